@@ -60,8 +60,8 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
         timeout: Seconds for a whole call, or a `Timeout`; by default, 5 to connect, 30 to read, 60 in total.
         retries: How often a call is tried, as `Retries`; by default, 3 times. Only what is safe is repeated.
         pool_size: Connections that are kept open between calls.
-        session: A `requests.Session` to send through: its adapters, authentication, certificates, proxies (SOCKS, too)
-            and hooks are used. It stays open when the client is closed.
+        session: A `requests.Session` to send through: its adapters, authentication, certificates, proxies (SOCKS, too),
+            parameters and hooks are used. It stays open when the client is closed.
         rate: Calls per second, at most, those of runs included; None for no limit. By default 5, the limit that the
             API's documentation names, and no limit for a service on this machine.
         header: The header in which the key is sent: "x-api-key", or "x-client-id".

@@ -8,10 +8,10 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Never
 
 from payerkit.errors import FieldProblem, InvalidInput
@@ -111,24 +111,20 @@ def parse_json(text: str | bytes) -> Any:
     content = text.removeprefix(b"\xef\xbb\xbf") if isinstance(text, bytes) else text.removeprefix("\ufeff")
     from_json(content)  # stricter than json: bounded nesting, UTF-8 only, no unpaired surrogates
     repeated: dict[str, None] = {}
-    parsed = json.loads(content, object_pairs_hook=object_reader(repeated))
+    parsed = json.loads(content, object_pairs_hook=partial(read_object, repeated))
     if repeated and isinstance(parsed, dict):
         parsed = RepeatingObject(parsed)
         parsed.repeated = tuple(repeated)
     return parsed
 
 
-def object_reader(repeated: dict[str, None]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
-    """Return a function that makes objects of the members in JSON, and notes which names one of them repeats."""
-
-    def read(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(members)
-        if len(found) < len(members):
-            counts = Counter(name for name, _ in members)
-            repeated.update((name, None) for name, count in counts.items() if count > 1)
-        return found
-
-    return read
+def read_object(repeated: dict[str, None], members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of the members in JSON, and note which names it repeats."""
+    found = dict(members)
+    if len(found) < len(members):
+        counts = Counter(name for name, _ in members)
+        repeated.update((name, None) for name, count in counts.items() if count > 1)
+    return found
 
 
 def repeated_names(content: object) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar
@@ -132,11 +132,6 @@ class Call(Generic[T]):
         return replace(self, route="/v2" + self.route.removeprefix("/v1"))
 
     @property
-    def is_control(self) -> bool:
-        """Return True if the call controls a sandbox, which no limit counts."""
-        return self.route.startswith("/sandbox/")
-
-    @property
     def is_write(self) -> bool:
         """Return True if the call may change something."""
         return self.method != "GET"
@@ -171,32 +166,18 @@ def read_error_body(content: bytes, private: Iterable[str]) -> ErrorBody:
         body = None
     if not isinstance(body, dict):
         return ErrorBody("", (), is_from_api=False)
-    entries = [*_as_list(body.get("message")), *_as_list(body.get("errors"))]
-    fields = tuple(_field_problem(entry, private) for entry in entries if _field_name(entry))
+    fields, texts = [], []
+    for entry in [*_as_list(body.get("message")), *_as_list(body.get("errors"))]:
+        name, text, code = (redact(part, private) for part in _parts(entry))
+        if name:
+            fields.append(FieldProblem(our_name(name), name, text, code))
+        else:
+            texts.append(text)
     repeated = {problem.message for problem in fields}
     repeated.add("; ".join(f"{problem.wire_name} {problem.message}" for problem in fields))
-    texts = dict.fromkeys(redact(_text(entry), private) for entry in entries if not _field_name(entry))
-    message = "; ".join(text for text in texts if text and text not in repeated)
-    message = message or ("" if fields else redact(_text(body.get("error")), private))
-    return ErrorBody(message, fields, _find_code(body, private))
-
-
-def _find_code(body: dict[str, Any], private: Iterable[str]) -> str:
-    """Return the first code in an error body that repeats no private value, or ""."""
-    codes = (text for text in _code_places(body) if isinstance(text, str) and _CODE.fullmatch(text))
-    return next((code for code in codes if code in WAITING_CODES or not _repeats(code, private)), "")
-
-
-def _code_places(body: dict[str, Any]) -> Iterator[Any]:
-    """Yield the values of an error body that may be its code."""
-    yield from (body.get(name) for name in ("code", "errorCode", "error", "message"))
-    yield from (entry.get("code") for entry in _as_list(body.get("errors")) if isinstance(entry, dict))
-
-
-def _repeats(code: str, private: Iterable[str]) -> bool:
-    """Return True if a code contains a private value, as a part between underscores or in another form."""
-    parts = code.split("_")
-    return redact(code, private) != code or any(value.casefold() in parts for value in private)
+    message = "; ".join(text for text in dict.fromkeys(texts) if text and text not in repeated)
+    message = message or ("" if fields else redact(_parts(body.get("error"))[1], private))
+    return ErrorBody(message, tuple(fields), _find_code(body, private))
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -205,26 +186,30 @@ def _as_list(value: Any) -> list[Any]:
     return value[:_MAX_ENTRIES] if isinstance(value, list) else [value]
 
 
-def _text(entry: Any) -> str:
-    if isinstance(entry, dict):
-        entry = entry.get("message")
-    return entry if isinstance(entry, str) else ""
-
-
-def _field_name(entry: Any) -> str:
-    """Return the name on the wire of the field that an entry is about, "" if it names none."""
+def _parts(entry: Any) -> tuple[str, str, str]:
+    """Return the name on the wire of the field that an entry is about, its message and its code, each "" if missing."""
     if not isinstance(entry, dict):
-        return ""
-    source = entry.get("source")
-    pointer = source.get("pointer") if isinstance(source, dict) else None
-    name = entry.get("field") or pointer
-    return name.rpartition("/")[2] if isinstance(name, str) else ""
+        return "", entry if isinstance(entry, str) else "", ""
+    source, text = entry.get("source"), entry.get("message")
+    name = entry.get("field") or (source.get("pointer") if isinstance(source, dict) else None)
+    name = name.rpartition("/")[2] if isinstance(name, str) else ""
+    return name, text if isinstance(text, str) else "", str(entry.get("code") or "")
 
 
-def _field_problem(entry: dict[str, Any], private: Iterable[str]) -> FieldProblem:
-    texts = (_field_name(entry), _text(entry), str(entry.get("code") or ""))
-    name, message, code = (redact(text, private) for text in texts)
-    return FieldProblem(our_name(name), name, message, code)
+def _find_code(body: dict[str, Any], private: Iterable[str]) -> str:
+    """Return the first code in an error body that repeats no private value, or ""."""
+    places = [body.get(name) for name in ("code", "errorCode", "error", "message")]
+    places += [entry.get("code") for entry in _as_list(body.get("errors")) if isinstance(entry, dict)]
+    for code in places:
+        if isinstance(code, str) and _CODE.fullmatch(code) and (code in WAITING_CODES or not _repeats(code, private)):
+            return code
+    return ""
+
+
+def _repeats(code: str, private: Iterable[str]) -> bool:
+    """Return True if a code contains a private value, as a part between underscores or in another form."""
+    parts = code.split("_")
+    return redact(code, private) != code or any(value.casefold() in parts for value in private)
 
 
 _REFUSALS: dict[int, tuple[type[Refused], str]] = {

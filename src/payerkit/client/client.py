@@ -147,7 +147,7 @@ class Client:
     def _send(self, call: Call[T], attempt: Attempt) -> T:
         """Try a call as often as the policy allows."""
         seconds = self.timeout.total  # without the waits for a turn, which count against no deadline
-        is_paced = self._keeps_pace and not call.is_control
+        is_paced = self._keeps_pace and not call.route.startswith("/sandbox/")  # no limit counts a sandbox's controls
         wait = partial(attempt.wait, sleep=self._sleep)
         tries, departed = 0, 0.0
         while True:
@@ -221,18 +221,8 @@ class Client:
 
     def __dir__(self) -> list[str]:
         """Return what a user needs, as Tab shows it; the rest is for other parts of payerkit."""
-        return [
-            "api",
-            "base_url",
-            "close",
-            "environment",
-            "header",
-            "pace",
-            "retries",
-            "reveal_key",
-            "sandbox",
-            "timeout",
-        ]
+        shown = {"api", "base_url", "environment", "header", "pace", "retries", "sandbox", "timeout"}
+        return sorted(shown | {"close", "reveal_key"})
 
     @property
     def environment(self) -> str:
@@ -259,18 +249,9 @@ class Client:
 
         It has the same `pace`. To keep it is left to the caller, as the retries are.
         """
-        client = Client(
-            self.base_url,
-            self._key,
-            timeout=self.timeout,
-            retries=Retries(attempts=1),
-            pool_size=pool_size,
-            session=self._session,
-            header=self.header,
-            api=self.api,
-            **self._options,
-        )
-        client.pace, client._keeps_pace = self.pace, False
+        client = Client.__new__(Client)
+        changed = {"retries": Retries(attempts=1), "_keeps_pace": False, "_is_closed": False}
+        vars(client).update(vars(self), **changed, _transport=self._new_transport(pool_size))
         return client
 
     def service_name(self) -> str:
