@@ -60,8 +60,8 @@ class ClientOptions(TypedDict, total=False):
 class Client:
     """A connection to one service with one API key. Made by `connect()` or `sandbox()`; safe to share between threads.
 
-    A call is retried only where its failure proves that this does no harm (`payerkit.retry`): a write that may have
-    arrived is sent once. All tries of a call share one deadline, which the wait for its turn does not use up.
+    A call is retried only where its failure proves that this does no harm (`payerkit.client.pace`): a write that may
+    have arrived is sent once. All tries of a call share one deadline, which the wait for its turn does not use up.
 
     Attributes:
         base_url: The address of the service, without a trailing slash.

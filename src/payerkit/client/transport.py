@@ -140,6 +140,11 @@ class Attempt:
     max_bytes: int = 0
 
     @property
+    def too_late(self) -> str:
+        """What the deadline ended."""
+        return "no complete response before the deadline" if self.left else "no connection in time"
+
+    @property
     def may_have_happened(self) -> bool:
         """True if the call left in some try, and nothing proves that it had no effect."""
         return self.left or self.unknown is not None
@@ -154,7 +159,7 @@ class Attempt:
         """Return the seconds until the deadline, at most `limit`. Raises TimeoutError if none are left."""
         seconds = self.deadline - time.monotonic()
         if seconds <= 0:
-            raise TimeoutError("no complete response before the deadline" if self.left else "no connection in time")
+            raise TimeoutError(self.too_late)
         return min(seconds, limit)
 
     def wait(self, seconds: float, sleep: Callable[[float], object]) -> bool:
@@ -312,8 +317,8 @@ class _Connection(HTTPConnection):
     def is_connected(self) -> bool:
         """Return True if the pool may hand the connection out again.
 
-        Not with bytes left that no request asked for, as a poll of the socket shows, but for those that TLS has
-        decrypted; not for a write when it was idle for long.
+        Not with bytes left that no request asked for: a poll of the socket, as urllib3 does it, misses those that TLS
+        has decrypted. And not for a write when it was idle for long.
         """
         if not super().is_connected:
             return False
@@ -361,8 +366,8 @@ class _Adapter(HTTPAdapter):
 
     def get_connection_with_tls_context(self, *args: Any, **options: Any) -> Any:
         """Return the pool of the address, which requests would look up for every request."""
-        self._pool = self._pool or super().get_connection_with_tls_context(*args, **options)
-        return self._pool
+        pool = self._pool = self._pool or super().get_connection_with_tls_context(*args, **options)
+        return pool
 
     def close(self) -> None:
         """Close the idle connections, and every other one when its response is read."""
@@ -392,7 +397,7 @@ class Transport:
         if session is not None and not isinstance(session, Session):
             raise InvalidInput(f"session: expected a requests.Session, got {kind_of(session)}.")
         self._is_ours, self._is_local, self._max_response = session is None, is_local, max_response
-        self._session = session or _own_session(base_url, pool_size, is_local=is_local)
+        self._session = _own_session(base_url, pool_size, is_local=is_local) if session is None else session
         self._process = os.getpid()
         self._check_adapter(base_url)
 
@@ -522,8 +527,8 @@ class Transport:
         is_ours = isinstance(root, OSError | ResponseTooLargeError)
         is_ours = is_ours and not isinstance(root, requests_errors.RequestException)  # which is an OSError
         reason = type(root).__name__ + (f": {root}" if is_ours and str(root) else "")
-        if attempt.left and time.monotonic() >= attempt.deadline:  # whatever it is that failed after that
-            reason = "TimeoutError: no complete response before the deadline"
+        if time.monotonic() >= attempt.deadline and (attempt.left or isinstance(root, TimeoutError)):
+            reason = f"TimeoutError: {attempt.too_late}"  # whatever it is that failed after that
         if not attempt.left:
             return NotSentError(reason)
         response = attempt.response
