@@ -29,8 +29,7 @@ from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Step, Table
 from payerkit.client import Client, Retries
-from payerkit.client.deadline_adapter import HttpRequest
-from payerkit.client.transport import BrokenOffError, HttpResponse, NotSentError
+from payerkit.client.transport import Attempt, BrokenOffError, HttpRequest, HttpResponse, NotSentError, Transport
 from payerkit.onboarding import Report
 
 SETTLE = 1.0
@@ -254,7 +253,7 @@ class ModelService:
         last = max([0.0, *(account.at for account in self.accounts), *self.payers.values()])
         self.clock.time = max(self.clock.time, last) + max([0.0, *self.lag.values()]) + 1
 
-    def handle(self, request: HttpRequest) -> HttpResponse:
+    def handle(self, request: HttpRequest, attempt: Attempt) -> HttpResponse:
         """Return the response to a request. Raises NotSentError, BrokenOffError or Killed."""
         self.step()
         parts = [unquote(part) for part in urlsplit(request.url).path.split("/")]
@@ -267,7 +266,7 @@ class ModelService:
             self._interrupt()
         if not fault.leaves:
             raise NotSentError("Example")
-        request.sent = True
+        attempt.leave()
         self.requests.append((kind, payer))
         response = self._effect(kind, payer, body, fault)
         self.clock.wait(fault.takes)
@@ -357,15 +356,15 @@ def without_numbers(record: Record) -> Record:
     return {name: record[name] for name in ("id", "accountName", "currency", "status")}
 
 
-class _ModelTransport:
+class _ModelTransport(Transport):
     """Hands requests to the model."""
 
     def __init__(self, service: ModelService) -> None:
         self._service = service
 
-    def send(self, request: HttpRequest, *, deadline: float) -> HttpResponse:  # noqa: ARG002 - the model's clock decides
+    def send(self, request: HttpRequest, attempt: Attempt) -> HttpResponse:
         """Return the model's response."""
-        return self._service.handle(request)
+        return self._service.handle(request, attempt)
 
     def close(self) -> None:
         """Do nothing: there is no connection."""

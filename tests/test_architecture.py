@@ -20,7 +20,7 @@ PACKAGE = Path(payerkit.__file__).parent
 PLACES = [name for name in dir(payerkit) if name not in payerkit.__all__]
 FLOORS = [
     {"errors", "html", "wording", "disk", "_tsv", "_lazy"},
-    {"wire", "findings", "retry", "explanations", "reasons"},
+    {"wire", "findings", "explanations", "reasons"},
     {"checks", "onchain"},
     {"policy"},
     {"review"},

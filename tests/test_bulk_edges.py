@@ -32,11 +32,10 @@ from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.client import Client
 from payerkit.client.call import RequestBody
-from payerkit.client.pace import Pace
+from payerkit.client.pace import LONGEST_WAIT, MAX_RATE_LIMITED, RUN_RETRIES, Pace
 from payerkit.errors import InterruptedRun, NotSent, RateLimited, ServiceError
-from payerkit.models.base import SocialSecurityNumber
+from payerkit.models.requests import SocialSecurityNumber
 from payerkit.onboarding import RunOptions
-from payerkit.retry import LONGEST_WAIT, MAX_RATE_LIMITED, RUN_RETRIES
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
 STATUS = json.dumps(ANSWERS["create_payer"])

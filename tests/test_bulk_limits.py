@@ -11,9 +11,8 @@ from clocks import HandClock
 from payerkit import PayerkitError, Refused, UnknownOutcome
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign
 from payerkit.bulk.sending import EqualRefusals
-from payerkit.client.pace import Pace
+from payerkit.client.pace import MAX_FOREIGN, Pace
 from payerkit.errors import NotFound, NotSent, RateLimited, WrongKey
-from payerkit.retry import MAX_FOREIGN
 
 
 def refusal(

@@ -24,7 +24,7 @@ from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Step, Table
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
-from payerkit.retry import WAITING_CODES
+from payerkit.reasons import WAITING_CODES
 
 PENDING = {"kycStatus": "pending", "agreementStatus": "not_started", "isCompliant": False}
 COMPLIANT = {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True}

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from payerkit import InvalidInput, Payer
-from payerkit.client.call import Call, RequestBody
-from payerkit.client.outcome import read_error_body
+from payerkit.client.call import Call, RequestBody, read_error_body
 from payerkit.wire import check_id, parse_json
 from published import PAYER, PUBLISHED
 

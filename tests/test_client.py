@@ -31,10 +31,10 @@ from conftest import KEY
 from far_end import Behaviour, FarEnd, Received, close, cut, drip, hang, message, raw, reply, reset
 from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client, Timeout
-from payerkit.client import deadline_adapter as pool
+from payerkit.client import transport as pool
 from payerkit.client.call import RequestBody
 from payerkit.errors import InterruptedCall, NotFound, NotSent, RateLimited, ServiceError, UnreadableAnswer, WrongKey
-from payerkit.retry import WAITING_CODES
+from payerkit.reasons import WAITING_CODES
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 
 Connect = Callable[..., Client]
@@ -286,6 +286,27 @@ def test_the_deadline_ends_a_response_that_drips(name: str, behaviour: Behaviour
 
     assert error.__class__ in {UnknownOutcome, ServiceError, UnreadableAnswer}
     assert time.monotonic() - started < 3
+
+
+TRICKLES = {
+    "headers": drip(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 50, 0.02),
+    "headers that end": drip(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 50 + b"\r\n\r\n", 0.02),
+    "body": drip(message(200, b" " * 50), 0.02, at_once=message(200, b" " * 50).index(b"\r\n\r\n") + 4),
+    "body of no length": drip(b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 50, 0.02, at_once=19),
+    "chunks": drip(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * 10, 0.02, at_once=60),
+}
+
+
+@pytest.mark.parametrize("name", ["create_payer", "get_payer_status"])
+@pytest.mark.parametrize("behaviour", TRICKLES.values(), ids=TRICKLES)
+def test_a_response_that_trickles_past_the_deadline_says_so(
+    name: str, behaviour: Behaviour, connected: Connect
+) -> None:
+    """The error says that time ran out, and not what the rest of the response looked like."""
+    with FarEnd([behaviour]) as far:
+        error = outcome(far.url, CALLS[name], connected, timeout=Timeout(connect=1, read=30, total=0.3))
+
+    assert "TimeoutError: no complete response before the deadline" in str(error)
 
 
 @pytest.mark.parametrize("name", ["create_payer", "get_payer_status"])

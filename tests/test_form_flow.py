@@ -24,7 +24,7 @@ from payerkit import (
     Walkthrough,
 )
 from payerkit.client import Client
-from payerkit.client.call import Cancellation
+from payerkit.client.transport import Cancellation
 from payerkit.errors import NotSent, RateLimited, WrongKey
 from payerkit.forms.account_search import AccountSearch
 from payerkit.forms.failures import failure_banner

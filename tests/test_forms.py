@@ -36,8 +36,7 @@ from payerkit.forms.entries import form_fields
 from payerkit.forms.form import Form
 from payerkit.forms.job import Job
 from payerkit.masking import masking_of
-from payerkit.models.base import Text
-from payerkit.models.requests import RequestModel
+from payerkit.models.requests import RequestModel, Text
 from payerkit.wire import our_name
 from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
 

@@ -16,7 +16,7 @@ import payerkit
 from far_end import FarEnd, Received, close, drip, message, raw, reply, reset, tunnel
 from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client, Timeout
-from payerkit.client import deadline_adapter as pool
+from payerkit.client import transport as pool
 from payerkit.client.call import RequestBody
 from payerkit.errors import NotSent, ServiceError
 from payerkit.service import server
@@ -104,19 +104,6 @@ def test_the_deadline_holds_over_tls(connected: Connect, trusted: SSLContext) ->
         error = failure(create, connected(far.url, timeout=Timeout(total=0.3)))
 
     assert (UnknownOutcome, True) == (type(error), time.monotonic() - started < 5)
-
-
-def test_the_deadline_holds_while_a_name_is_resolved(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look-up that hangs, which no library can stop, does not hang the call."""
-    answered = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: answered.wait(20) and [])
-    started = time.monotonic()
-    error = failure(create, connected("https://slow.example.com", timeout=0.3))
-    named = failure(create, connected("https://slow.example.com", timeout=Timeout(connect=0.1)))
-    answered.set()
-
-    assert (NotSent, True) == (type(error), time.monotonic() - started < 5)
-    assert "no connection to slow.example.com in time" in str(named)
 
 
 def test_a_name_that_cannot_be_one_is_told_at_once(connected: Connect) -> None:

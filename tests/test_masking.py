@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from payerkit import PayoutOrder, masking
 from payerkit.checks.schema import MASK, SCHEMAS
-from payerkit.masking import ApiKey, mask, mask_account, mask_text, redact
+from payerkit.masking import mask, mask_account, mask_text, redact
 from payerkit.models import RequestStatus
+from payerkit.wire import ApiKey
 
 SECRET = "sk_live_51H8_not_a_real_key"
 

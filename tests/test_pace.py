@@ -21,11 +21,10 @@ from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, RunStopped, StopSignal
 from payerkit.client import Client, Timeout
 from payerkit.client.call import RequestBody
-from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, Pace
+from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, LONGEST_WAIT, MAX_RATE_LIMITED, Pace
 from payerkit.errors import NotFound, NotSent, RateLimited, ServiceError
 from payerkit.onboarding import RunOptions
 from payerkit.reasons import Outcome
-from payerkit.retry import LONGEST_WAIT, MAX_RATE_LIMITED
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
 Connect = Callable[..., Client]

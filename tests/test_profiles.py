@@ -191,7 +191,6 @@ BASE = '[staging]\nbase_url = "https://api.stage.example.com"\n'
         (BASE + BASE, "is not valid TOML"),
         ("[staging", "is not valid TOML"),
         (BASE.replace("https", "http"), "use https://"),  # as for any address
-        (BASE + "[eu-live]\n[eu_live]", "two profiles whose key would be in PAYERKIT_API_KEY_EU_LIVE"),
     ],
 )
 def test_a_faulty_file_is_told(profiles: WriteFile, text: str, words: str) -> None:
@@ -199,6 +198,30 @@ def test_a_faulty_file_is_told(profiles: WriteFile, text: str, words: str) -> No
     profiles(text)
 
     assert words in refusal("staging", api_key="key")
+
+
+def test_two_profiles_with_one_variable_are_told(profiles: WriteFile) -> None:
+    """The key of one would be sent to the other, so neither is used."""
+    profiles(BASE + "[eu-live]\n[eu_live]")
+
+    assert "two profiles whose key would be in PAYERKIT_API_KEY_EU_LIVE" in refusal("eu_live", api_key="key")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'base_url = "https://x.example.com"\n' + BASE,
+        BASE + "[eu-live]\n[eu_live]",
+        BASE + '[x]\ncolour = "red"',
+        BASE + "[[x]]\nrate = 1",
+    ],
+    ids=["a line without a profile", "two of one variable", "another setting", "a list of tables"],
+)
+def test_a_faulty_profile_stops_no_other(profiles: WriteFile, text: str) -> None:
+    """What is wrong elsewhere in the file is told when it is used."""
+    profiles(text)
+
+    assert "https://api.stage.example.com" == payerkit.connect("staging", api_key="key").base_url
 
 
 def test_a_file_that_cannot_be_read_is_told(profiles: WriteFile) -> None:

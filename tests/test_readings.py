@@ -9,7 +9,7 @@ import pytest
 from payerkit.checks import readings
 from payerkit.checks.readings import reading, use_label
 from payerkit.checks.schema import BANK_DETAILS, PAYER, PAYMENT_ORDER, SCHEMAS
-from payerkit.models.base import Hidden
+from payerkit.models.requests import Hidden
 from published import PUBLISHED
 
 US, GERMANY, BRITAIN, ITALY = ({"country": code} for code in ("US", "DE", "GB", "IT"))

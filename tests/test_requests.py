@@ -17,8 +17,7 @@ from pydantic import Secret, ValidationError
 
 from payerkit import BankDetails, InvalidInput, Payer, PaymentOrder
 from payerkit.checks.schema import Lookup, Masking, Section
-from payerkit.models.base import AccountNumber, Hidden, SocialSecurityNumber
-from payerkit.models.requests import RequestModel
+from payerkit.models.requests import AccountNumber, Hidden, RequestModel, SocialSecurityNumber
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
 BODIES = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import signal
 import socket
 import threading
 import time
@@ -27,7 +28,6 @@ from far_end import Behaviour, FarEnd, Received, close, drip, join_sockets, mess
 from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client, Timeout
 from payerkit.client.call import Call, RequestBody
-from payerkit.client.deadline_adapter import Attempt, HttpRequest, running, running_attempt
 from payerkit.errors import InterruptedCall, NotSent, ServiceError, UnreadableAnswer
 from published import ANSWERS, PAYER
 from test_live import create, failure, resolve_to, status
@@ -440,15 +440,38 @@ def test_no_response_goes_to_another_call(connected: Connect, new_session: NewSe
             assert ["completed", "not_started"] == [status(client).agreement_status for _ in range(2)]
 
 
-def test_a_call_within_a_call_leaves_the_outer_one_its_deadline() -> None:
-    """A signal handler may call during a call; what was running goes on running."""
-    outer, inner = (Attempt(0.0, HttpRequest("GET", "http://127.0.0.1", {}), 1) for _ in range(2))
-    with running(outer):
-        with running(inner):
-            assert running_attempt() is inner
-        assert running_attempt() is outer
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals reach one thread on POSIX only")
+def test_a_call_within_a_call_leaves_the_outer_one_its_deadline(connected: Connect) -> None:
+    """A signal handler may call during a call; what was running ends at its own deadline, and knows that it left."""
+    inner: list[str | None] = []
 
-    assert running_attempt() is None
+    def drip_after_a_signal(connection: socket.socket, request: Received) -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        drip(HEAD + b"X: " + b"1" * 500, 0.02)(connection, request)
+
+    with FarEnd([GOOD]) as other, FarEnd([drip_after_a_signal]) as far:
+        another = connected(other.url)
+        before = signal.signal(signal.SIGUSR1, lambda *_: inner.append(create(another).kyc_status))
+        started = time.monotonic()
+        try:
+            error = failure(create, connected(far.url, timeout=Timeout(total=0.5)))
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+
+    assert (["not_started"], UnknownOutcome, True) == (inner, type(error), time.monotonic() - started < 5)
+
+
+def test_parameters_of_a_session_are_sent(connected: Connect, new_session: NewSession) -> None:
+    """They come after payerkit's own, as requests writes them, and an id stays as it was encoded."""
+    session = new_session()
+    session.params = {"tenant": "a b", "none": None, "tag": ["x", "y"]}
+    with FarEnd([GOOD, reply(200, b"[]")]) as far:
+        client = connected(far.url, session=session)
+        create(client)
+        payerkit.list_payment_details(client, "%2E%2E", payment_details_id="pd-1")
+
+        assert far.ledger[0].target == "/v2/payer?tenant=a+b&tag=x&tag=y"
+        assert far.ledger[1].target.startswith("/v1/payer/%252E%252E/payment-details?paymentDetailsId=pd-1&tenant=a+b")
 
 
 def test_a_forked_process_does_not_share_a_session(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from sys import modules
 from typing import Any
 
 
@@ -25,6 +26,8 @@ def load_lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if places[name] == package:
             return import_module(f"{package}.{name}")
-        return getattr(import_module(places[name]), name)
+        found = getattr(import_module(places[name]), name)
+        setattr(modules[package], name, found)  # from now on without this function
+        return found
 
     return load, lambda: [*places], [name for name, place in places.items() if place != package]

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from payerkit import html
 from payerkit.client.call import ApiVersion
 from payerkit.client.client import PREVIOUS_API_KEY, Client, Header
-from payerkit.client.pace import DEFAULT_RATE, Rate
+from payerkit.client.pace import DEFAULT_RATE, Rate, Retries
 from payerkit.client.transport import Timeout
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.profiles import API_KEY, Profile, is_profile, read_profile
-from payerkit.retry import Retries
+from payerkit.profiles import API_KEY, find_key, is_profile, key_variable, read_profile
 from payerkit.sandbox_controls import SandboxControls
 
 if TYPE_CHECKING:
@@ -61,8 +60,8 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
         timeout: Seconds for a whole call, or a `Timeout`; by default, 5 to connect, 30 to read, 60 in total.
         retries: How often a call is tried, as `Retries`; by default, 3 times. Only what is safe is repeated.
         pool_size: Connections that are kept open between calls.
-        session: A `requests.Session` to send through: its adapters, authentication, certificates, proxies (SOCKS, too)
-            and hooks are used. It stays open when the client is closed.
+        session: A `requests.Session` to send through: its adapters, authentication, certificates, proxies (SOCKS, too),
+            parameters and hooks are used. It stays open when the client is closed.
         rate: Calls per second, at most, those of runs included; None for no limit. By default 5, the limit that the
             API's documentation names, and no limit for a service on this machine.
         header: The header in which the key is sent: "x-api-key", or "x-client-id".
@@ -83,30 +82,30 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
         raise InvalidInput(
             f'base_url: give the address, such as connect("https://api.example.com"), or set {BASE_URL}.'
         )
-    profile = read_profile(address) if is_profile(address) else Profile(address)
+    name = address if is_profile(address) else ""
+    profile = read_profile(name) if name else {"base_url": address}
+    given = {"timeout": timeout, "header": header, "api": api}
+    chosen = profile | {setting: value for setting, value in given.items() if value is not None}
+    chosen |= {} if rate == "default" else {"rate": rate}
     return Client(
-        profile.base_url,
-        api_key or profile.find_key() or _prompt_for_key(profile),
-        timeout=profile.timeout if timeout is None else timeout,
+        api_key=api_key or find_key(name) or _prompt_for_key(name, profile["base_url"]),
         retries=retries,
         pool_size=pool_size,
         session=session,
-        rate=profile.rate if rate == "default" else rate,
-        header=header or profile.header,
-        api=api or profile.api,
         previous_key=os.environ.get(PREVIOUS_API_KEY),
+        **chosen,
     )
 
 
-def _prompt_for_key(profile: Profile) -> str:
+def _prompt_for_key(name: str, base_url: str) -> str:
     """Return the key that the user types, in a notebook; a program may run without a user, so it gets an error."""
     if "ipykernel" in sys.modules:
-        return getpass.getpass(f"API key for {profile.base_url}: ")
-    if not profile.name:
+        return getpass.getpass(f"API key for {base_url}: ")
+    if not name:
         raise InvalidInput(f"api_key: give the key, or better, set {API_KEY}, so that the key is in no file.")
     raise InvalidInput(
-        f"api_key: set {profile.key_variable} to the key of {profile.name}, or store the key in the keyring: "
-        f"'keyring set payerkit {profile.name}'. {API_KEY} is not used for a profile: it may be another service's key."
+        f"api_key: set {key_variable(name)} to the key of {name}, or store the key in the keyring: "
+        f"'keyring set payerkit {name}'. {API_KEY} is not used for a profile: it may be another service's key."
     )
 
 

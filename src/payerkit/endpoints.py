@@ -50,7 +50,8 @@ def endpoint(function: Callable[Concatenate[Client, P], R]) -> Callable[Concaten
     @without_internal_frames
     @wraps(function)
     def call(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        check_client(client)
+        if not isinstance(client, Client):
+            check_client(client)
         return function(client, *args, **kwargs)
 
     return call

@@ -1,11 +1,10 @@
-"""Masking: of fields by their wire names, of API keys, and of texts that others wrote."""
+"""Masking: of fields by their wire names, and of texts that others wrote."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
-from typing import Any, Never
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from payerkit.checks.schema import MASK, SCHEMAS, Masking
@@ -89,33 +88,6 @@ _PRIVATE = re.compile(
 def holds_email(text: str) -> bool:
     """Return True if an id or a link contains an e-mail address, percent-encoded or not."""
     return "@" in text or ("%" in text and re.search("%(25)*40", text) is not None)
-
-
-class ApiKey:
-    """An API key that does not show itself: repr, str, vars and locals show a fingerprint, pickling fails."""
-
-    __slots__ = ("_read",)
-
-    def __init__(self, value: str) -> None:
-        def read() -> str:
-            return value
-
-        self._read = read  # a closure: an attribute would show up in debuggers and in tracebacks with locals
-
-    def reveal(self) -> str:
-        """Return the key itself."""
-        return self._read()
-
-    @property
-    def fingerprint(self) -> str:
-        """The first six hex digits of the key's SHA-256 hash."""
-        return hashlib.sha256(self.reveal().encode()).hexdigest()[:6]
-
-    def __repr__(self) -> str:
-        return f"<key {self.fingerprint}>"
-
-    def __reduce__(self) -> Never:
-        raise TypeError("an API key cannot be pickled: create a client in each process")
 
 
 def redact(text: str, private: Iterable[str]) -> str:

@@ -5,57 +5,34 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from payerkit.client.call import ApiVersion
 from payerkit.client.client import Header
-from payerkit.client.pace import Rate
 from payerkit.errors import InvalidInput
-from payerkit.retry import is_non_negative
 
 API_KEY = "PAYERKIT_API_KEY"
 PROFILES = "PAYERKIT_PROFILES"
 
+_SECRET = re.compile("key|token|secret|password", re.IGNORECASE)
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """How to reach a service. name: "" for a service that was given by its address."""
+_Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 
-    base_url: str
-    name: str = ""
-    header: Header = "x-api-key"
-    rate: Rate = "default"
-    api: ApiVersion = "v1"
-    timeout: float | None = None
 
-    @property
-    def key_variable(self) -> str:
-        """The environment variable with the key of this service, and of no other."""
-        return f"{API_KEY}_{_in_capitals(self.name)}" if self.name else API_KEY
+class _Profile(BaseModel):
+    """What a profile may set; the description of a setting says what to write."""
 
-    def find_key(self) -> str | None:
-        """Return the key from the environment, or for a profile from the keyring. Raises InvalidInput."""
-        return os.environ.get(self.key_variable) or (self._find_in_keyring() if self.name else None)
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    def _find_in_keyring(self) -> str | None:
-        try:
-            import keyring  # noqa: PLC0415 - an extra
-            from keyring.errors import KeyringError, NoKeyringError  # noqa: PLC0415
-        except ImportError:
-            return None
-        try:
-            found: str | None = keyring.get_password("payerkit", self.name)
-        except NoKeyringError:  # a server, say
-            return None
-        except KeyringError as error:
-            problem = type(error).__name__
-        else:
-            return found
-        raise InvalidInput(f"api_key: the keyring cannot be read ({problem}). Unlock it, or set {self.key_variable}.")
+    base_url: str = Field(pattern="://", description="an address that begins with https://")
+    header: Header = Field("x-api-key", description='"x-api-key" or "x-client-id"')
+    rate: _Positive = Field(0, description="a positive number of calls per second")
+    api: ApiVersion = Field("v1", description='"v1" or "v2"')
+    timeout: _Positive = Field(0, description="a positive number of seconds")
 
 
 def is_profile(address: object) -> bool:
@@ -63,23 +40,40 @@ def is_profile(address: object) -> bool:
     return isinstance(address, str) and "://" not in address
 
 
-def read_profile(name: str) -> Profile:
-    """Return a profile of the user's file. Raises InvalidInput, which names the file and what is wrong in it."""
+def read_profile(name: str) -> dict[str, Any]:
+    """Return the settings of a profile in the user's file, its address among them.
+
+    Raises InvalidInput, which names the file, the profile and what is wrong in it; other profiles may be wrong, but for
+    a key in the file.
+    """
     file = profiles_file()
     shown = str(file).replace(str(Path.home()), "~")
     tables = _read(file, shown)
-    if name not in tables:
-        known = f"has {', '.join(sorted(tables))}." if tables else "has none."
+    names = sorted(each for each, table in tables.items() if isinstance(table, dict))
+    if name not in names:
+        known = f"has {', '.join(names)}." if names else "has none."
         if not file.exists():
             known = 'does not exist. To make a profile, write two lines there: [name] and base_url = "https://...".'
+        for key in tables.keys() - names:
+            raise InvalidInput(f"{key}: this line of {shown} belongs to no profile. Write [name] above it.")
         raise InvalidInput(  # without what was given: it may be a key in the wrong place
             f"base_url: neither an address, such as https://api.example.com, nor a profile: {shown} {known}"
         )
-    for key, value in tables[name].items():
-        _check_setting(f"[{name}] in {shown}", key, value)
-    if "base_url" not in tables[name]:
-        raise InvalidInput(f"base_url: missing for [{name}] in {shown}. Add it.")
-    return Profile(name=name, **tables[name])
+    if [key_variable(each) for each in names].count(key_variable(name)) > 1:
+        raise InvalidInput(
+            f"{PROFILES}: {shown} has two profiles whose key would be in {key_variable(name)}. Rename one."
+        )
+    try:
+        return _Profile.model_validate(tables[name]).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        problem = error.errors(include_input=False)[0]
+    setting, where = str(problem["loc"][0]), f"for [{name}] in {shown}"
+    if problem["type"] == "missing":
+        raise InvalidInput(f"{setting}: missing {where}. Add it.")
+    if setting not in _Profile.model_fields:
+        known = ", ".join(_Profile.model_fields)
+        raise InvalidInput(f"{setting}: not a setting of a profile, {where}. There are: {known}.")
+    raise InvalidInput(f"{setting}: expected {_Profile.model_fields[setting].description}, {where}.")
 
 
 def profiles_file() -> Path:
@@ -93,20 +87,8 @@ def profiles_file() -> Path:
     return Path(folder) / "payerkit" / "profiles.toml"
 
 
-_SETTINGS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "base_url": (lambda value: isinstance(value, str) and "://" in value, "an address that begins with https://"),
-    "header": (lambda value: value in get_args(Header), " or ".join(f'"{each}"' for each in get_args(Header))),
-    "rate": (lambda value: is_non_negative(value) and value > 0, "a positive number of calls per second"),
-    "api": (lambda value: value in get_args(ApiVersion), " or ".join(f'"{each}"' for each in get_args(ApiVersion))),
-    "timeout": (lambda value: is_non_negative(value) and value > 0, "a positive number of seconds"),
-}
-"""What a profile may set: when a value is right, and what to write."""
-
-_SECRET = re.compile("key|token|secret|password", re.IGNORECASE)
-
-
-def _read(file: Path, shown: str) -> dict[str, dict[str, Any]]:
-    """Return the tables of a file, none if it is missing. Raises InvalidInput."""
+def _read(file: Path, shown: str) -> dict[str, Any]:
+    """Return what a file has, nothing if it is missing. Raises InvalidInput, also for a key in any of its tables."""
     problem = ""
     try:
         tables = tomllib.loads(file.read_text("utf-8-sig"))
@@ -123,10 +105,6 @@ def _read(file: Path, shown: str) -> dict[str, dict[str, Any]]:
             f"{key}: keys are read from the environment or the keyring only. Remove this line from {shown}; set "
             f"{API_KEY}_ and the profile's name in capitals instead."
         )
-    for key, value in tables.items():
-        if not isinstance(value, dict):
-            raise InvalidInput(f"{key}: this line of {shown} belongs to no profile. Write [name] above it.")
-    _check_names(tables, shown)
     return tables
 
 
@@ -139,22 +117,27 @@ def _secrets(table: Mapping[str, Any]) -> Iterator[str]:
             yield key
 
 
-def _check_names(names: Mapping[str, Any], shown: str) -> None:
-    """Raise InvalidInput if the keys of two profiles would be in one variable."""
-    for capitals, count in Counter(map(_in_capitals, names)).items():
-        if count > 1:
-            raise InvalidInput(
-                f"{PROFILES}: {shown} has two profiles whose key would be in {API_KEY}_{capitals}. Rename one."
-            )
+def key_variable(name: str) -> str:
+    """Return the environment variable with the key of a profile, and of no other; for "", with that of an address."""
+    return f"{API_KEY}_{re.sub('[^A-Za-z0-9]', '_', name).upper()}" if name else API_KEY
 
 
-def _check_setting(where: str, key: str, value: object) -> None:
-    if key not in _SETTINGS:
-        raise InvalidInput(f"{key}: not a setting of a profile, for {where}. There are: {', '.join(_SETTINGS)}.")
-    is_right, expected = _SETTINGS[key]
-    if isinstance(value, list | dict) or not is_right(value):
-        raise InvalidInput(f"{key}: expected {expected}, for {where}.")
-
-
-def _in_capitals(name: str) -> str:
-    return re.sub("[^A-Za-z0-9]", "_", name).upper()
+def find_key(name: str) -> str | None:
+    """Return the key from the environment, or for a profile from the keyring. Raises InvalidInput."""
+    found = os.environ.get(key_variable(name))
+    if found or not name:
+        return found
+    try:
+        import keyring  # noqa: PLC0415 - an extra
+        from keyring.errors import KeyringError, NoKeyringError  # noqa: PLC0415
+    except ImportError:
+        return None
+    try:
+        stored: str | None = keyring.get_password("payerkit", name)
+    except NoKeyringError:  # a server, say
+        return None
+    except KeyringError as error:
+        problem = type(error).__name__
+    else:
+        return stored
+    raise InvalidInput(f"api_key: the keyring cannot be read ({problem}). Unlock it, or set {key_variable(name)}.")

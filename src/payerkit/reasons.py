@@ -8,10 +8,17 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json, to_json
 
 from payerkit.explanations import explain_payer
-from payerkit.retry import WAITING_CODES
 from payerkit.wording import count_of
 
 Params = Mapping[str, Any]
+
+
+WAITING_CODES = {
+    "not_yet_passed_kyc_kyb": "the payer has passed the identity check",
+    "not_approved_for_payout_rail": "the payer is approved for these rails",
+    "payment_detail_not_approved": "the bank details are approved",
+}
+"""Codes of refusals that end by themselves, and until when each holds. Source: the operator's documentation."""
 
 
 class Outcome(NamedTuple):

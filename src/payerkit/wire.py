@@ -1,17 +1,18 @@
-"""Field names here and on the wire, ids that are safe in a path, JSON, times, loopback hosts."""
+"""Field names here and on the wire, ids that are safe in a path, keys, JSON, times, loopback hosts."""
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, Never
 
 from payerkit.errors import FieldProblem, InvalidInput
 
@@ -70,6 +71,30 @@ def id_problem(value: object) -> tuple[str, str] | None:
     return None
 
 
+class ApiKey:
+    """An API key that does not show itself: repr, str, vars and locals show a fingerprint, pickling fails."""
+
+    __slots__ = ("reveal",)
+
+    def __init__(self, value: str) -> None:
+        def reveal() -> str:
+            """Return the key itself."""
+            return value
+
+        self.reveal = reveal  # a closure: an attribute would show up in debuggers and in tracebacks with locals
+
+    @property
+    def fingerprint(self) -> str:
+        """The first six hex digits of the key's SHA-256 hash."""
+        return hashlib.sha256(self.reveal().encode()).hexdigest()[:6]
+
+    def __repr__(self) -> str:
+        return f"<key {self.fingerprint}>"
+
+    def __reduce__(self) -> Never:
+        raise TypeError("an API key cannot be pickled: create a client in each process")
+
+
 class RepeatingObject(dict[str, Any]):
     """A parsed JSON object in which some object has a member more than once; each has its last value.
 
@@ -86,24 +111,20 @@ def parse_json(text: str | bytes) -> Any:
     content = text.removeprefix(b"\xef\xbb\xbf") if isinstance(text, bytes) else text.removeprefix("\ufeff")
     from_json(content)  # stricter than json: bounded nesting, UTF-8 only, no unpaired surrogates
     repeated: dict[str, None] = {}
-    parsed = json.loads(content, object_pairs_hook=object_reader(repeated))
+    parsed = json.loads(content, object_pairs_hook=partial(read_object, repeated))
     if repeated and isinstance(parsed, dict):
         parsed = RepeatingObject(parsed)
         parsed.repeated = tuple(repeated)
     return parsed
 
 
-def object_reader(repeated: dict[str, None]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
-    """Return a function that makes objects of the members in JSON, and notes which names one of them repeats."""
-
-    def read(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(members)
-        if len(found) < len(members):
-            counts = Counter(name for name, _ in members)
-            repeated.update((name, None) for name, count in counts.items() if count > 1)
-        return found
-
-    return read
+def read_object(repeated: dict[str, None], members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of the members in JSON, and note which names it repeats."""
+    found = dict(members)
+    if len(found) < len(members):
+        counts = Counter(name for name, _ in members)
+        repeated.update((name, None) for name, count in counts.items() if count > 1)
+    return found
 
 
 def repeated_names(content: object) -> tuple[str, ...]:

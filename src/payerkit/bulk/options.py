@@ -6,9 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, get_args
 
-from payerkit.client.pace import checked_rate
+from payerkit.client.pace import RECONCILE_AFTER, STOP_AFTER, checked_rate, is_non_negative
 from payerkit.errors import InvalidInput, kind_of
-from payerkit.retry import RECONCILE_AFTER, STOP_AFTER, is_non_negative
 
 Accounts = Literal["now", "when_compliant"]
 """When a run sends accounts: once their payer is registered, or once the payer is compliant."""

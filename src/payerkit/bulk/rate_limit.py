@@ -10,17 +10,17 @@ from http import HTTPStatus
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from payerkit.client.pace import Pace
-from payerkit.errors import NotSent, PayerkitError, RateLimited, Refused, WrongKey
-from payerkit.reasons import Outcome
-from payerkit.retry import (
+from payerkit.client.pace import (
     LONGEST_WAIT,
     MAX_FORBIDDEN,
     MAX_FOREIGN,
     MAX_RATE_LIMITED,
     MAX_UNREACHABLE,
     RUN_RETRIES,
+    Pace,
 )
+from payerkit.errors import NotSent, PayerkitError, RateLimited, Refused, WrongKey
+from payerkit.reasons import Outcome
 
 T = TypeVar("T")
 

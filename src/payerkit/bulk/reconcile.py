@@ -71,7 +71,7 @@ may be any task's whose outcome is unknown, also if all that the list shows of i
 unless lists of this service show as it was sent what is stored for certain.
 
 Never guessed: which of several accounts it is; that an account does not exist, if the list cannot be read or leaves out
-accounts; that a refusal says anything about an earlier attempt. The limits are in `payerkit.retry`.
+accounts; that a refusal says anything about an earlier attempt. The limits are in `payerkit.client.pace`.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ from payerkit.bulk.options import Existing
 from payerkit.bulk.rate_limit import RunStopped
 from payerkit.bulk.sending import REFUSED, Sender, reason_of, record_found
 from payerkit.bulk.tasks import Task
+from payerkit.client.pace import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
 from payerkit.errors import PayerkitError, Refused
 from payerkit.reasons import Outcome
-from payerkit.retry import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
 
 _WITNESSES = 3
 """Accounts that are stored for certain and looked for, to see whether the lists of a service show what is there."""

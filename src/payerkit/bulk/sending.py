@@ -17,6 +17,7 @@ from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign, outcom
 from payerkit.bulk.tasks import Task
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client
+from payerkit.client.pace import PAYER_WAITS
 from payerkit.endpoints import payer_call, payer_status_call, payment_detail_call, payment_details_call
 from payerkit.errors import (
     InvalidInput,
@@ -31,8 +32,7 @@ from payerkit.errors import (
 )
 from payerkit.masking import holds_email, redact
 from payerkit.models import PayerStatus, PaymentDetail
-from payerkit.reasons import Outcome
-from payerkit.retry import PAYER_WAITS, WAITING_CODES
+from payerkit.reasons import WAITING_CODES, Outcome
 from payerkit.wire import first, wire_name
 
 _LINKS = ("agreement_url", "kyc_url")

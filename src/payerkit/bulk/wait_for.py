@@ -17,8 +17,8 @@ from payerkit.bulk.payer_statuses import Snapshot, earlier_times, snapshots_fram
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal
 from payerkit.client.client import Client, check_client
+from payerkit.client.pace import is_non_negative
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
-from payerkit.retry import is_non_negative
 from payerkit.wording import count_of, in_words
 
 Until = Literal["compliant", "approved"]

@@ -33,7 +33,7 @@ def unwrap_secret(value: Any) -> Any:
     reveal = getattr(value, "get_secret_value", None)
     if callable(reveal):
         value = reveal()
-    return None if is_blank(value) else value
+    return value if isinstance(value, str) or not is_blank(value) else None
 
 
 def strip_blanks(schema: Schema, name: str, value: Any) -> tuple[Any, Finding | None]:
@@ -47,8 +47,10 @@ def by_field_name(schema: Schema, record: Mapping[Any, Any]) -> tuple[dict[str, 
     """Return the unwrapped values by field name, and the errors of names that are unknown or given twice."""
     places, findings, unknown = match_names(schema, record)
     given = list(record.values())
-    values = {field: unwrap_secret(given[place]) for field, place in places.items()}
-    return values, findings + unknown_names(schema, unknown, is_headless=not values)
+    values = {}
+    for field, place in places.items():
+        values[field] = unwrap_secret(given[place])
+    return values, findings + (unknown_names(schema, unknown, is_headless=not values) if unknown else [])
 
 
 def match_names(schema: Schema, names: Iterable[object]) -> tuple[dict[str, int], list[Finding], list[object]]:
@@ -70,9 +72,11 @@ def match_names(schema: Schema, names: Iterable[object]) -> tuple[dict[str, int]
 
 def field_errors(schema: Schema, values: Mapping[str, Any]) -> list[Finding]:
     """Return the errors of unwrapped values by field name, in the order of the fields."""
-    due = (name for name, field in schema.fields.items() if field.required or name in values)
-    found = (check_field(schema, name, values.get(name)) for name in due)
-    return [error for error in found if error is not None]
+    errors = []
+    for name, field in schema.fields.items():
+        if (field.required or name in values) and (error := check_field(schema, name, values.get(name))) is not None:
+            errors.append(error)
+    return errors
 
 
 def schema_errors(schema: Schema, record: Mapping[Any, Any]) -> list[Finding]:

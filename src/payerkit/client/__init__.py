@@ -1,6 +1,6 @@
 """The client: one service, one key, one deadline a call, and what each failure proves.
 
-A call goes from `client.Client.send` through `transport` to `deadline_adapter`; nothing else touches the network.
+A call goes from `client.Client.send` through `transport`, which alone touches the network, to its end in `call`.
 """
 
 from payerkit._lazy import load_lazily

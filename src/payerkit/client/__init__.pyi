@@ -2,7 +2,7 @@
 # ruff: noqa: I001 - by subject, not by module
 from payerkit.client.client import Client as Client
 from payerkit.client.transport import Timeout as Timeout
-from payerkit.retry import Retries as Retries
+from payerkit.client.pace import Retries as Retries
 from payerkit.connection import SandboxClient as SandboxClient
 from payerkit.sandbox_controls import SandboxControls as SandboxControls
 

@@ -1,21 +1,42 @@
-"""A call, as an endpoint describes it to the client, and the body of its request."""
+"""A call, as an endpoint describes it to the client, and its end: a result, or the error that says what happened."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import threading
-import time
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from pydantic_core import PydanticSerializationError, to_json
+from urllib3.exceptions import InvalidHeader
+from urllib3.util import Retry
 
-from payerkit.errors import InvalidInput
+from payerkit.client.transport import BrokenOffError, HttpResponse, NotSentError
+from payerkit.errors import (
+    FieldProblem,
+    InterruptedCall,
+    InvalidInput,
+    NotFound,
+    NotSent,
+    PayerkitError,
+    RateLimited,
+    Refused,
+    ServiceError,
+    UnknownOutcome,
+    UnreadableAnswer,
+    WrongKey,
+)
+from payerkit.masking import holds_email, redact
+from payerkit.reasons import WAITING_CODES, Outcome
+from payerkit.wire import ApiKey, our_name, parse_json
+from payerkit.wording import Wording
 
 T = TypeVar("T")
+E = TypeVar("E", bound=PayerkitError)
 
 ApiVersion = Literal["v1", "v2"]
 """Which paths the calls about payers have: those of the specification, or the newer ones of the operator's
@@ -100,7 +121,9 @@ class Call(Generic[T]):
     @property
     def path(self) -> str:
         """The path and the query, each id percent-encoded as a whole, slashes too."""
-        path = self.route.format_map({name: quote(value, safe="") for name, value in self.ids.items()})
+        path = self.route
+        for name, value in self.ids.items():
+            path = path.replace(f"{{{name}}}", quote(value, safe=""))
         return path + (f"?{urlencode(self.query)}" if self.query else "")
 
     def in_version(self, api: ApiVersion) -> Call[T]:
@@ -110,64 +133,219 @@ class Call(Generic[T]):
         return replace(self, route="/v2" + self.route.removeprefix("/v1"))
 
     @property
-    def is_control(self) -> bool:
-        """Return True if the call controls a sandbox, which no limit counts."""
-        return self.route.startswith("/sandbox/")
-
-    @property
     def is_write(self) -> bool:
         """Return True if the call may change something."""
         return self.method != "GET"
 
 
-class StoppedError(Exception):
-    """The call was stopped before its request left."""
+_MAX_ENTRIES = 50
+"""Entries of an error list that are read: more than a body has fields."""
+
+_CODE = re.compile(r"(?=.{3,64}\Z)[a-z][a-z0-9]*(_[a-z0-9]+)+")
+"""A machine-readable code: one word in snake_case. A word without an underscore may be part of a sentence."""
 
 
-class Cancellation:
-    """Stops the calls of another thread, and knows if a write may have left by then."""
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """An error body: its message, its code, the fields it names. is_from_api: False for a proxy's page, say."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._stopped = threading.Event()
-        self._has_left = False
+    message: str
+    fields: tuple[FieldProblem, ...]
+    code: str = ""
+    is_from_api: bool = True
+
+
+def read_error_body(content: bytes, private: Iterable[str]) -> ErrorBody:
+    """Return what an error body says, with private values redacted.
+
+    Read are the published shapes: `message` as text, list of texts, list of objects or one object, and `errors` beside
+    it. HTML, an empty body and a truncated one have no message.
+    """
+    try:
+        body = parse_json(content)
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        return ErrorBody("", (), is_from_api=False)
+    fields, texts = [], []
+    for entry in [*_as_list(body.get("message")), *_as_list(body.get("errors"))]:
+        name, text, code = (redact(part, private) for part in _parts(entry))
+        if name:
+            fields.append(FieldProblem(our_name(name), name, text, code))
+        else:
+            texts.append(text)
+    repeated = {problem.message for problem in fields}
+    repeated.add("; ".join(f"{problem.wire_name} {problem.message}" for problem in fields))
+    message = "; ".join(text for text in dict.fromkeys(texts) if text and text not in repeated)
+    message = message or ("" if fields else redact(_parts(body.get("error"))[1], private))
+    return ErrorBody(message, tuple(fields), _find_code(body, private))
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value[:_MAX_ENTRIES] if isinstance(value, list) else [value]
+
+
+def _parts(entry: Any) -> tuple[str, str, str]:
+    """Return the name on the wire of the field that an entry is about, its message and its code, each "" if missing."""
+    if not isinstance(entry, dict):
+        return "", entry if isinstance(entry, str) else "", ""
+    source, text = entry.get("source"), entry.get("message")
+    name = entry.get("field") or (source.get("pointer") if isinstance(source, dict) else None)
+    name = name.rpartition("/")[2] if isinstance(name, str) else ""
+    return name, text if isinstance(text, str) else "", str(entry.get("code") or "")
+
+
+def _find_code(body: dict[str, Any], private: Iterable[str]) -> str:
+    """Return the first code in an error body that repeats no private value, or ""."""
+    places = [body.get(name) for name in ("code", "errorCode", "error", "message")]
+    places += [entry.get("code") for entry in _as_list(body.get("errors")) if isinstance(entry, dict)]
+    for code in places:
+        if isinstance(code, str) and _CODE.fullmatch(code) and (code in WAITING_CODES or not _repeats(code, private)):
+            return code
+    return ""
+
+
+def _repeats(code: str, private: Iterable[str]) -> bool:
+    """Return True if a code contains a private value, as a part between underscores or in another form."""
+    parts = code.split("_")
+    return redact(code, private) != code or any(value.casefold() in parts for value in private)
+
+
+_REFUSALS: dict[int, tuple[type[Refused], str]] = {
+    401: (WrongKey, "wrong_key"),
+    403: (WrongKey, "not_permitted"),
+    404: (NotFound, "not_found"),
+    429: (RateLimited, "too_many_requests"),
+}
+
+_CHECK_ADDRESS = Wording("<Nothing was changed. |>The response is not the API's: check that base_url is its address.")
+
+_PROVES_NOTHING = {408, 499}
+"""Statuses of intermediaries that gave up waiting; the service may have done the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnd(Generic[T]):
+    """How one try of a call ended: with a response, or with a failure of the transport.
+
+    elapsed: seconds since the call began. is_interrupted: the failure is a KeyboardInterrupt.
+    """
+
+    call: Call[T]
+    end: HttpResponse | BrokenOffError
+    key: ApiKey
+    elapsed: float
+    is_interrupted: bool = False
 
     @property
-    def is_stopped(self) -> bool:
-        """True once the calls were stopped."""
-        return self._stopped.is_set()
+    def reason(self) -> str:
+        """Why no complete response came, redacted: a user's adapter or a proxy may quote what was sent."""
+        return self._redact(str(self.end))
 
-    @property
-    def has_left(self) -> bool:
-        """True if a write may have left, and nothing proves that it had no effect."""
-        return self._has_left
+    def result(self) -> T | PayerkitError:
+        """Return the result of the call, or the error that its end proves."""
+        status = self.end.status
+        if isinstance(self.end, NotSentError):
+            return self._error(NotSent, Outcome("never_left", {"why": self.reason}))
+        if self.is_interrupted:
+            return self._unknown(Outcome("interrupted_call"))
+        if status is None:
+            return self._failed(Outcome("no_response", {"why": self.reason}))
+        if 200 <= status < 300:
+            return self._success(status)
+        if 300 <= status < 400:
+            return self._redirect(status)
+        if 400 <= status < 500 and status not in _PROVES_NOTHING:
+            return self._refusal(status)
+        return self._failed(Outcome("responded", {"status": status}))
 
-    def stop(self) -> bool:
-        """Stop the calls: no write leaves from now on. Return False, and stop nothing, if one has left already."""
-        with self._lock:
-            if not self._has_left:
-                self._stopped.set()
-            return not self._has_left
+    def _success(self, status: int) -> T | PayerkitError:
+        if isinstance(self.end, HttpResponse):
+            try:
+                return self.call.read(parse_json(self.end.content))
+            except ValueError as error:
+                problem = Outcome("unreadable_response", {"status": status, "why": self._redact(str(error))})
+        else:
+            problem = Outcome("broken_response", {"status": status, "why": self.reason})
+        if self.call.is_write:
+            return self._unknown(problem)
+        return self._error(UnreadableAnswer, Outcome("unreadable", {"cause": problem}))
 
-    def check(self) -> None:
-        """Raise StoppedError if the calls were stopped."""
-        if self.is_stopped:
-            raise StoppedError
+    def _refusal(self, status: int) -> T | PayerkitError:
+        content = self.end.content if isinstance(self.end, HttpResponse) else b""
+        body = read_error_body(content, self._private())
+        if status == HTTPStatus.NOT_FOUND and self.call.read_missing and body.is_from_api:
+            missing = self.call.read_missing(body.message)
+            if missing is not None:
+                return missing
+        until = WAITING_CODES.get(body.code)
+        # A 403 with such a code is about the payer, and the key is fine.
+        known = {} if until and status == HTTPStatus.FORBIDDEN else _REFUSALS
+        kind, code = known.get(status, (Refused, "refused"))
+        is_cut = isinstance(self.end, BrokenOffError)
+        params = {"status": status, "words": body.message, "is_cut": is_cut, "seconds": self._retry_after()}
+        is_foreign = not body.is_from_api and kind in {Refused, NotFound}
+        advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
+        if until and kind is Refused:
+            advice = Wording(f"<Nothing was changed. Call|Send it> again once {until}.")
+        error = self._error(kind, Outcome(code, params), fields=body.fields, advice=advice)
+        error.code, error.foreign = body.code, not body.is_from_api
+        error.retryable = error.retryable or is_cut or (until is not None and kind is Refused)
+        return error
 
-    def depart(self) -> None:
-        """Note that a write leaves now. Raises StoppedError if the calls were stopped before."""
-        with self._lock:
-            self.check()
-            self._has_left = True
+    def _redirect(self, status: int) -> PayerkitError:
+        try:
+            host = urlsplit(self.end.headers.get("location", "")).hostname or "another address"
+        except ValueError:
+            host = "another address"
+        error = self._error(
+            Refused,
+            Outcome("redirected", {"status": status, "host": self._redact(host)}),
+            advice="Give the final address to connect(base_url).",
+        )
+        error.foreign = True
+        return error
 
-    def take_back(self) -> None:
-        """Note that the write which left is proven to have had no effect."""
-        with self._lock:
-            self._has_left = False
+    def _failed(self, what: Outcome) -> PayerkitError:
+        if self.call.is_write:
+            return self._unknown(what)
+        return self._error(ServiceError, Outcome("failed", {"cause": what}))
 
-    def sleep(self, seconds: float, sleep: Callable[[float], object]) -> bool:
-        """Wait as `sleep` does, but not longer than until the calls are stopped; return whether they are."""
-        if sleep is time.sleep:
-            return self._stopped.wait(seconds)
-        sleep(seconds)
-        return self.is_stopped
+    def _unknown(self, what: Outcome) -> UnknownOutcome:
+        call = self.call
+        fingerprint = call.body.fingerprint(self.key.reveal().encode()) if call.body else None
+        return self._error(
+            InterruptedCall if self.is_interrupted else UnknownOutcome,
+            Outcome("lost", {"operation": call.operation, "fingerprint": fingerprint, "cause": what}),
+            advice=call.if_unknown,
+            operation=call.operation,
+            client_user_id=call.client_user_id,
+            fingerprint=fingerprint,
+            elapsed=self.elapsed,
+        )
+
+    def _error(self, kind: type[E], outcome: Outcome, **facts: Any) -> E:
+        outcome = Outcome(outcome.code, {"call": self.call.name, **outcome.params})
+        facts |= {"status_code": self.end.status, "retry_after": self._retry_after(), "request": self.call.name}
+        error = kind(outcome.text, **facts)
+        error.outcome = outcome
+        return error
+
+    def _retry_after(self) -> float | None:
+        """Return the seconds that the service requests to wait, given as a number or as a date."""
+        value = self.end.headers.get("retry-after")
+        try:
+            return None if value is None else float(Retry().parse_retry_after(value))
+        except (InvalidHeader, OverflowError, ValueError):  # more digits than Python turns into a number
+            return None
+
+    def _redact(self, text: str) -> str:
+        return redact(text, self._private())
+
+    def _private(self) -> tuple[str, ...]:
+        """Return the values that a service may repeat and a message may not."""
+        sent = self.call.body.private if self.call.body else ()
+        emails = filter(holds_email, [*self.call.ids.values(), self.call.client_user_id or ""])
+        return (self.key.reveal(), *sent, *emails)

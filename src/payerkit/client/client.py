@@ -12,24 +12,21 @@ from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar,
 from urllib.parse import urlsplit
 
 from payerkit import html
-from payerkit.client.call import ApiVersion, Call, Cancellation
-from payerkit.client.deadline_adapter import HttpRequest
-from payerkit.client.outcome import CallEnd
-from payerkit.client.pace import DEFAULT_RATE, Pace, Rate
+from payerkit.client.call import ApiVersion, Call, CallEnd
+from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries
 from payerkit.client.transport import (
     MAX_RESPONSE,
+    Attempt,
     BrokenOffError,
+    Cancellation,
+    HttpRequest,
     HttpResponse,
     NotSentError,
-    RequestsTransport,
-    SessionTransport,
     Timeout,
     Transport,
 )
 from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome, kind_of
-from payerkit.masking import ApiKey
-from payerkit.retry import Retries
-from payerkit.wire import check_id, is_loopback
+from payerkit.wire import ApiKey, check_id, is_loopback
 
 if TYPE_CHECKING:
     import requests
@@ -63,8 +60,8 @@ class ClientOptions(TypedDict, total=False):
 class Client:
     """A connection to one service with one API key. Made by `connect()` or `sandbox()`; safe to share between threads.
 
-    A call is retried only where its failure proves that this does no harm (`payerkit.retry`): a write that may have
-    arrived is sent once. All tries of a call share one deadline, which the wait for its turn does not use up.
+    A call is retried only where its failure proves that this does no harm (`payerkit.client.pace`): a write that may
+    have arrived is sent once. All tries of a call share one deadline, which the wait for its turn does not use up.
 
     Attributes:
         base_url: The address of the service, without a trailing slash.
@@ -102,10 +99,15 @@ class Client:
         self._key = api_key if isinstance(api_key, ApiKey) else _checked_key(api_key)
         self._previous_key = _checked_key(previous_key, PREVIOUS_API_KEY) if previous_key else None
         self.base_url, self._is_local = _checked_url(base_url)
-        self.timeout = _checked_timeout(timeout)
-        self.retries = _checked_retries(retries)
-        self.header: Header = _checked_choice("header", header, get_args(Header))
-        self.api: ApiVersion = _checked_choice("api", api, get_args(ApiVersion))
+        timeout = Timeout() if timeout is None else timeout
+        self.timeout = timeout if isinstance(timeout, Timeout) else Timeout(total=timeout)
+        if retries is not None and not isinstance(retries, Retries):
+            raise InvalidInput(f"retries: expected Retries(attempts=...), got {kind_of(retries)}.")
+        self.retries = retries or Retries()
+        for name, value, choices in (("header", header, get_args(Header)), ("api", api, get_args(ApiVersion))):
+            if value not in choices:
+                raise InvalidInput(f"{name}: expected {' or '.join(map(repr, choices))}.")
+        self.header, self.api = header, api
         self._session, self._options = session, options
         self._sleep = options.get("sleep", time.sleep)
         default = None if self._is_local else DEFAULT_RATE
@@ -115,13 +117,12 @@ class Client:
         self._transport = self._new_transport(pool_size)
 
     def _new_transport(self, pool_size: int) -> Transport:
-        size = self._options.get("max_response", MAX_RESPONSE)
-        if self._session is not None:
-            return SessionTransport(
-                self._session, self.base_url, is_local=self._is_local, timeout=self.timeout, max_response=size
-            )
-        return RequestsTransport(
-            self.base_url, is_local=self._is_local, timeout=self.timeout, pool_size=pool_size, max_response=size
+        return Transport(
+            self.base_url,
+            is_local=self._is_local,
+            session=self._session,
+            pool_size=pool_size,
+            max_response=self._options.get("max_response", MAX_RESPONSE),
         )
 
     def send(self, call: Call[T], *, cancellation: Cancellation | None = None) -> T:
@@ -132,104 +133,81 @@ class Client:
         if self._is_closed:
             raise InvalidInput("This client is closed. Make another one with connect() or sandbox().")
         call = call.in_version(self.api)
-        started = time.monotonic()
-        unproven: list[HttpRequest] = []
+        attempt = Attempt(self.timeout, call.is_write, cancellation)
         try:
-            return self._send(call, started, unproven, cancellation or Cancellation())
+            return self._send(call, attempt)
         except KeyboardInterrupt:
             failure: Any = KeyboardInterrupt()
         # Out here, without the interrupt that came: its frames hold the key and the body.
-        if call.is_write and any(request.sent for request in unproven):
-            failure = CallEnd(call, failure, self._key, time.monotonic() - started).result()
+        if call.is_write and attempt.may_have_happened:
+            end, elapsed = BrokenOffError("interrupted"), time.monotonic() - attempt.started
+            failure = CallEnd(call, end, self._key, elapsed, is_interrupted=True).result()
         raise failure
 
-    def _send(self, call: Call[T], started: float, unproven: list[HttpRequest], cancellation: Cancellation) -> T:
-        """Try a call as often as the policy allows. unproven: gets the requests that may have had an effect."""
-        left = self.timeout.total  # without the waits for a turn, which count against no deadline
-        unknown: UnknownOutcome | None = None
-        attempt = 0
+    def _send(self, call: Call[T], attempt: Attempt) -> T:
+        """Try a call as often as the policy allows."""
+        seconds = self.timeout.total  # without the waits for a turn, which count against no deadline
+        is_paced = self._keeps_pace and not call.route.startswith("/sandbox/")  # no limit counts a sandbox's controls
+        wait = partial(attempt.wait, sleep=self._sleep)
+        tries, departed = 0, 0.0
         while True:
-            attempt += 1
-            departed = self._wait_turn(call, cancellation)
-            if isinstance(departed, RateLimited):
-                raise unknown or departed
+            tries += 1
+            if is_paced:
+                try:
+                    departed = self.pace.wait_turn(wait, longest=self.timeout.total)
+                except RateLimited as paused:
+                    paused.request = call.name
+                    raise attempt.unknown or paused from None
             began = time.monotonic()
-            result = self._attempt(call, started, began + left, unproven, cancellation).result()
-            left -= time.monotonic() - began
-            self._record(call, result, departed)
+            attempt.deadline = began + seconds
+            result = self._try(call, attempt).result()
+            seconds -= time.monotonic() - began
+            error = result if isinstance(result, PayerkitError) else None
+            if is_paced:
+                self.pace.record(error, departed)
             if not isinstance(result, PayerkitError):
                 return result
-            # A later attempt proves nothing about an earlier one: if that may have happened, it stays unknown.
+            # A later try proves nothing about an earlier one: if that may have happened, it stays unknown.
             if isinstance(result, UnknownOutcome):
-                unknown = result
-            else:
-                unproven.pop()
-                if call.is_write and unknown is None:
-                    cancellation.take_back()
-            if cancellation.is_stopped:
-                raise unknown or result
-            wait = self.retries.wait_after(result, attempt)
-            left -= wait
-            if left <= 0 or not self.retries.allow(result, attempt, idempotent=call.idempotent):
-                raise unknown or result
-            if result.retry_after is None or not self._is_paced(call):  # else all calls are paused, this one, too
-                cancellation.sleep(wait, self._sleep)
+                attempt.unknown = result
+            attempt.left = False
+            pause = self.retries.wait_after(result, tries)
+            seconds -= pause
+            if seconds <= 0 or not self.retries.allow(result, tries, idempotent=call.idempotent):
+                if is_paced:
+                    self._advise(result)
+                raise attempt.unknown or result
+            # Where all calls are paused, this one waits for its turn.
+            if (result.retry_after is None or not is_paced) and wait(pause):
+                raise attempt.unknown or result
 
-    def _wait_turn(self, call: Call[T], cancellation: Cancellation) -> float | RateLimited:
-        """Wait until a call may leave, and return that time; or the error, if that is longer than a call may take."""
-        if not self._is_paced(call):
-            return self.pace.clock()
-        try:
-            wait = partial(cancellation.sleep, sleep=self._sleep)
-            return self.pace.wait_turn(wait, longest=self.timeout.total)
-        except RateLimited as error:
-            error.request = call.name
-            return error.with_traceback(None)
+    def _advise(self, error: PayerkitError) -> None:
+        """Let a 429 that does not say how long to wait say how long this client pauses."""
+        if isinstance(error, RateLimited) and error.retry_after is None:
+            seconds = self.pace.pause_left()
+            then = "Call again after that time." if seconds > self.timeout.total else "The next call waits for that."
+            error.advice = f"Nothing was changed. This client now sends nothing for {math.ceil(seconds)} s. {then}"
 
-    def _is_paced(self, call: Call[T]) -> bool:
-        """Return True if a call waits for its turn here: neither a sandbox's control, nor one that a run makes."""
-        return self._keeps_pace and not call.is_control
-
-    def _record(self, call: Call[T], result: object, departed: float) -> None:
-        """Record how an attempt ended, and say in a refusal without Retry-After how long the client pauses."""
-        if not self._is_paced(call):
-            return
-        self.pace.record(result if isinstance(result, PayerkitError) else None, departed)
-        if isinstance(result, RateLimited) and result.retry_after is None:
-            pause = self.pace.pause_left()
-            then = "Call again after that time." if pause > self.timeout.total else "The next call waits for that."
-            result.advice = f"Nothing was changed. This client now sends nothing for {math.ceil(pause)} s. {then}"
-
-    def _attempt(
-        self,
-        call: Call[T],
-        started: float,
-        deadline: float,
-        unproven: list[HttpRequest],
-        cancellation: Cancellation | None = None,
-    ) -> CallEnd[T]:
+    def _try(self, call: Call[T], attempt: Attempt) -> CallEnd[T]:
         """Send a call once and return how it ended."""
-        body = None if call.body is None else call.body.content
-        on_leave = None if cancellation is None else cancellation.depart if call.is_write else cancellation.check
-        request = HttpRequest(call.method, self.base_url + call.path, self._headers(call), body, on_leave=on_leave)
-        unproven.append(request)
-        end: HttpResponse | NotSentError | BrokenOffError
-        try:
-            end = self._transport.send(request, deadline=deadline)
-        except (NotSentError, BrokenOffError) as error:
-            end = error.with_traceback(None)  # its frames hold the request
-        outcome = CallEnd(call, end, self._key, time.monotonic() - started)
-        log.debug("%s -> %s in %.0f ms", call.name, outcome.status or outcome.reason, 1000 * outcome.elapsed)
-        return outcome
-
-    def _headers(self, call: Call[Any]) -> dict[str, str]:
         headers = {
             self.header: self._key.reveal(),
             "Accept": "application/json",
             "Accept-Encoding": "gzip, deflate",
             "User-Agent": "payerkit",
         }
-        return headers | ({"Content-Type": "application/json"} if call.body else {})
+        if call.body is not None:
+            headers["Content-Type"] = "application/json"
+        content = None if call.body is None else call.body.content
+        end: HttpResponse | NotSentError | BrokenOffError
+        try:
+            end = self._transport.send(HttpRequest(call.method, self.base_url + call.path, headers, content), attempt)
+        except (NotSentError, BrokenOffError) as error:
+            end = error.with_traceback(None)  # its frames hold the request
+        done = CallEnd(call, end, self._key, time.monotonic() - attempt.started)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s -> %s in %.0f ms", call.name, end.status or done.reason, 1000 * done.elapsed)
+        return done
 
     @property
     def account_secret(self) -> bytes:
@@ -243,18 +221,8 @@ class Client:
 
     def __dir__(self) -> list[str]:
         """Return what a user needs, as Tab shows it; the rest is for other parts of payerkit."""
-        return [
-            "api",
-            "base_url",
-            "close",
-            "environment",
-            "header",
-            "pace",
-            "retries",
-            "reveal_key",
-            "sandbox",
-            "timeout",
-        ]
+        shown = {"api", "base_url", "environment", "header", "pace", "retries", "sandbox", "timeout"}
+        return sorted(shown | {"close", "reveal_key"})
 
     @property
     def environment(self) -> str:
@@ -281,18 +249,9 @@ class Client:
 
         It has the same `pace`. To keep it is left to the caller, as the retries are.
         """
-        client = Client(
-            self.base_url,
-            self._key,
-            timeout=self.timeout,
-            retries=Retries(attempts=1),
-            pool_size=pool_size,
-            session=self._session,
-            header=self.header,
-            api=self.api,
-            **self._options,
-        )
-        client.pace, client._keeps_pace = self.pace, False
+        client = Client.__new__(Client)
+        changed = {"retries": Retries(attempts=1), "_keeps_pace": False, "_is_closed": False}
+        vars(client).update(vars(self), **changed, _transport=self._new_transport(pool_size))
         return client
 
     def service_name(self) -> str:
@@ -303,11 +262,10 @@ class Client:
         if not self._is_local:  # sandboxes are on this machine
             return self.base_url
         call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
-        started = time.monotonic()
-        outcome = self._attempt(call, started, started + self.timeout.total, [])
-        if isinstance(outcome.end, HttpResponse | BrokenOffError) and outcome.status is not None:
-            return outcome.end.headers.get(_SANDBOX, self.base_url)
-        result = outcome.result()
+        done = self._try(call, Attempt(self.timeout, deadline=time.monotonic() + self.timeout.total))
+        if done.end.status is not None:
+            return done.end.headers.get(_SANDBOX, self.base_url)
+        result = done.result()
         raise result if isinstance(result, PayerkitError) else AssertionError
 
     def has_been_paid(self, request_id: str) -> bool | None:
@@ -370,26 +328,6 @@ def check_client(client: object) -> None:
     """Raise InvalidInput for anything but a client."""
     if not isinstance(client, Client):
         raise InvalidInput(f"The first argument must be a client, from connect() or sandbox(); got {kind_of(client)}.")
-
-
-def _checked_timeout(timeout: Timeout | float | None) -> Timeout:
-    if isinstance(timeout, Timeout):
-        return timeout
-    return Timeout() if timeout is None else Timeout(total=timeout)
-
-
-def _checked_retries(retries: object) -> Retries:
-    if retries is None:
-        return Retries()
-    if not isinstance(retries, Retries):
-        raise InvalidInput(f"retries: expected Retries(attempts=...), got {kind_of(retries)}.")
-    return retries
-
-
-def _checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    if value not in choices:
-        raise InvalidInput(f"{name}: expected {' or '.join(map(repr, choices))}.")
-    return value
 
 
 def _account_secret(key: ApiKey) -> bytes:

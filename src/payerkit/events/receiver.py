@@ -16,8 +16,7 @@ from payerkit.events.event_lines import DELIVERY, SIGNATURE, Delivery, kept_head
 from payerkit.events.events_file import EventsFile
 from payerkit.events.signature import is_signed, read_secrets
 from payerkit.html import visible
-from payerkit.masking import ApiKey
-from payerkit.wire import parse_json
+from payerkit.wire import ApiKey, parse_json
 
 MAX_BODY = 2**18
 """Bytes of a body; those of events have some hundred."""

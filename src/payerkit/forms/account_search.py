@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any, Literal
 
 from payerkit.bulk.matching import Grade, compare
+from payerkit.client.pace import MAX_LOOKUPS, RECONCILE_AFTER
 from payerkit.explanations import explain_word
 from payerkit.forms.form_state import Banner
 from payerkit.html import visible
 from payerkit.masking import mask_account
 from payerkit.models import BankDetails
-from payerkit.retry import MAX_LOOKUPS, RECONCILE_AFTER
 from payerkit.wire import our_name
 from payerkit.wording import in_words
 

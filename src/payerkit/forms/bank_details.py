@@ -25,7 +25,7 @@ from payerkit.forms.job import Job
 from payerkit.forms.payer import PayerForm
 from payerkit.html import visible
 from payerkit.models import BankDetails, PaymentDetail
-from payerkit.models.base import Hidden
+from payerkit.models.requests import Hidden
 from payerkit.wire import check_id
 
 _ALWAYS_SHOWN = {"rails", "state"}

@@ -13,7 +13,7 @@ from payerkit.checks.schema import Schema, SchemaField, Section
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.findings import Finding, Findings
 from payerkit.masking import mask
-from payerkit.models.base import Hidden
+from payerkit.models.requests import Hidden
 
 _FIRST = ("beneficiary_type", "company_name")
 """The fields that stand first in their section: the type decides about others."""

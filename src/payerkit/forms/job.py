@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from payerkit.client.call import Call, Cancellation
+from payerkit.client.call import Call
 from payerkit.client.client import Client
+from payerkit.client.transport import Cancellation
 
 T = TypeVar("T")
 

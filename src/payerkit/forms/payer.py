@@ -20,7 +20,7 @@ from payerkit.forms.form_state import Banner, Button, FormState
 from payerkit.forms.job import Job
 from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
-from payerkit.models.base import Hidden
+from payerkit.models.requests import Hidden
 from payerkit.wire import is_loopback
 from payerkit.wording import in_form, in_words
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Unpack
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -32,9 +32,8 @@ from payerkit.explanations import Explanation, explain_payer, explain_word, stat
 from payerkit.findings import Findings
 from payerkit.html import visible
 from payerkit.masking import holds_email, mask, masking_of
-from payerkit.models.base import AccountNumber, ApiModel, Hidden
 from payerkit.models.payouts import Payout
-from payerkit.models.requests import BankDetails, Payer, PaymentOrder, PayoutOrder
+from payerkit.models.requests import AccountNumber, ApiModel, BankDetails, Hidden, Payer, PaymentOrder, PayoutOrder
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
 from payerkit.review.protocols import OrderSource
 from payerkit.review.whole_response import WholeResponse, read_whole
@@ -58,6 +57,9 @@ class Response(ApiModel):
 
     model_config = ConfigDict(extra="allow")
 
+    _names: ClassVar[frozenset[str]] = frozenset()
+    _is_created: ClassVar[bool] = False
+
     _raw: dict[str, Any] = PrivateAttr(default_factory=dict)
     _odd: tuple[str, ...] = PrivateAttr(default=())
 
@@ -65,17 +67,35 @@ class Response(ApiModel):
     def read(cls, content: Any) -> Self:
         """Return parsed JSON as an object. Raises ValueError if it is not a JSON object."""
         odd: list[str] = []
-        fields = {name: _hide_secret(name, value) for name, value in cls.read_fields(content).items()}
+        fields = dict(cls.read_fields(content))
+        for name in fields.keys() - cls._names:  # those that it has get their masking types below
+            fields[name] = _hide_secret(name, fields[name])
         response = cls.model_validate(fields, context=odd)
         response._raw, response._odd = content, tuple(dict.fromkeys(odd))
         return response
 
     @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Note the names of the fields, ours and those on the wire."""
+        fields = cls.model_fields.items()
+        cls._names = frozenset(each for name, field in fields for each in (name, field.alias or name))
+
+    @classmethod
     def read_fields(cls, content: Any) -> dict[str, Any]:
-        """Return the fields in parsed JSON as received. Raises ValueError if it is not a JSON object."""
+        """Return the fields in parsed JSON as received. Raises ValueError if it is not a JSON object.
+
+        Nor is it a response about something created if it has no field that the API documents. A status at the top does
+        not count: any message may have one.
+        """
         if not isinstance(content, dict):
             raise ValueError(f"expected a JSON object, got a {type(content).__name__}")  # noqa: TRY004 - a bad value
-        return cls.unwrap(content)
+        fields = cls.unwrap(content)
+        if not cls._is_created:
+            return fields
+        for name in cls._names - ({"status"} if fields is content else set()):
+            if fields.get(name) not in (None, ""):
+                return fields
+        raise ValueError("it has no id, and no other field that the API documents")
 
     @classmethod
     def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:
@@ -114,6 +134,8 @@ def _hide_secret(name: str, value: Any) -> Any:
 class Created(Response):
     """Base of responses about what was created: they have a documented field, and findings about what was sent."""
 
+    _is_created = True
+
     _sent: Payer | BankDetails | None = PrivateAttr(default=None)
     _findings: Findings | None = PrivateAttr(default=None)
 
@@ -123,19 +145,6 @@ class Created(Response):
         created = super().read(content)
         created._sent = sent
         return created
-
-    @classmethod
-    def read_fields(cls, content: Any) -> dict[str, Any]:
-        """Return the fields in parsed JSON as received. Raises ValueError if it has none that the API documents.
-
-        A status at the top does not count: any message may have one.
-        """
-        fields = super().read_fields(content)
-        names = {each for name, field in cls.model_fields.items() for each in (name, field.alias or name)}
-        names -= {"status"} if fields is content else set()
-        if all(fields.get(name) in (None, "") for name in names):
-            raise ValueError("it has no id, and no other field that the API documents")
-        return fields
 
     @property
     def findings(self) -> Findings:
@@ -195,7 +204,9 @@ class PayerStatus(Created):
         status = content.get("status")
         if not isinstance(status, dict):
             return content
-        return {**{name: value for name, value in content.items() if name != "status"}, **status}
+        outer = dict(content)
+        del outer["status"]
+        return outer | status
 
     def explain(self) -> Explanation:
         """Return whose move it is and what to do, from both statuses and whether the payer is compliant.

@@ -8,12 +8,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 from payerkit._tsv import rows
-from payerkit.wire import object_reader
+from payerkit.wire import read_object
 
 MAX_MEMBERS = 10_000
 """Members and items of a response that are looked at; one with 50 transactions has some 300."""
@@ -216,7 +216,7 @@ def _parsed(whole: WholeResponse, value: Any) -> Any:
         if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "[", '"'}:
             return value
         try:
-            value = json.loads(value, parse_int=float, object_pairs_hook=object_reader(whole.repeated))
+            value = json.loads(value, parse_int=float, object_pairs_hook=partial(read_object, whole.repeated))
         except ValueError:
             return value
         except RecursionError:
