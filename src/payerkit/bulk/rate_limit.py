@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from itertools import chain, islice
 from typing import Any, TypeVar
 
+from payerkit.bulk.options import RunOptions
+from payerkit.bulk.progress import Progress
+from payerkit.client.client import Client
 from payerkit.client.pace import Pace
-from payerkit.errors import NotSent, PayerkitError, RateLimited, Refused, WrongKey
+from payerkit.endpoints import payment_details_call
+from payerkit.errors import NotFound, NotSent, PayerkitError, RateLimited, Refused, WrongKey
 from payerkit.reasons import Outcome
 from payerkit.retry import (
     LONGEST_WAIT,
@@ -22,6 +26,7 @@ from payerkit.retry import (
     RUN_RETRIES,
 )
 
+Records = list[dict[str, Any]]
 T = TypeVar("T")
 
 
@@ -263,3 +268,72 @@ def _wait(ends: list[threading.Event], on_tick: Callable[[], None]) -> None:
     for ended in ends:
         while not ended.wait(_TICK):
             on_tick()
+
+
+def request_lists(
+    client: Client,
+    ids: Sequence[str],
+    options: RunOptions,
+    limiter: RateLimiter,
+    *,
+    progress: bool,
+    may_be_unknown: bool = False,
+) -> dict[str, Records | str]:
+    """Return the records of each payer, in the order of the ids; the message of the error where there was one.
+
+    may_be_unknown: a payer whom the service does not know has no accounts, which is no error.
+    """
+
+    def request(own: Client, client_user_id: str) -> tuple[Records | str, bool]:
+        try:
+            if may_be_unknown:
+                return list_accounts(own, limiter, client_user_id), True
+            return limiter.call(lambda: own.send(payment_details_call(client_user_id))), True
+        except PayerkitError as error:
+            return error.message, False
+
+    results = request_each(client, ids, request, options, limiter, progress=progress)
+    if limiter.stop.is_interrupted:
+        raise KeyboardInterrupt
+    return {client_user_id: results.get(client_user_id, limiter.stop.reason) for client_user_id in ids}
+
+
+def request_each(
+    client: Client,
+    ids: Sequence[str],
+    request: Callable[[Client, str], tuple[T, bool]],
+    options: RunOptions,
+    limiter: RateLimiter,
+    *,
+    progress: bool,
+) -> dict[str, T]:
+    """Return what is requested about each payer, with a progress bar; the limiter knows why it ended early.
+
+    request: from a client that does not retry and a client user id, returns a result and whether it is complete.
+    """
+    results: dict[str, T] = {}
+    with (
+        client.without_retries(pool_size=options.workers) as own,
+        Progress(shown=progress, where=client.environment) as bar,
+    ):
+
+        def task(client_user_id: str) -> None:
+            results[client_user_id], is_complete = request(own, client_user_id)
+            bar.count("read" if is_complete else "not_read")
+
+        bar.begin("payer", len(ids))
+        run_workers(task, ids, workers=options.workers, stop=limiter.stop, on_tick=bar.show)
+    return results
+
+
+def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str, *, kind: str = "") -> list[dict[str, Any]]:
+    """Return the accounts that the service lists for a payer, none if it does not know the payer.
+
+    kind: as for the limiter.
+    """
+    try:
+        return limiter.call(lambda: client.send(payment_details_call(client_user_id)), kind=kind)
+    except NotFound as error:
+        if error.foreign:  # a gateway's page: it does not know whether the payer exists
+            raise
+        return []

@@ -13,11 +13,11 @@ from urllib.parse import unquote_plus
 
 from payerkit.bulk.journal import Journal, State
 from payerkit.bulk.matching import Listing, Record, compare, facts_of, id_of, is_dead
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign, outcome_of
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign, list_accounts, outcome_of
 from payerkit.bulk.tasks import Task
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client
-from payerkit.endpoints import payer_call, payer_status_call, payment_detail_call, payment_details_call
+from payerkit.endpoints import payer_call, payer_status_call, payment_detail_call
 from payerkit.errors import (
     InvalidInput,
     NotFound,
@@ -301,19 +301,6 @@ class EqualRefusals:
             times = self._counted[refusal]
         if times >= self._stop_after:
             self._stop.set(Outcome("equal_refusals", {"times": times, "cause": reason}))
-
-
-def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str, *, kind: str = "") -> list[dict[str, Any]]:
-    """Return the accounts that the service lists for a payer, none if it does not know the payer.
-
-    kind: as for the limiter.
-    """
-    try:
-        return limiter.call(lambda: client.send(payment_details_call(client_user_id)), kind=kind)
-    except NotFound as error:
-        if error.foreign:  # a gateway's page: it does not know whether the payer exists
-            raise
-        return []
 
 
 def _facts(fields: Mapping[str, Any], client_user_id: str) -> dict[str, str]:

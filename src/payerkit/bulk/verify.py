@@ -9,11 +9,10 @@ from typing import Any
 import pandas as pd
 
 from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.list_many import request_lists
 from payerkit.bulk.matching import Listing, Matches, Record, id_of, is_dead
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.options import RunOptions
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal, request_lists
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Task, Tasks, knows_payer
 from payerkit.client.call import RequestBody

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
 from payerkit.bulk.options import RunOptions
-from payerkit.bulk.progress import Progress
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal, run_workers
-from payerkit.bulk.sending import list_accounts
+from payerkit.bulk.rate_limit import RateLimiter, Records, StopSignal, request_lists
 from payerkit.client.client import Client, check_client
-from payerkit.endpoints import payment_details_call
-from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.frames import payment_details_frame
 from payerkit.masking import mask
 from payerkit.wire import check_id
-
-Records = list[dict[str, Any]]
-T = TypeVar("T")
 
 
 @without_internal_frames
@@ -73,62 +66,6 @@ def distinct_ids(ids: Iterable[str]) -> list[str]:
     if isinstance(ids, str | bytes | Mapping) or hasattr(ids, "columns") or not isinstance(ids, Iterable):
         raise InvalidInput(f"ids: expected a list or a column of client user ids, got {kind_of(ids)}.")
     return list(dict.fromkeys(check_id(each, "ids") for each in ids))
-
-
-def request_lists(
-    client: Client,
-    ids: Sequence[str],
-    options: RunOptions,
-    limiter: RateLimiter,
-    *,
-    progress: bool,
-    may_be_unknown: bool = False,
-) -> dict[str, Records | str]:
-    """Return the records of each payer, in the order of the ids; the message of the error where there was one.
-
-    may_be_unknown: a payer whom the service does not know has no accounts, which is no error.
-    """
-
-    def request(own: Client, client_user_id: str) -> tuple[Records | str, bool]:
-        try:
-            if may_be_unknown:
-                return list_accounts(own, limiter, client_user_id), True
-            return limiter.call(lambda: own.send(payment_details_call(client_user_id))), True
-        except PayerkitError as error:
-            return error.message, False
-
-    results = request_each(client, ids, request, options, limiter, progress=progress)
-    if limiter.stop.is_interrupted:
-        raise KeyboardInterrupt
-    return {client_user_id: results.get(client_user_id, limiter.stop.reason) for client_user_id in ids}
-
-
-def request_each(
-    client: Client,
-    ids: Sequence[str],
-    request: Callable[[Client, str], tuple[T, bool]],
-    options: RunOptions,
-    limiter: RateLimiter,
-    *,
-    progress: bool,
-) -> dict[str, T]:
-    """Return what is requested about each payer, with a progress bar; the limiter knows why it ended early.
-
-    request: from a client that does not retry and a client user id, returns a result and whether it is complete.
-    """
-    results: dict[str, T] = {}
-    with (
-        client.without_retries(pool_size=options.workers) as own,
-        Progress(shown=progress, where=client.environment) as bar,
-    ):
-
-        def task(client_user_id: str) -> None:
-            results[client_user_id], is_complete = request(own, client_user_id)
-            bar.count("read" if is_complete else "not_read")
-
-        bar.begin("payer", len(ids))
-        run_workers(task, ids, workers=options.workers, stop=limiter.stop, on_tick=bar.show)
-    return results
 
 
 def accounts_frame(results: Mapping[str, Records | str], secret: bytes, *, reveal: bool) -> pd.DataFrame:

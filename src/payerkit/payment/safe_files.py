@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from payerkit.bulk.check_payments import CheckedPayment, Source, checked_payments
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.onchain.addresses import read_address
 from payerkit.onchain.networks import networks
+from payerkit.payment.check_payments import CheckedPayment, Source, checked_payments
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import KnowsPaid

@@ -9,21 +9,21 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import pandas as pd
 
-from payerkit.bulk.list_many import Records, distinct_ids, request_each
 from payerkit.bulk.options import RunOptions
-from payerkit.bulk.payer_events import PayerEvents
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
-from payerkit.bulk.sending import list_accounts
+from payerkit.bulk.rate_limit import RateLimiter, Records, StopSignal, list_accounts, request_each
+from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
 from payerkit.endpoints import payer_status_call
 from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
+from payerkit.events.event_frame import believed_events
 from payerkit.explanations import Explanation, account_group, count_words, explain_payer, is_compliant
-from payerkit.masking import mask
+from payerkit.masking import holds_email, mask
 from payerkit.models import PayerStatus
+from payerkit.statuses.lists import distinct_ids
 from payerkit.wire import first, wire_name
 
 
@@ -172,6 +172,112 @@ def _changed_at(record: Mapping[str, Any]) -> datetime | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
     return None
+
+
+_PAYER, _ACCOUNT = "compliance.updated", "payment_detail.updated"
+
+_TEXTS = ("event", "client_user_id", "payment_details_id", "kyc_status", "agreement_status", "status", "reason")
+_TIMES = ("timestamp", "received_at")
+_NEEDED = (*_TEXTS, "is_compliant", *_TIMES)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """What one event says of a payer or an account. states: None for what it does not say. at: when, if known."""
+
+    states: tuple[Any, ...]
+    at: datetime | None
+    reason: str | None
+
+    def says(self, states: Sequence[Any]) -> bool:
+        """Return True if the event says nothing else than these states."""
+        return all(said is None or said == state for said, state in zip(self.states, states, strict=True))
+
+
+@dataclass(frozen=True)
+class PayerEvents:
+    """What events say, in the order in which they happened: of payers by client user id, of accounts by their id."""
+
+    payers: Mapping[str, Sequence[StatusReport]]
+    accounts: Mapping[str, Sequence[StatusReport]]
+    has_masked_ids: bool = False
+
+    @classmethod
+    def read(cls, events: Any) -> Self:
+        """Return what a frame of events says, nothing for None. Raises InvalidInput for anything else.
+
+        Tests, and events whose signature does not match, say nothing.
+        """
+        if events is None:
+            return cls({}, {})
+        payers: dict[str, list[StatusReport]] = {}
+        accounts: dict[str, list[StatusReport]] = {}
+        has_masked_ids = False
+        for row in _events_by_time(believed_events(events, _NEEDED)):
+            if row["event"] == _PAYER and row["client_user_id"]:
+                has_masked_ids |= row["client_user_id"] == MASK
+                states = (row["kyc_status"], row["agreement_status"], row["is_compliant"])
+                payers.setdefault(row["client_user_id"], []).append(_report(row, states))
+            elif row["event"] == _ACCOUNT and row["payment_details_id"]:
+                accounts.setdefault(row["payment_details_id"], []).append(_report(row, (row["status"],)))
+        return cls(payers, accounts, has_masked_ids)
+
+    def require_ids(self, ids: Iterable[str]) -> None:
+        """Raise InvalidInput if the events of these payers cannot be found, since their ids are masked."""
+        if self.has_masked_ids and any(map(holds_email, ids)):
+            raise InvalidInput(
+                "events: ids that are e-mail addresses are masked in it. Read the events with reveal=True; the result "
+                "masks them again."
+            )
+
+    def since(self, client_user_id: str, snapshot: Snapshot) -> datetime | None:
+        """Return since when the statuses of a payer hold, as far as events say it of all of them.
+
+        Once the payer is compliant, the accounts count, too.
+        """
+        runs = [self._of_payer(client_user_id, snapshot), *(self._of_accounts(snapshot) if snapshot.compliant else ())]
+        times = [min((report.at for report in run if report.at is not None), default=None) for run in runs]
+        known = [time for time in times if time is not None and time <= snapshot.checked_at]
+        return max(known) if len(known) == len(times) else None
+
+    def reason(self, client_user_id: str, snapshot: Snapshot) -> str | None:
+        """Return why the payer or an account does not pass, in the service's words; None if no event says it."""
+        runs = [self._of_payer(client_user_id, snapshot), *self._of_accounts(snapshot)]
+        return "; ".join(dict.fromkeys(run[-1].reason for run in runs if run and run[-1].reason)) or None
+
+    def _of_payer(self, client_user_id: str, snapshot: Snapshot) -> Sequence[StatusReport]:
+        """Return the events since the payer's statuses changed last."""
+        if snapshot.status is None:
+            return ()
+        states = (snapshot.status.kyc_status, snapshot.status.agreement_status, snapshot.compliant)
+        return _last_run(self.payers.get(client_user_id, ()), states)
+
+    def _of_accounts(self, snapshot: Snapshot) -> Iterable[Sequence[StatusReport]]:
+        """Yield the events since the last change of each account that counts."""
+        for record in snapshot.relevant or ():
+            yield _last_run(self.accounts.get(str(record.get("id")), ()), (record.get("status"),))
+
+
+def _last_run(reports: Sequence[StatusReport], states: Sequence[Any]) -> Sequence[StatusReport]:
+    """Return the last events, as long as they say what holds now; none if the very last one says something else."""
+    count = next((place for place, report in enumerate(reversed(reports)) if not report.says(states)), len(reports))
+    return reports[len(reports) - count :]
+
+
+def _report(row: Mapping[str, Any], states: tuple[Any, ...]) -> StatusReport:
+    return StatusReport(states, row["timestamp"] or row["received_at"], row["reason"])
+
+
+def _events_by_time(events: pd.DataFrame) -> Iterable[dict[str, Any]]:
+    """Return the events by time; the frame may come from a file, in which all is text."""
+    columns: dict[str, Any] = {name: events[name].astype("string") for name in _TEXTS}
+    columns["is_compliant"] = events["is_compliant"].astype("string").str.lower().map({"true": True, "false": False})
+    for name in _TIMES:
+        columns[name] = pd.to_datetime(events[name].astype("string"), utc=True, errors="coerce", format="ISO8601")
+    table = pd.DataFrame(columns, index=events.index)
+    order = table["timestamp"].fillna(table["received_at"]).sort_values(kind="stable").index
+    table = table.astype(object).where(table.notna(), None)
+    return table.loc[order].to_dict("records")  # type: ignore[return-value]  # its names are text
 
 
 _TIME: Final = "datetime64[ns, UTC]"
