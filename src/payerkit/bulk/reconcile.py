@@ -56,10 +56,11 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  done       sent twice; the last look is at a list that is not whole      done, looked at again  list
     account  not_sent   sent twice; the last look shows one                           done                   list
 
-When: a whole delay after the write was sent or looked for, which is RECONCILE_AFTER, or twice the time of the slowest
-call if that is longer, those that timed out among them, and those of earlier runs that left something unknown; at most
-the deadline of a call. By then a write has taken effect, if it ever does. Each run waits anew. A kill does not count as
-a try: looks and repeats are counted within a run.
+When: at once, after all of a step were sent, for what is found for certain; nothing else follows from that look, and no
+wait begins anew. Then a whole delay after the write was sent or looked for, which is RECONCILE_AFTER, or twice the time
+of the slowest call if that is longer, those that timed out among them, and those of earlier runs that left something
+unknown; at most the deadline of a call. By then a write has taken effect, if it ever does. Each run waits anew. A kill
+does not count as a try: looks and repeats are counted within a run.
 
 A list is *whole* if it has all accounts that are known to be there: those that the payer had before any was sent (the
 baseline), and those of tasks that are done; if each has an id; if its length is not that of a usual page; and if it has
@@ -132,6 +133,20 @@ class Reconciler:
             return self._reconcile_payer(due[0])
         return self._reconcile_accounts(tasks, due) if due else True
 
+    def look_at_once(self, tasks: Sequence[Task]) -> None:
+        """Record the outcome of those that are found for certain, of a payer, or of all accounts of one payer.
+
+        What is missing, or in doubt, proves nothing so soon. Raises PayerkitError or RunStopped.
+        """
+        if tasks[0].step == "payer":
+            self._sender.find_payer(tasks[0], Outcome("found_by_status"))
+            return
+        listing = self._sender.look(tasks[0])
+        found = self._match_new(tasks, listing)
+        for task in tasks:
+            if task.key in found and listing.entries[task.key].is_unresolved and is_certain(found[task.key]):
+                record_found(self._journal, task, found[task.key].strong, reason="found_in_list")
+
     def _reconcile_payer(self, task: Task) -> bool:
         """Ask for a payer, and send it again if the service does not know it, or cannot be asked."""
         self._looks[task.key] += 1
@@ -165,14 +180,17 @@ class Reconciler:
 
         Where lists do not show as it was sent what the service stored for certain, that is whatever is new.
         """
-        may_be_listed = [task for task in tasks if _may_be_new(listing.entries.get(task.key))]
-        new = {task.key: listing.new(task.key) for task in may_be_listed}
-        found = listing.match(may_be_listed, new, {task.key for task in tasks})
+        found = self._match_new(tasks, listing)
         if any(each.other for each in found.values()):
             is_proven = listing.shows_as_sent(tasks)
             if not (True in self._seen() if is_proven is None else is_proven):
                 found = {key: each.with_other(each.other) for key, each in found.items()}
         return found
+
+    def _match_new(self, tasks: Sequence[Task], listing: Listing) -> dict[bytes, Matches]:
+        """Return what could be the account of each task that was sent, among those that the payer did not have."""
+        sent = [task for task in tasks if _may_be_new(listing.entries.get(task.key))]
+        return listing.match(sent, {task.key: listing.new(task.key) for task in sent}, {task.key for task in tasks})
 
     def _settle(self, task: Task, found: Matches, listing: Listing) -> bool:
         """Record the outcome of an account as far as the list shows it; return False if it is missing there."""

@@ -1,4 +1,4 @@
-"""A run over a table: each step for all rows, then what is unknown of it, then a last look at what was sent twice."""
+"""A run over a table: payers, then accounts; what is unknown waits beside them; a last look at what was sent twice."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Batch:
 
 
 class TableRun:
-    """Sends a table: each step for all rows, then what is unknown of that step, then a last look. Use it once."""
+    """Sends a table: payers, then the accounts of those that are settled, then what waits. Use it once."""
 
     def __init__(
         self,
@@ -71,6 +71,8 @@ class TableRun:
         """What the run tries if it has a limit, known once it began."""
         self._postponed: set[Batch] = set()
         """Batches for which this run can do no more: the next run tries again. Threads only add to it."""
+        self._later: dict[int, Batch] = {}
+        """Accounts that are sent once their payer is settled, by the row of the payer."""
 
     def go(self) -> None:
         """Send and reconcile all steps, until the run is stopped."""
@@ -82,6 +84,8 @@ class TableRun:
             batches = list(self._batches_to_send(step))
             self._progress.begin(_UNITS[step], sum(len(batch.rows) for batch in batches))
             self._run_workers(self._send_payer if step == "payer" else self._send_accounts, batches)
+            self._look_at_once(step)
+        for step in self._table.steps:
             self._reconcile(step)
         if "bank_details" in self._table.steps:
             self._look_again()
@@ -148,9 +152,13 @@ class TableRun:
             self._progress.count(self._sender.send(self._tasks.task("payer", row)))
 
     def _send_accounts(self, batch: Batch) -> None:
-        """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done."""
+        """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done.
+
+        Those of a payer whose outcome is unknown follow once it is settled.
+        """
         payer = self._table.payer_row(batch.rows[0])
         if "payer" in self._table.steps and payer >= 0 and not self._is_payer_done(payer):
+            self._later[payer] = batch
             for _ in batch.rows:
                 self._progress.count("not_sent")
             return
@@ -248,6 +256,17 @@ class TableRun:
 
     # Reconciling, and the last look
 
+    def _look_at_once(self, step: Step) -> None:
+        """Look for the tasks of a step whose outcome is unknown: what is found is settled without a delay."""
+        if self._stop or not self._journal.unresolved():
+            return
+        batches = [batch for batch in self._batches(step) if self._unresolved(batch)]
+        self._run_workers(self._look_at_batch, batches)
+
+    def _look_at_batch(self, batch: Batch) -> None:
+        with suppress(PayerkitError):  # the look after the delay decides
+            self._reconciler.look_at_once(self._batch_tasks(batch))
+
     def _reconcile(self, step: Step) -> None:
         """Reconcile the tasks of a step, each when it is due, until none is unresolved or the run is stopped."""
         if self._stop or not self._journal.unresolved():
@@ -318,6 +337,15 @@ class TableRun:
             goes_on = False
         if not goes_on:
             self._postponed.add(batch)
+        if batch.step == "payer" and self._is_payer_done(batch.rows[0]):
+            self._send_later(batch.rows[0])
+
+    def _send_later(self, payer: int) -> None:
+        """Send the accounts of a payer, in this row, who is settled by now, and look at once for what is unknown."""
+        if (batch := self._later.pop(payer, None)) is not None:
+            self._send_accounts(batch)
+            if self._unresolved(batch):
+                self._look_at_batch(batch)
 
     def _look_again(self) -> None:
         """Look once more, a whole delay after it was last sent, at each account that may be stored twice."""
