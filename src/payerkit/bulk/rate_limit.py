@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from itertools import chain, islice
 from typing import Any, TypeVar
@@ -86,6 +87,7 @@ class RateLimiter:
         self._wait = wait or stop.wait
         self._lock = threading.Lock()
         self._failures: Counter[str] = Counter()
+        self._refusals: Counter[tuple[int | None, str, str]] = Counter()
         self._forbidden = 0
         self._accepted = False
         self.slowest = 0.0
@@ -173,6 +175,19 @@ class RateLimiter:
             is_gone = self._failures[failure] >= most
         if is_gone:
             self.stop.set(Outcome(code, {"times": most, "cause": outcome_of(error)}))
+
+    def count_refusal(self, error: Refused, reason: Outcome, stop_after: int | None) -> None:
+        """Count a row that was refused, and stop the run at `stop_after` equal refusals, if it is a number.
+
+        reason: without the payer's data.
+        """
+        if stop_after is not None:
+            refusal = (error.status_code, error.code, reason.to_json())
+            with self._lock:
+                self._refusals[refusal] += 1
+                times = self._refusals[refusal]
+            if times >= stop_after:
+                self.stop.set(Outcome("equal_refusals", {"times": times, "cause": reason}))
 
     def _count_wrong_key(self, error: PayerkitError) -> None:
         """Stop the run if the key is wrong: at the first 401, or after some 403 before any call was accepted."""
@@ -332,7 +347,7 @@ def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str, *, 
     kind: as for the limiter.
     """
     try:
-        return limiter.call(lambda: client.send(payment_details_call(client_user_id)), kind=kind)
+        return limiter.call(partial(client.send, payment_details_call(client_user_id)), kind=kind)
     except NotFound as error:
         if error.foreign:  # a gateway's page: it does not know whether the payer exists
             raise

@@ -84,7 +84,7 @@ from dataclasses import replace
 from itertools import islice
 
 from payerkit.bulk.journal import Entry, Journal, State
-from payerkit.bulk.matching import Listing, Matches, Record, id_of, is_dead
+from payerkit.bulk.matching import Listing, Matches, id_of, is_dead
 from payerkit.bulk.options import Existing
 from payerkit.bulk.rate_limit import RunStopped
 from payerkit.bulk.sending import REFUSED, Sender, reason_of, record_found
@@ -100,8 +100,9 @@ _WITNESSES = 3
 class Reconciler:
     """Finds out the outcome of tasks that are due, and records it; safe to share by threads.
 
-    when_compliant: an account is sent again only if its payer is compliant. ask_witnesses: returns how the service's
-    lists show what it stored for certain; asked for at most once, if the payer's own list does not tell.
+    existing: "skip": an account that may be there already is not sent. when_compliant: an account is sent again only if
+    its payer is compliant. accounts: gives all accounts of the table; the first that are stored for certain are the
+    witnesses of how the service lists what it stored, which are asked at most once, and only if a list does not tell.
     """
 
     def __init__(
@@ -109,16 +110,54 @@ class Reconciler:
         sender: Sender,
         journal: Journal,
         *,
+        existing: Existing,
         when_compliant: bool,
-        ask_witnesses: Callable[[], Sequence[bool | None]],
+        accounts: Callable[[], Iterable[Task]],
     ) -> None:
-        self._sender, self._journal, self._when_compliant = sender, journal, when_compliant
-        self._ask_witnesses = ask_witnesses
+        self._sender, self._journal, self._existing = sender, journal, existing
+        self._when_compliant, self._accounts = when_compliant, accounts
         self._witnesses: Sequence[bool | None] | None = None
         self._lock = threading.Lock()
         # Of this run alone: a kill does not count as a try.
         self._looks: Counter[bytes] = Counter()
         self._repeats: Counter[bytes] = Counter()
+
+    def sort_out(self, tasks: Sequence[Task], unsent: Sequence[Task], listing: Listing) -> dict[bytes, State]:
+        """Record which accounts of a payer are there already, or may be, and return their states by key.
+
+        tasks: all accounts of the payer that the table has. unsent: those of them that are to be sent.
+        """
+        self._journal.add_to_baseline(unsent[0].payer_key, listing.ids if listing.is_first else listing.of_others)
+        if not listing.records:
+            return {}
+        is_skipped = self._existing == "skip"
+        # What was sent before, and may have been stored late, is looked for all the same.
+        candidates = {
+            task.key: listing.unexplained(task.key)
+            if is_skipped
+            else (listing.new(task.key) if listing.was_sent(task.key) else [])
+            for task in tasks
+        }
+        claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
+        found = listing.match(claiming, candidates, {task.key for task in tasks})
+        is_cut = is_skipped and listing.may_leave_out_others(found.values())
+        if listing.shows_as_sent(tasks) is not True:  # what was sent before may be listed, whatever the list shows
+            sent = {key: listing.new(key) for key in found if listing.was_sent(key)}
+            found |= {key: found[key].with_other(new) for key, new in sent.items()}
+        states: dict[bytes, State] = {}
+        for task in unsent:
+            matches = found[task.key]
+            if alive := [record for record in matches.same if not is_dead(record)]:
+                self._defer(task, None)
+                reason = "found_in_list" if listing.was_sent(task.key) else "there_already"
+                states[task.key] = record_found(self._journal, task, alive, reason=reason)
+            elif is_skipped and (why := _why_not_sent(matches, listing, is_cut=is_cut)):
+                self._defer(task, why)
+                states[task.key] = "not_sent"
+        return states
+
+    def _defer(self, task: Task, reason: Outcome | None) -> None:
+        self._journal.defer(task.key, "not_sent", reason, payer=task.payer_key, content=task.content)
 
     def reconcile(self, tasks: Sequence[Task], delay: float) -> bool:
         """Take the next step for the tasks that are due: a payer, or all accounts of one payer.
@@ -226,7 +265,7 @@ class Reconciler:
         return True
 
     def _send_account_again(self, task: Task) -> None:
-        waits = self._sender.check_compliance(task.client_user_id).reason_to_wait if self._when_compliant else None
+        waits, _ = self._sender.check_compliance(task.client_user_id) if self._when_compliant else (None, {})
         if waits:
             reason = Outcome("absent_and_waits", {"cause": waits})
             self._journal.record(task.key, "unknown", reason=reason, final=False)
@@ -239,18 +278,16 @@ class Reconciler:
                 raise
 
     def _seen(self) -> Sequence[bool | None]:
-        with self._lock:
-            if self._witnesses is None:
-                self._witnesses = self._ask_witnesses()
-            return self._witnesses
-
-    def ask_witnesses(self, tasks: Iterable[Task]) -> list[bool | None]:
         """Return how the lists show the first of some accounts that the service stored for certain.
 
         True: as it was sent. False: otherwise. None: not at all, or the list cannot be read: then an account that is
         missing from a list may exist all the same.
         """
-        return [self._seen_as_sent(task) for task in islice(filter(self._is_stored, tasks), _WITNESSES)]
+        with self._lock:
+            if self._witnesses is None:
+                stored = islice(filter(self._is_stored, self._accounts()), _WITNESSES)
+                self._witnesses = [*map(self._seen_as_sent, stored)]
+            return self._witnesses
 
     def _is_stored(self, task: Task) -> bool:
         """Return True if the service stored an account for certain, and its id is known."""
@@ -336,58 +373,14 @@ def _may_be_new(entry: Entry | None) -> bool:
     return entry.state == "unknown" or entry.needs_look or is_stored_without_id
 
 
-class ExistingAccounts:
-    """Records the accounts of a payer that are there already, before the others are sent; safe to share by threads."""
-
-    def __init__(self, journal: Journal, existing: Existing) -> None:
-        self._journal, self._existing = journal, existing
-
-    def sort_out(self, tasks: Sequence[Task], unsent: Sequence[Task], listing: Listing) -> dict[bytes, State]:
-        """Record which accounts are not to be sent, and return their states by key.
-
-        tasks: all accounts of the payer that the table has. unsent: those of them that are to be sent.
-        """
-        self._journal.add_to_baseline(unsent[0].payer_key, listing.ids if listing.is_first else listing.of_others)
-        if not listing.records:
-            return {}
-        candidates = {task.key: self._candidates(task, listing) for task in tasks}
-        claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
-        found = listing.match(claiming, candidates, {task.key for task in tasks})
-        is_cut = self._existing == "skip" and listing.may_leave_out_others(found.values())
-        if listing.shows_as_sent(tasks) is not True:  # what was sent before may be listed, whatever the list shows
-            sent = {key: listing.new(key) for key in found if listing.was_sent(key)}
-            found |= {key: found[key].with_other(new) for key, new in sent.items()}
-        states = {task.key: self._sort_out(task, found[task.key], listing, is_cut=is_cut) for task in unsent}
-        return {key: state for key, state in states.items() if state is not None}
-
-    def _candidates(self, task: Task, listing: Listing) -> Sequence[Record]:
-        if self._existing == "skip":
-            return listing.unexplained(task.key)
-        # What was sent before, and may have been stored late, is looked for all the same.
-        return listing.new(task.key) if listing.was_sent(task.key) else []
-
-    def _sort_out(self, task: Task, found: Matches, listing: Listing, *, is_cut: bool) -> State | None:
-        """Record an account that is not to be sent, and return its state; None if it is to be sent."""
-        alive = [record for record in found.same if not is_dead(record)]
-        if alive:
-            self._defer(task, None)
-            reason = "found_in_list" if listing.was_sent(task.key) else "there_already"
-            return record_found(self._journal, task, alive, reason=reason)
-        if self._existing == "send":
-            return None
-        if found.same:
-            (record, *_) = found.same
-            failed = {"ids": [id_of(record)], "status": str(record.get("status"))}
-            return self._defer(task, Outcome("there_failed", failed))
-        if perhaps := [*found.strong, *found.perhaps]:
-            return self._defer(task, Outcome("perhaps_there", {"ids": [*map(id_of, perhaps)]}))
-        if is_cut:
-            return self._defer(task, Outcome("perhaps_there", {"listed": len(listing.records)}))
-        return None
-
-    def _defer(self, task: Task, reason: Outcome | None) -> State:
-        self._journal.defer(task.key, "not_sent", reason, payer=task.payer_key, content=task.content)
-        return "not_sent"
+def _why_not_sent(found: Matches, listing: Listing, *, is_cut: bool) -> Outcome | None:
+    """Return why an account that may be there already is not sent; None if it is sent."""
+    if found.same:
+        record = found.same[0]
+        return Outcome("there_failed", {"ids": [id_of(record)], "status": str(record.get("status"))})
+    if perhaps := [*found.strong, *found.perhaps]:
+        return Outcome("perhaps_there", {"ids": [*map(id_of, perhaps)]})
+    return Outcome("perhaps_there", {"listed": len(listing.records)}) if is_cut else None
 
 
 def _may_be_listed(entry: Entry | None) -> bool:

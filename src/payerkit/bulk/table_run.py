@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
@@ -12,7 +13,7 @@ from payerkit.bulk.matching import Listing
 from payerkit.bulk.options import Options
 from payerkit.bulk.progress import Progress, estimate_duration
 from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, run_workers
-from payerkit.bulk.reconcile import ExistingAccounts, Reconciler
+from payerkit.bulk.reconcile import Reconciler
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Limit, Task, Tasks, choose_rows
@@ -58,15 +59,16 @@ class TableRun:
         self._tasks, self._table, self._journal, self._options = tasks, tasks.table, journal, options
         self._limiter, self._stop, self._client, self._progress = limiter, limiter.stop, client, progress
         limiter.slowest = max(limiter.slowest, journal.slowest)
-        self._sender = Sender(client, journal, limiter, stop_after=options.stop_after)
-        self._existing = ExistingAccounts(journal, options.existing)
         self._when_compliant = options.accounts == "when_compliant"
+        self._sender = Sender(client, journal, limiter, stop_after=options.stop_after)
         self._reconciler = Reconciler(
             self._sender,
             journal,
+            existing=options.existing,
             when_compliant=self._when_compliant,
-            ask_witnesses=self._ask_witnesses,
+            accounts=lambda: chain.from_iterable(map(self._batch_tasks, self._batches["bank_details"])),
         )
+        self._batches: dict[Step, list[Batch]] = {step: list(self._make_batches(step)) for step in tasks.table.steps}
         self.limit: Limit | None = None
         """What the run tries if it has a limit, known once it began."""
         self._postponed: set[Batch] = set()
@@ -80,14 +82,15 @@ class TableRun:
             self.limit = choose_rows(self._tasks, self._journal, self._options.limit, self._is_unsent)
         if self._progress.is_shown:
             self._announce()
-        for step in self._table.steps:
-            batches = list(self._batches_to_send(step))
+        for step in self._batches:
+            batches = self._batches_to_send(step)
             self._progress.begin(_UNITS[step], sum(len(batch.rows) for batch in batches))
             self._run_workers(self._send_payer if step == "payer" else self._send_accounts, batches)
-            self._look_at_once(step)
-        for step in self._table.steps:
+            if not self._stop:
+                self._run_workers(self._look_at_once, self._unresolved_batches(step))
+        for step in self._batches:
             self._reconcile(step)
-        if "bank_details" in self._table.steps:
+        if "bank_details" in self._batches:
             self._look_again()
 
     # How long it takes
@@ -97,22 +100,19 @@ class TableRun:
 
         An account takes more than one: the payer's accounts are listed before the first, and the status may be read.
         """
-        unsent: dict[Step, list[int]] = {"payer": [], "bank_details": []}
-        for step in self._table.steps:
-            counts = map(self._count_unsent, self._batches_to_send(step))
-            unsent[step] = [count for count in counts if count]
-        payers, accounts = sum(unsent["payer"]), sum(unsent["bank_details"])
-        calls = payers + accounts + len(unsent["bank_details"]) * (1 + self._when_compliant)
+        payers, accounts = (
+            [count for count in map(self._count_unsent, self._batches_to_send(step)) if count] for step in _UNITS
+        )
+        calls = sum(payers) + sum(accounts) + len(accounts) * (1 + self._when_compliant)
         rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
         if calls and rate is not None:
-            self._progress.announce(estimate_duration(payers, accounts, calls, rate))
+            self._progress.announce(estimate_duration(sum(payers), sum(accounts), calls, rate))
 
     def _count_unsent(self, batch: Batch) -> int:
         """Return how many tasks of a batch this run sends if nothing goes wrong."""
         if batch.step == "bank_details" and self._table.without_payer[batch.rows[0]]:
             return 0
-        entries = ((row, self._journal.entry(self._tasks.key(batch.step, row))) for row in batch.rows)
-        return sum(self._is_unsent(batch.step, row, entry) for row, entry in entries)
+        return sum(self._is_unsent(batch.step, row, self._entry(batch.step, row)) for row in batch.rows)
 
     # Sending
 
@@ -125,7 +125,7 @@ class TableRun:
 
         run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.show)
 
-    def _batches(self, step: Step) -> Iterator[Batch]:
+    def _make_batches(self, step: Step) -> Iterator[Batch]:
         """Yield the batches of a step."""
         to_send = self._table.rows_to_send(step)
         for group in self._table.rows_by_payer():
@@ -137,11 +137,14 @@ class TableRun:
             if chosen:
                 yield Batch(step, tuple(chosen))
 
-    def _batches_to_send(self, step: Step) -> Iterator[Batch]:
-        """Yield the batches of a step with rows that this run tries."""
-        for batch in self._batches(step):
-            if self.limit is None or not all(self.limit.leaves(step, row) for row in batch.rows):
-                yield batch
+    def _batches_to_send(self, step: Step) -> list[Batch]:
+        """Return the batches of a step with rows that this run tries."""
+        batches, limit = self._batches.get(step, []), self.limit
+        return [each for each in batches if limit is None or not all(limit.leaves(step, row) for row in each.rows)]
+
+    def _entry(self, step: Step, row: int) -> Entry | None:
+        """Return the journal's record of a task."""
+        return self._journal.entry(self._tasks.key(step, row))
 
     def _batch_tasks(self, batch: Batch) -> list[Task]:
         """Return the tasks of a batch."""
@@ -167,7 +170,7 @@ class TableRun:
         unsent = [task for row, task in zip(batch.rows, tasks, strict=False) if row in rows]
         if not unsent or not self._may_be_sent(unsent, payer) or (listing := self._list(unsent)) is None:
             return
-        states = self._existing.sort_out(tasks, unsent, listing)
+        states = self._reconciler.sort_out(tasks, unsent, listing)
         for task in unsent:
             is_repeat = listing.was_sent(task.key)
             self._progress.count(states.get(task.key) or self._sender.send(task, is_repeat=is_repeat))
@@ -178,15 +181,15 @@ class TableRun:
             return True
         client_user_id = tasks[0].client_user_id
         try:
-            found = self._sender.check_compliance(client_user_id)
+            reason_to_wait, facts = self._sender.check_compliance(client_user_id)
         except PayerkitError as error:
             self._defer(tasks, "not_sent", Outcome("status_unread", {"cause": reason_of(error, client_user_id)}))
             return False
         if "payer" in self._table.steps and payer >= 0:
-            self._journal.add_facts(self._tasks.key("payer", payer), found.facts)
-        if found.reason_to_wait:
-            self._defer(tasks, "waiting", found.reason_to_wait)
-        return found.reason_to_wait is None
+            self._journal.add_facts(self._tasks.key("payer", payer), facts)
+        if reason_to_wait:
+            self._defer(tasks, "waiting", reason_to_wait)
+        return reason_to_wait is None
 
     def _list(self, tasks: Sequence[Task]) -> Listing | None:
         """Return the accounts that a payer has before any of these is sent; None if they wait, which is recorded."""
@@ -206,9 +209,7 @@ class TableRun:
             self._progress.count(state)
 
     def _is_payer_done(self, row: int) -> bool:
-        if self._table.blocked[row]:
-            return False
-        entry = self._journal.entry(self._tasks.key("payer", row))
+        entry = None if self._table.blocked[row] else self._entry("payer", row)
         return entry is not None and entry.state == "done"
 
     # What is left to be done
@@ -217,13 +218,12 @@ class TableRun:
         """Return the rows whose tasks are to be sent, as the journal may have to note; count the others by state."""
         unsent = []
         for row in batch.rows:
-            key = self._tasks.key(batch.step, row)
-            entry = self._journal.entry(key)
+            entry = self._entry(batch.step, row)
             intent = self._intent(batch.step, row, entry)
             if intent == "reset":
-                self._journal.reset(key, self._tasks.content(batch.step, row))
+                self._journal.reset(self._tasks.key(batch.step, row), self._tasks.content(batch.step, row))
             elif intent == "reopen":
-                self._journal.reopen(key)
+                self._journal.reopen(self._tasks.key(batch.step, row))
             if intent in {"send", "reset"}:
                 unsent.append(row)
             else:
@@ -236,49 +236,41 @@ class TableRun:
 
     def _intent(self, step: Step, row: int, entry: Entry | None) -> Intent:
         """Return what this run does with a task first."""
-        intent = self._intent_without_limit(step, row, entry)
-        is_left = self.limit is not None and intent in {"send", "reset"} and self.limit.leaves(step, row)
-        return "leave" if is_left else intent
-
-    def _intent_without_limit(self, step: Step, row: int, entry: Entry | None) -> Intent:
-        """Return what a run that tries all rows does with a task first."""
+        is_left = self.limit is not None and self.limit.leaves(step, row)
         if entry is None or entry.is_unsent:
-            return "send"
+            return "leave" if is_left else "send"
         if entry.state in {"refused", "not_sent"}:
             is_wanted = entry.state == "refused" and "refused" in self._options.retry
             is_changed = entry.content and entry.content != self._tasks.content(step, row)
-            return "reset" if is_wanted or is_changed else "leave"
+            return "reset" if (is_wanted or is_changed) and not is_left else "leave"
+        if entry.state != "unknown":
+            return "leave"
         is_wanted = step == "bank_details" and "unknown" in self._options.retry
-        if entry.state == "unknown" and is_wanted and self._options.existing == "send":
-            return "reset"
-        is_given_up = entry.state == "unknown" and entry.final
-        return "reopen" if is_given_up and (is_wanted or step == "payer") else "leave"
+        if is_wanted and self._options.existing == "send":
+            return "leave" if is_left else "reset"
+        return "reopen" if entry.final and (is_wanted or step == "payer") else "leave"
 
     # Reconciling, and the last look
 
-    def _look_at_once(self, step: Step) -> None:
-        """Look for the tasks of a step whose outcome is unknown: what is found is settled without a delay."""
-        if self._stop or not self._journal.unresolved():
-            return
-        batches = [batch for batch in self._batches(step) if self._unresolved(batch)]
-        self._run_workers(self._look_at_batch, batches)
-
-    def _look_at_batch(self, batch: Batch) -> None:
+    def _look_at_once(self, batch: Batch) -> None:
         with suppress(PayerkitError):  # the look after the delay decides
             self._reconciler.look_at_once(self._batch_tasks(batch))
 
     def _reconcile(self, step: Step) -> None:
         """Reconcile the tasks of a step, each when it is due, until none is unresolved or the run is stopped."""
-        if self._stop or not self._journal.unresolved():
-            return
-        batches = [batch for batch in self._batches(step) if self._unresolved(batch)]
         self._work_when_due(
-            batches,
+            self._unresolved_batches(step),
             "reconciled payer",
             self._reconcile_batch,
             since=lambda batch: min(self._unresolved(batch)),
             is_left=lambda batch: bool(self._unresolved(batch)) and batch not in self._postponed,
         )
+
+    def _unresolved_batches(self, step: Step) -> list[Batch]:
+        """Return the batches of a step with tasks that are still to be reconciled."""
+        if not self._journal.unresolved():
+            return []
+        return [batch for batch in self._batches[step] if self._unresolved(batch)]
 
     def _work_when_due(
         self,
@@ -291,7 +283,8 @@ class TableRun:
     ) -> None:
         """Work on each batch a whole delay after a time, and again while it is left, until the run is stopped."""
         total = len(batches)
-        self._progress.begin(unit, total)
+        if batches and not self._stop:
+            self._progress.begin(unit, total)
         while batches and not self._stop:
             self._progress.draw(total - len(batches))
             due_since = self._journal.now() - self._delay()
@@ -310,16 +303,11 @@ class TableRun:
 
     def _entries(self, batch: Batch) -> list[Entry]:
         """Return the journal's records of a batch's tasks."""
-        found = (self._journal.entry(self._tasks.key(batch.step, row)) for row in batch.rows)
-        return [entry for entry in found if entry is not None]
+        return [entry for row in batch.rows if (entry := self._entry(batch.step, row)) is not None]
 
     def _unresolved(self, batch: Batch) -> list[float]:
         """Return since when the tasks of a batch wait that are still to be reconciled."""
         return [entry.since for entry in self._entries(batch) if entry.is_unresolved]
-
-    def _ask_witnesses(self) -> list[bool | None]:
-        rows = (row for batch in self._batches("bank_details") for row in batch.rows)
-        return self._reconciler.ask_witnesses(self._tasks.task("bank_details", row) for row in rows)
 
     def _pause(self, since: float) -> None:
         """Wait until what began at a time is due, but not for long: the progress bar is drawn in between."""
@@ -345,13 +333,13 @@ class TableRun:
         if (batch := self._later.pop(payer, None)) is not None:
             self._send_accounts(batch)
             if self._unresolved(batch):
-                self._look_at_batch(batch)
+                self._look_at_once(batch)
 
     def _look_again(self) -> None:
         """Look once more, a whole delay after it was last sent, at each account that may be stored twice."""
         if self._stop or not self._journal.has_looks():
             return
-        batches = [batch for batch in self._batches("bank_details") if self._looks(batch)]
+        batches = [batch for batch in self._batches["bank_details"] if self._looks(batch)]
         if not batches:
             return
         times = [since for batch in batches for since in self._looks(batch)]

@@ -44,43 +44,35 @@ class Tasks:
 
     def task(self, step: Step, row: int) -> Task:
         """Return the task of a row. Its body comes from the model, as in a single call."""
-        client_user_id, values = self._client_user_id(row), self.table.values(step, row)
-        payer_key = self.payer_key(row)
-        key = payer_key if step == "payer" else self._account_key(row, values)
-        body = self._body(step, row, values)
-        return Task(step, client_user_id, values, body, key, payer_key, self._content(step, values))
+        client_user_id, values = str(self.table.client_user_id(row)), self.table.values(step, row)
+        sent = (Payer if step == "payer" else BankDetails).of(values, {})
+        body = RequestBody(
+            sent.to_dict(reveal=True), lambda: (*sent.private_values(), *self._private_of_payer(step, row))
+        )
+        key, content = self.key(step, row), self._content(step, values)
+        return Task(step, client_user_id, values, body, key, self.payer_key(row), content)
 
     def key(self, step: Step, row: int) -> bytes:
         """Return the key of a row's task."""
         if step == "payer":
             return self.payer_key(row)
-        return self._keys.get(row) or self._account_key(row, self.table.values(step, row))
+        if row not in self._keys:
+            identity = account_identity(self.table.values(step, row))
+            self._keys[row] = digest(self._secret, step, str(self.table.client_user_id(row)), *identity)
+        return self._keys[row]
 
     def payer_key(self, row: int) -> bytes:
         """Return the key of a row's payer."""
-        return payer_key(self._secret, self._client_user_id(row))
+        return payer_key(self._secret, str(self.table.client_user_id(row)))
 
     def content(self, step: Step, row: int) -> bytes:
         """Return a digest of all values of a row's task: of those that are sent, if several rows are one task."""
         sent = self.table.payer_row(row) if step == "payer" else self.table.account_row(row)
         return self._content(step, self.table.values(step, sent))
 
-    def _client_user_id(self, row: int) -> str:
-        return str(self.table.client_user_id(row))
-
-    def _account_key(self, row: int, values: Mapping[str, Any]) -> bytes:
-        identity = account_identity(values)
-        return self._keys.setdefault(row, digest(self._secret, "bank_details", self._client_user_id(row), *identity))
-
     def _content(self, step: Step, values: Mapping[str, Any]) -> bytes:
         parts = (f"{name}={value}" for name, value in sorted(values.items()))
         return digest(self._secret, "content", step, *parts)
-
-    def _body(self, step: Step, row: int, values: dict[str, Any]) -> RequestBody:
-        sent = (Payer if step == "payer" else BankDetails).of(values, {})
-        return RequestBody(
-            sent.to_dict(reveal=True), lambda: (*sent.private_values(), *self._private_of_payer(step, row))
-        )
 
     def _private_of_payer(self, step: Step, row: int) -> tuple[str, ...]:
         """Return the private values of an account's payer: not in the body, but the service may repeat them."""
@@ -100,9 +92,6 @@ def knows_payer(journal: Journal, client_user_id: str) -> bool:
     key = payer_key(journal.secret, client_user_id)
     return journal.entry(key) is not None or bool(journal.entries_of(key))
 
-
-IsUnsent = Callable[[Step, int, Entry | None], bool]
-"""Says whether a run sends the task of a row, from the journal's record of it."""
 
 _GOES_ON = {"done", "sent", "unknown"}
 """States of a payer after which the accounts may be sent in the same run."""
@@ -125,40 +114,30 @@ class Limit:
         return row not in self.tried[step]
 
 
-def choose_rows(tasks: Tasks, journal: Journal, rows: int, is_unsent: IsUnsent) -> Limit:
+def choose_rows(
+    tasks: Tasks, journal: Journal, rows: int, is_unsent: Callable[[Step, int, Entry | None], bool]
+) -> Limit:
     """Return the first rows that have something to send: the rows of a payer come one after the other.
 
     A row brings along all that it asks for, its payer in another row, too. Rows that send the same as one of these do
-    not count.
+    not count. is_unsent: says whether a run sends the task of a row, from the journal's record of it.
     """
-    limit, left = Limit(rows), rows
-    for row in _sendable_rows(tasks.table):
-        wanted = [
-            (step, source) for step, source in _unsent(tasks, journal, row, is_unsent) if limit.leaves(step, source)
-        ]
-        left -= bool(wanted)
-        for step, source in wanted:
-            limit.tried[step].add(source)
+    table, limit, left = tasks.table, Limit(rows), rows
+    is_sendable = ~table.blocked & ~table.held & ~table.without_payer & (table.payers >= 0)
+    for row in map(int, table.order[is_sendable[table.order]]):
+        has_wanted = False
+        for step, source in steps_of(table, row):
+            sender = source if step == "payer" else table.account_row(row)
+            entry = journal.entry(tasks.key(step, sender))
+            if is_unsent(step, sender, entry):
+                has_wanted |= limit.leaves(step, sender)
+                limit.tried[step].add(sender)
+            elif step == "payer" and entry is not None and entry.state not in _GOES_ON:
+                break
+        left -= has_wanted
         if not left:
             break
     return limit
-
-
-def _sendable_rows(table: Table) -> Iterator[int]:
-    """Yield the rows that a run without a limit may send, in the order in which it sends them."""
-    is_sendable = ~table.blocked & ~table.held & ~table.without_payer & (table.payers >= 0)
-    yield from map(int, table.order[is_sendable[table.order]])
-
-
-def _unsent(tasks: Tasks, journal: Journal, row: int, is_unsent: IsUnsent) -> Iterator[tuple[Step, int]]:
-    """Yield the tasks that a run sends for a row, each by the row that sends it; none if its payer was refused."""
-    for step, source in steps_of(tasks.table, row):
-        sender = source if step == "payer" else tasks.table.account_row(row)
-        entry = journal.entry(tasks.key(step, sender))
-        if is_unsent(step, sender, entry):
-            yield step, sender
-        elif step == "payer" and entry is not None and entry.state not in _GOES_ON:
-            return
 
 
 def steps_of(table: Table, row: int) -> Iterator[tuple[Step, int]]:
