@@ -23,7 +23,6 @@ from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
 from payerkit import BankDetails, InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
 from payerkit.bulk import run as runs
-from payerkit.bulk import table_run
 from payerkit.bulk.options import Options
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, run_workers
@@ -354,7 +353,7 @@ def test_an_interrupt_between_two_steps_has_the_report(
     connected: Callable[..., Client], journal: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """Ctrl+C during reconciliation, or while the report is made, is an interrupted run as well."""
-    place: Any = table_run.TableRun if where == "_reconcile" else runs
+    place: Any = runs.TableRun if where == "_reconcile" else runs
     function = getattr(place, where)
     times: list[int] = []
 

@@ -67,7 +67,7 @@ baseline), and those of tasks that are done; if each has an id; if its length is
 fewer than eight accounts, or shows those of this journal alone. Where no account is known to be there, two lists a
 delay apart count, if lists of this service show what it stored.
 
-A *new* account is neither in the baseline nor that of another task. How it is compared: `payerkit.bulk.matching`. It
+A *new* account is neither in the baseline nor that of another task. How it is compared: `payerkit.bulk.accounts`. It
 may be any task's whose outcome is unknown, also if all that the list shows of it differs, and no last look clears it;
 unless lists of this service show as it was sent what is stored for certain.
 
@@ -83,8 +83,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from payerkit.bulk.accounts import Listing, Matches, id_of, is_dead
 from payerkit.bulk.journal import Entry, Journal, State
-from payerkit.bulk.matching import Listing, Matches, id_of, is_dead
 from payerkit.bulk.options import Existing
 from payerkit.bulk.rate_limit import RunStopped
 from payerkit.bulk.sending import REFUSED, Sender, reason_of, record_found

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
+from payerkit.bulk.accounts import id_form
 from payerkit.bulk.finding_texts import FindingTexts, findings_frame
-from payerkit.bulk.identity import id_form
 from payerkit.bulk.journal import Journal, digest
 from payerkit.bulk.outcomes import Outcomes, Reasons, RowOutcome
 from payerkit.bulk.rows import Problems

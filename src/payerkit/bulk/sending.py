@@ -9,8 +9,8 @@ from http import HTTPStatus
 from typing import Any, TypeGuard
 from urllib.parse import unquote_plus
 
+from payerkit.bulk.accounts import Listing, Record, compare, facts_of, id_of, is_dead
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.matching import Listing, Record, compare, facts_of, id_of, is_dead
 from payerkit.bulk.rate_limit import RateLimiter, is_foreign, list_accounts, outcome_of
 from payerkit.bulk.tasks import Task
 from payerkit.checks.schema import MASK

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from payerkit.bulk.identity import account_identity
+from payerkit.bulk.accounts import account_identity
 from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.table import Step, Table
 from payerkit.client.call import RequestBody

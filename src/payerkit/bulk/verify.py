@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from payerkit.bulk.accounts import Listing, Matches, Record, id_of, is_dead
 from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.matching import Listing, Matches, Record, id_of, is_dead
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.options import RunOptions
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, request_lists
