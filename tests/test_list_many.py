@@ -16,7 +16,7 @@ from payerkit import InvalidInput
 from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import request_lists
 from payerkit.client import Client
-from payerkit.statuses.lists import accounts_frame
+from payerkit.statuses.statuses import accounts_frame
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 FIRST, SECOND, WITHOUT = "zoe@example.com", "user-2", "user-3"

@@ -33,7 +33,7 @@ from payerkit.checks.check import (
     check_all_bank_details as check_all_bank_details,
 )
 from payerkit.review.check_payment import check_payment as check_payment
-from payerkit.payment.check_payments import check_payments as check_payments
+from payerkit.payment.many_payments import check_payments as check_payments
 from payerkit.review.decoded_frames import decode_transactions as decode_transactions
 from payerkit.models.files import read_payment as read_payment
 from payerkit.tables.read import (

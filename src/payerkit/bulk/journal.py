@@ -105,7 +105,7 @@ class Entry:
             *(payer, content, state, attempts, lookups, since),
             final=bool(final),
             facts=from_json(facts),
-            reason=None if reason is None else Outcome.from_json(reason),
+            reason=reason and Outcome.from_json(reason),
             unknown_sends=unknown_sends,
             needs_look=bool(needs_look),
         )
@@ -258,7 +258,7 @@ class Journal:
         self._write(
             "UPDATE task SET state = ?, final = ?, facts = ?, reason = ?, needs_look = coalesce(?, needs_look) "
             "WHERE key = ?",
-            [state, final, known, _json(reason), needs_look, key],
+            [state, final, known, reason and reason.to_json(), needs_look, key],
         )
 
     def add_facts(self, key: bytes, facts: Mapping[str, str]) -> None:
@@ -272,7 +272,7 @@ class Journal:
             "INSERT INTO task VALUES (?, ?, ?, ?, 0, 0, 0, 0, '{}', ?, 0, 0) ON CONFLICT (key) DO UPDATE "
             "SET state = excluded.state, reason = excluded.reason, content = excluded.content "
             "WHERE state IN ('not_sent', 'waiting') AND NOT final",
-            [key, payer, content, state, _json(reason)],
+            [key, payer, content, state, reason and reason.to_json()],
         )
 
     def mark_unknown(self, key: bytes, reason: Outcome) -> None:
@@ -280,7 +280,7 @@ class Journal:
         self._write(
             "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, since = ?, reason = ? "
             "WHERE key = ?",
-            [self.now(), _json(reason), key],
+            [self.now(), reason.to_json(), key],
         )
 
     def count_lookup(self, key: bytes) -> None:
@@ -313,7 +313,7 @@ class Journal:
         self._write(
             "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, reason = ? "
             "WHERE state = 'sent'",
-            [_json(Outcome("cut_off"))],
+            [Outcome("cut_off").to_json()],
         )
         self._write(f"UPDATE task SET since = ? WHERE {_UNRESOLVED}", [self.now()])  # noqa: S608
         self._write("UPDATE task SET since = ? WHERE needs_look", [self.now()])
@@ -388,10 +388,6 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _json(reason: Outcome | None) -> str | None:
-    return None if reason is None else reason.to_json()
 
 
 def _wrap(secret: bytes, own_secret: bytes, salt: bytes) -> bytes:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from itertools import chain, islice
 from typing import Any, TypeVar
 
 from payerkit.bulk.options import RunOptions
@@ -222,7 +221,7 @@ _INTERNAL_ERROR = Outcome("internal_error")
 
 def run_workers(
     task: Callable[[T], None],
-    items: Iterable[T],
+    items: Sequence[T],
     *,
     workers: int,
     stop: StopSignal,
@@ -230,13 +229,11 @@ def run_workers(
 ) -> None:
     """Run the task for every item, in as many threads as there are workers, until the run is stopped.
 
-    For fewer items there are fewer threads; more of them are taken as they are needed. on_tick: called in this thread
-    every 0.1 s. After an interrupt no item is begun, and the calls under way end by themselves; after a second
-    interrupt they are abandoned. Raises what the task raises, but for RunStopped.
+    For fewer items there are fewer threads. on_tick: called in this thread every 0.1 s. After an interrupt no item is
+    begun, and the calls under way end by themselves; after a second interrupt they are abandoned. Raises what the task
+    raises, but for RunStopped.
     """
-    taken = iter(items)
-    first = list(islice(taken, workers))
-    remaining, next_item = chain(first, taken), threading.Lock()
+    remaining, next_item = iter(items), threading.Lock()
     errors: list[Exception] = []
     begun: list[threading.Event] = []
 
@@ -244,7 +241,7 @@ def run_workers(
         begun.append(ended)
         try:
             while not stop:
-                with next_item:  # a generator must not be advanced by two threads at once
+                with next_item:
                     item = next(remaining, _END)
                 if item is _END:
                     return
@@ -257,7 +254,7 @@ def run_workers(
             ended.set()
 
     # Daemons: after a second interrupt Python must be able to exit while a call still waits for its response.
-    ends = [threading.Event() for _ in first]
+    ends = [threading.Event() for _ in items[:workers]]
     threads = [threading.Thread(target=worker, args=[ended], daemon=True) for ended in ends]
     try:
         for thread in threads:

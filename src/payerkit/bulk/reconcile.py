@@ -165,9 +165,9 @@ class Reconciler:
         delay: seconds between a send or a look and the next step. Return False if this run can do no more for them.
         Raises PayerkitError, which means the same, or RunStopped; then the tasks stay unknown.
         """
-        entries = {task.key: self._journal.entry(task.key) for task in tasks}
         due_since = self._journal.now() - delay
-        due = [task for task in tasks if (entry := entries[task.key]) and is_due(entry, due_since)]
+        entries = [(task, self._journal.entry(task.key)) for task in tasks]
+        due = [task for task, entry in entries if entry and entry.is_unresolved and entry.since <= due_since]
         if due and tasks[0].step == "payer":
             return self._reconcile_payer(due[0])
         return self._reconcile_accounts(tasks, due) if due else True
@@ -285,14 +285,10 @@ class Reconciler:
         """
         with self._lock:
             if self._witnesses is None:
-                stored = islice(filter(self._is_stored, self._accounts()), _WITNESSES)
-                self._witnesses = [*map(self._seen_as_sent, stored)]
+                entries = ((task, self._journal.entry(task.key)) for task in self._accounts())
+                stored = (task for task, entry in entries if entry and entry.state == "done" and entry.facts.get("id"))
+                self._witnesses = [*map(self._seen_as_sent, islice(stored, _WITNESSES))]
             return self._witnesses
-
-    def _is_stored(self, task: Task) -> bool:
-        """Return True if the service stored an account for certain, and its id is known."""
-        entry = self._journal.entry(task.key)
-        return entry is not None and entry.state == "done" and bool(entry.facts.get("id"))
 
     def _seen_as_sent(self, task: Task) -> bool | None:
         try:
@@ -327,30 +323,16 @@ class Reconciler:
             reason = Outcome("could_be_twice", {"id": own, "ids": [*map(id_of, [*others, *doubtful])]})
             self._journal.record(task.key, "unknown", reason=reason, facts=entry.facts)
         elif not listing.is_whole:
-            self._keep_looking(task, entry)
-        elif own is not None or entry.state != "unknown":
-            self._end_looking(task, entry)
-
-    def _keep_looking(self, task: Task, entry: Entry) -> None:
-        """Record why the next run has to look again at an account that was sent twice."""
-        if entry.state != "unknown" and not _looks_again(entry):
-            reason = Outcome("look_again", {"noted": entry.reason})
-            self._journal.record(task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts)
-
-    def _end_looking(self, task: Task, entry: Entry) -> None:
-        """Record that an account that was sent twice is not stored twice."""
-        if entry.state == "unknown":  # one that could be a second one was listed before, and is not any more
+            if entry.state != "unknown" and not _looks_again(entry):
+                reason = Outcome("look_again", {"noted": entry.reason})
+                self._journal.record(task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts)
+        elif entry.state == "unknown" and own is not None:
+            # One that could be a second one was listed before, and is not any more.
             self._journal.record(task.key, "done", facts=entry.facts, needs_look=False)
-            return
-        reason = entry.reason.params["noted"] if entry.reason and _looks_again(entry) else entry.reason
-        self._journal.record(
-            task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts, needs_look=False
-        )
-
-
-def is_due(entry: Entry, due_since: float) -> bool:
-    """Return True if an unknown write must have taken effect by now, if it ever does: unknown since then or longer."""
-    return entry.is_unresolved and entry.since <= due_since
+        elif entry.state != "unknown":
+            noted = entry.reason.params["noted"] if entry.reason and _looks_again(entry) else entry.reason
+            state, final = entry.state, entry.final
+            self._journal.record(task.key, state, reason=noted, final=final, facts=entry.facts, needs_look=False)
 
 
 def is_certain(found: Matches) -> bool:

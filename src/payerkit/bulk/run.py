@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -182,44 +182,33 @@ def run_table(
     """
     check_client(client)
     limiter = limiter or RateLimiter(client.pace, StopSignal(), rate=options.rate)
-    file, stop = Path(path), limiter.stop
-    with (
-        _explain_journal_errors(file),
-        Journal(
-            file,
-            client.account_secret,
-            previous_secret=client.previous_account_secret,
-            clock=clock or limiter.clock,
-        ) as journal,
-        client.without_retries(pool_size=options.workers) as own,
-    ):
-        journal.require_same("service", digest(journal.salt, client.service_name()), "service")
-        table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
-        tasks = Tasks(table, journal.secret)
-        journal.begin_run()
-        with Progress(shown=options.progress, where=client.environment) as progress:
-            table_run = TableRun(own, tasks, journal, options, limiter, progress)
-            try:
-                table_run.go()
-                report = make_report(tasks, journal, stop.outcome, table_run.limit)
-            except KeyboardInterrupt:  # between two steps, or while the report was made
-                stop.set(INTERRUPTED)
-                report = make_report(tasks, journal, stop.outcome, table_run.limit)
-    if stop.is_interrupted:
-        raise InterruptedRun(str(report), report=report)
-    return report
-
-
-@contextmanager
-def _explain_journal_errors(file: Path) -> Iterator[None]:
-    """Raise a PayerkitError with advice if the journal cannot be written: the disk may be full."""
+    file, own_clock = Path(path), clock or limiter.clock
+    previous = client.previous_account_secret
     try:
-        yield
+        with (
+            Journal(file, client.account_secret, previous_secret=previous, clock=own_clock) as journal,
+            client.without_retries(pool_size=options.workers) as own,
+        ):
+            journal.require_same("service", digest(journal.salt, client.service_name()), "service")
+            table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
+            tasks = Tasks(table, journal.secret)
+            journal.begin_run()
+            with Progress(shown=options.progress, where=client.environment) as progress:
+                run = TableRun(own, tasks, journal, options, limiter, progress)
+                try:
+                    run.go()
+                    report = make_report(tasks, journal, limiter.stop.outcome, run.limit)
+                except KeyboardInterrupt:  # between two steps, or while the report was made
+                    limiter.stop.set(INTERRUPTED)
+                    report = make_report(tasks, journal, limiter.stop.outcome, run.limit)
     except sqlite3.Error as error:
         raise PayerkitError(
             f"journal: {file.name} cannot be written ({error}), so the run stopped.",
             advice="Nothing is lost. Make room on the disk, then call again with the same journal.",
         ) from None
+    if limiter.stop.is_interrupted:
+        raise InterruptedRun(str(report), report=report)
+    return report
 
 
 Intent = Literal["send", "reset", "reopen", "leave"]
@@ -316,7 +305,7 @@ class TableRun:
 
     # Sending
 
-    def _run_workers(self, task: Callable[[Batch], None], batches: Iterable[Batch]) -> None:
+    def _run_workers(self, task: Callable[[Batch], None], batches: Sequence[Batch]) -> None:
         def work(batch: Batch) -> None:
             try:
                 task(batch)

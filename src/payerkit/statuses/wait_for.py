@@ -17,8 +17,14 @@ from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
 from payerkit.retry import is_non_negative
-from payerkit.statuses.lists import distinct_ids
-from payerkit.statuses.statuses import Snapshot, earlier_times, snapshots_frame, take_snapshots, with_earlier_times
+from payerkit.statuses.statuses import (
+    Snapshot,
+    distinct_ids,
+    earlier_times,
+    snapshots_frame,
+    take_snapshots,
+    with_earlier_times,
+)
 from payerkit.wording import count_of, in_words
 
 Until = Literal["compliant", "approved"]
