@@ -306,7 +306,8 @@ class ModelService:
         if kind == "status":
             return _respond(200, {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True})
         if kind == "list":
-            self.listed_at[payer] = now
+            if fault is FINE:  # else nobody read it
+                self.listed_at[payer] = now
             return _respond(200, {"paymentDetails": self.shown(payer)})
         if fault.stored is None:
             return _respond(201, {})
