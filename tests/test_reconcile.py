@@ -164,7 +164,7 @@ class World:
     def entry(self, step: Step, row: dict[str, str] | None = None) -> Entry:
         """Return the journal's record of a row's task."""
         with self.journal() as journal:
-            entry = journal.entry(Tasks(make_table([row or ROW]), journal.secret).key(step, 0))
+            entry = journal.entry(Tasks(make_table([row or ROW]), journal.secret).task(step, 0).key)
         assert entry is not None
         return entry
 
@@ -725,7 +725,7 @@ def test_a_resumed_run_reads_the_list_again(world: World) -> None:
     world.run([ROW, second])
 
     with world.journal() as journal:
-        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).payer_key(0))
+        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).task("payer", 0).key)
     assert ["pd-7"] == baseline
     assert "done" == world.entry("bank_details", second).state
 
@@ -738,7 +738,7 @@ def test_what_came_while_an_outcome_was_unknown_is_not_of_the_baseline(world: Wo
     world.run([ROW, second])
 
     with world.journal() as journal:
-        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).payer_key(0))
+        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).task("payer", 0).key)
     assert [] == baseline
     assert ["done", "done"] == [world.entry("bank_details", row).state for row in (ROW, second)]
     assert 2 == world.service.calls.count("create_payment_detail")

@@ -102,7 +102,7 @@ class Outcomes:
         is_payer = outcome.state == "done" and "payer" in self.table.steps and self.table.payer_row(row) >= 0
         if not is_payer or outcome.agreement_url or outcome.kyc_url:
             return outcome
-        entry = self._journal.entry(self._tasks.payer_key(row))
+        entry = self._journal.entry(self._tasks.task("payer", row).key)
         if entry is None or entry.reason is None or entry.reason.code != "found_by_status":
             return outcome  # else the response, which has the links, was lost
         return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
@@ -114,7 +114,7 @@ class Outcomes:
         if errors and not any(table.rows_with(step)[row] for step in table.steps):  # it asks for nothing
             return blocked
         for step, source in steps_of(table, row):
-            entry = self._journal.entry(self._tasks.key(step, source))
+            entry = self._journal.entry(self._tasks.task(step, source).key)
             is_payer_blocked |= bool(table.blocked[source])
             if errors and not _may_be_stored(entry):
                 return blocked
@@ -123,12 +123,12 @@ class Outcomes:
                 return outcome._replace(step=step, state="not_sent", reason=PAYER_NOT_SENT)
             if table.held[source] and is_unsent:
                 return outcome.not_sent(step, HELD if table.held[row] else PAYER_NOT_SENT, is_open=False)
-            sender = source if step == "payer" else table.account_row(source)
-            is_left = self._limit is not None and self._limit.leaves(step, sender)
+            sent = self._tasks.sent_for(step, source)
+            is_left = self._limit is not None and self._limit.leaves(sent)
             outcome = outcome.after(step, entry, self._limit.reason if self._limit and is_left else self.stopped)
             if entry is not None and entry.state in {"done", "duplicate"}:
-                self.stored[step] += row == sender  # once for all rows that are the same
-                if entry.content != self._tasks.content(step, source):
+                self.stored[step] += row == sent.row  # once for all rows that are the same
+                if entry.content != sent.content:
                     self.changes.append(Problem(row, table_finding("changed_after_storing"), step))
             if outcome.state != "done":
                 break
@@ -142,7 +142,7 @@ class Outcomes:
         unresolved = self._journal.unresolved()
         rows = range(len(self.table)) if unresolved else ()
         pairs = ((step, source) for row in rows for step, source in steps_of(self.table, row))
-        return len(unresolved - {self._tasks.key(step, source) for step, source in pairs})
+        return len(unresolved - {self._tasks.task(step, source).key for step, source in pairs})
 
 
 def _may_be_stored(entry: Entry | None) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -221,16 +220,12 @@ _LONGEST_PAUSE = 1.0
 """Seconds between two looks at what is due, and at the progress bar."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Rows that one worker sends one after the other: those of one payer, for one step, one row for each task.
+Batch = tuple[Task, ...]
+"""Tasks that one worker sends one after the other: those of one payer, for one step.
 
-    Accounts of one payer are never sent by two workers: the list of accounts that the payer had before, and the search
-    for one whose outcome is unknown, need to see all of them.
-    """
-
-    step: Step
-    rows: tuple[int, ...]
+Accounts of one payer are never sent by two workers: the list of accounts that the payer had before, and the search for
+one whose outcome is unknown, need to see all of them.
+"""
 
 
 class TableRun:
@@ -255,7 +250,7 @@ class TableRun:
             journal,
             existing=options.existing,
             when_compliant=self._when_compliant,
-            accounts=lambda: chain.from_iterable(map(self._batch_tasks, self._batches["bank_details"])),
+            accounts=lambda: chain.from_iterable(self._batches["bank_details"]),
         )
         self._batches: dict[Step, list[Batch]] = {step: list(self._make_batches(step)) for step in tasks.table.steps}
         self.limit: Limit | None = None
@@ -273,7 +268,7 @@ class TableRun:
             self._announce()
         for step in self._batches:
             batches = self._batches_to_send(step)
-            self._progress.begin(_UNITS[step], sum(len(batch.rows) for batch in batches))
+            self._progress.begin(_UNITS[step], sum(map(len, batches)))
             self._run_workers(self._send_payer if step == "payer" else self._send_accounts, batches)
             if not self._stop:
                 self._run_workers(partial(self._look, self._reconciler.look_at_once), self._unresolved_batches(step))
@@ -299,9 +294,9 @@ class TableRun:
 
     def _count_unsent(self, batch: Batch) -> int:
         """Return how many tasks of a batch this run sends if nothing goes wrong."""
-        if batch.step == "bank_details" and self._table.without_payer[batch.rows[0]]:
+        if batch[0].step == "bank_details" and self._table.without_payer[batch[0].row]:
             return 0
-        return sum(self._is_unsent(batch.step, row, self._entry(batch.step, row)) for row in batch.rows)
+        return sum(self._is_unsent(task, self._journal.entry(task.key)) for task in batch)
 
     # Sending
 
@@ -324,42 +319,32 @@ class TableRun:
             else:
                 chosen = [*dict.fromkeys(map(self._table.account_row, rows))]
             if chosen:
-                yield Batch(step, tuple(chosen))
+                yield tuple(self._tasks.task(step, row) for row in chosen)
 
     def _batches_to_send(self, step: Step) -> list[Batch]:
         """Return the batches of a step with rows that this run tries."""
         batches, limit = self._batches.get(step, []), self.limit
-        return [each for each in batches if limit is None or not all(limit.leaves(step, row) for row in each.rows)]
-
-    def _entry(self, step: Step, row: int) -> Entry | None:
-        """Return the journal's record of a task."""
-        return self._journal.entry(self._tasks.key(step, row))
-
-    def _batch_tasks(self, batch: Batch) -> list[Task]:
-        """Return the tasks of a batch."""
-        return [self._tasks.task(batch.step, row) for row in batch.rows]
+        return [batch for batch in batches if limit is None or not all(map(limit.leaves, batch))]
 
     def _send_payer(self, batch: Batch) -> None:
-        for row in self._unsent_rows(batch):
-            self._progress.count(self._sender.send(self._tasks.task("payer", row)))
+        for task in self._unsent(batch):
+            self._progress.count(self._sender.send(task))
 
     def _send_accounts(self, batch: Batch) -> None:
         """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done.
 
         Those of a payer whose outcome is unknown follow once it is settled.
         """
-        payer = self._table.payer_row(batch.rows[0])
+        payer = self._table.payer_row(batch[0].row)
         if "payer" in self._table.steps and payer >= 0 and not self._is_payer_done(payer):
             self._later[payer] = batch
-            for _ in batch.rows:
+            for _ in batch:
                 self._progress.count("not_sent")
             return
-        rows = set(self._unsent_rows(batch))
-        tasks = self._batch_tasks(batch) if rows else []
-        unsent = [task for row, task in zip(batch.rows, tasks, strict=False) if row in rows]
+        unsent = self._unsent(batch)
         if not unsent or (listing := self._list(unsent, payer)) is None:
             return
-        states = self._reconciler.sort_out(tasks, unsent, listing)
+        states = self._reconciler.sort_out(batch, unsent, listing)
         for task in unsent:
             is_repeat = listing.was_sent(task.key)
             self._progress.count(states.get(task.key) or self._sender.send(task, is_repeat=is_repeat))
@@ -374,7 +359,7 @@ class TableRun:
             if self._when_compliant:
                 reason_to_wait, facts = self._sender.check_compliance(client_user_id)
                 if "payer" in self._table.steps and payer >= 0:
-                    self._journal.add_facts(self._tasks.key("payer", payer), facts)
+                    self._journal.add_facts(tasks[0].payer_key, facts)
                 if reason_to_wait:
                     self._defer(tasks, "waiting", reason_to_wait)
                     return None
@@ -393,52 +378,52 @@ class TableRun:
             self._progress.count(state)
 
     def _is_payer_done(self, row: int) -> bool:
-        entry = None if self._table.blocked[row] else self._entry("payer", row)
+        entry = None if self._table.blocked[row] else self._journal.entry(self._tasks.task("payer", row).key)
         return entry is not None and entry.state == "done"
 
     # What is left to be done
 
-    def _unsent_rows(self, batch: Batch) -> list[int]:
-        """Return the rows whose tasks are to be sent, as the journal may have to note; count the others by state."""
+    def _unsent(self, batch: Batch) -> list[Task]:
+        """Return the tasks that are to be sent, as the journal may have to note; count the others by state."""
         unsent = []
-        for row in batch.rows:
-            entry = self._entry(batch.step, row)
-            intent = self._intent(batch.step, row, entry)
+        for task in batch:
+            entry = self._journal.entry(task.key)
+            intent = self._intent(task, entry)
             if intent == "reset":
-                self._journal.reset(self._tasks.key(batch.step, row), self._tasks.content(batch.step, row))
+                self._journal.reset(task.key, task.content)
             elif intent == "reopen":
-                self._journal.reopen(self._tasks.key(batch.step, row))
+                self._journal.reopen(task.key)
             if intent in {"send", "reset"}:
-                unsent.append(row)
+                unsent.append(task)
             else:
                 self._progress.count("not_sent" if entry is None else entry.state)
         return unsent
 
-    def _is_unsent(self, step: Step, row: int, entry: Entry | None) -> bool:
+    def _is_unsent(self, task: Task, entry: Entry | None) -> bool:
         """Return True if this run sends a task, from the journal's record of it."""
-        return self._intent(step, row, entry) in {"send", "reset"}
+        return self._intent(task, entry) in {"send", "reset"}
 
-    def _intent(self, step: Step, row: int, entry: Entry | None) -> Intent:
+    def _intent(self, task: Task, entry: Entry | None) -> Intent:
         """Return what this run does with a task first."""
-        is_left = self.limit is not None and self.limit.leaves(step, row)
+        is_left = self.limit is not None and self.limit.leaves(task)
         if entry is None or entry.is_unsent:
             return "leave" if is_left else "send"
         if entry.state in {"refused", "not_sent"}:
             is_wanted = entry.state == "refused" and "refused" in self._options.retry
-            is_changed = entry.content and entry.content != self._tasks.content(step, row)
+            is_changed = entry.content and entry.content != task.content
             return "reset" if (is_wanted or is_changed) and not is_left else "leave"
         if entry.state != "unknown":
             return "leave"
-        is_wanted = step == "bank_details" and "unknown" in self._options.retry
+        is_wanted = task.step == "bank_details" and "unknown" in self._options.retry
         if is_wanted and self._options.existing == "send":
             return "leave" if is_left else "reset"
-        return "reopen" if entry.final and (is_wanted or step == "payer") else "leave"
+        return "reopen" if entry.final and (is_wanted or task.step == "payer") else "leave"
 
     # Reconciling, and the last look
 
     def _look(self, look: Callable[[Sequence[Task]], None], batch: Batch) -> None:
         with suppress(PayerkitError):  # a later look, or the next run, decides
-            look(self._batch_tasks(batch))
+            look(batch)
 
     def _reconcile(self, step: Step) -> None:
         """Reconcile the tasks of a step, each when it is due, until none is unresolved or the run is stopped."""
@@ -487,12 +472,12 @@ class TableRun:
 
     def _unresolved(self, batch: Batch) -> list[float]:
         """Return since when the tasks of a batch wait that are still to be reconciled."""
-        entries = (self._entry(batch.step, row) for row in batch.rows)
+        entries = (self._journal.entry(task.key) for task in batch)
         return [entry.since for entry in entries if entry is not None and entry.is_unresolved]
 
     def _looks(self, batch: Batch) -> list[float]:
         """Return when the accounts of a batch were last sent that are due for a last look."""
-        entries = (self._entry(batch.step, row) for row in batch.rows)
+        entries = (self._journal.entry(task.key) for task in batch)
         return [entry.since for entry in entries if entry is not None and entry.needs_look]
 
     def _pause(self, since: float) -> None:
@@ -506,13 +491,13 @@ class TableRun:
 
     def _reconcile_batch(self, batch: Batch) -> None:
         try:
-            goes_on = self._reconciler.reconcile(self._batch_tasks(batch), self._delay())
+            goes_on = self._reconciler.reconcile(batch, self._delay())
         except PayerkitError:
             goes_on = False
         if not goes_on:
             self._postponed.add(batch)
-        if batch.step == "payer" and self._is_payer_done(batch.rows[0]):
-            self._send_later(batch.rows[0])
+        if batch[0].step == "payer" and self._is_payer_done(batch[0].row):
+            self._send_later(batch[0].row)
 
     def _send_later(self, payer: int) -> None:
         """Send the accounts of a payer, in this row, who is settled by now, and look at once for what is unknown."""
