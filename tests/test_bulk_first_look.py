@@ -112,6 +112,16 @@ def silence(service: ModelService, client_user_id: str) -> list[float]:
     return latest
 
 
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_limit_holds_for_what_follows(service: ModelService, path: Path, workers: int) -> None:
+    """The accounts of the payers who are tried are sent, and none of the others."""
+    service.next["payer"].append(LOST_BEFORE)
+    report = run(service, ROWS, path, limit=2, workers=workers)
+
+    assert ["done"] * 2 + ["not_sent"] * (PAYERS - 2) == row_states(report)
+    assert (3, 2) == (service.count("payer"), service.count("account"))
+
+
 def test_a_first_look_repeats_nothing(service: ModelService, path: Path) -> None:
     """A payer that the service does not know yet may come late: it is sent again after the delay, not before."""
     service.next["payer"].append(LOST_BEFORE)

@@ -139,9 +139,9 @@ class Outcomes:
 
     def count_strays(self) -> int:
         """Return how many writes with unknown outcome the journal has that no row of the table explains."""
-        unresolved = self._journal.unresolved()
-        rows = range(len(self.table)) if unresolved else ()
-        pairs = ((step, source) for row in rows for step, source in steps_of(self.table, row))
+        if not (unresolved := self._journal.unresolved()):
+            return 0
+        pairs = ((step, source) for row in range(len(self.table)) for step, source in steps_of(self.table, row))
         return len(unresolved - {self._tasks.task(step, source).key for step, source in pairs})
 
 
