@@ -306,8 +306,7 @@ class ModelService:
         if kind == "status":
             return _respond(200, {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True})
         if kind == "list":
-            if fault is FINE:  # else nobody read it
-                self.listed_at[payer] = now
+            self.listed_at[payer] = now
             return _respond(200, {"paymentDetails": self.shown(payer)})
         if fault.stored is None:
             return _respond(201, {})
