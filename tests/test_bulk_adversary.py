@@ -800,9 +800,10 @@ def test_a_machine_that_slept_makes_no_later_run_wait(service: ModelService, pat
     """
     rows, seconds = rows_of_payers(1, 2), []
     service.next["account"].append(LOST_AFTER_AN_HOUR)
-    service.next["list"].extend([FINE, *[FAILS_BEFORE] * 6])
+    service.next["list"].extend([FINE, *[FAILS_BEFORE] * 12])
     first = run(service, rows[:1], path)
     for known in (1, 2):
+        service.next["list"].extend([*[FINE] * (known - 1), NOT_LISTED])  # at once; a delay later, it is
         started = service.clock.now()
         last = run(service, rows[:known], path)
         seconds.append(service.clock.now() - started)
@@ -814,6 +815,7 @@ def test_a_machine_that_slept_makes_no_later_run_wait(service: ModelService, pat
 
 
 LOST_AFTER_AN_HOUR = Fault(stored=0.0, takes=3600.0)
+NOT_LISTED = Fault(status=200, body={"paymentDetails": []})
 
 
 def test_a_payer_that_is_stored_is_waited_for(service: ModelService, path: Path) -> None:
@@ -905,7 +907,7 @@ def test_a_last_look_outlives_a_kill(service: ModelService, path: Path) -> None:
     """A run that is killed before its last look leaves it to the next one."""
     rows = rows_of_payers(1)
     service.next["account"].append(late(2.5 * SETTLE))
-    assert is_killed(service, rows, path, "list", 4, steps=0)  # after two in which it was missing
+    assert is_killed(service, rows, path, "list", 5, steps=0)  # after three in which it was missing
     report = run(service, rows, path)
 
     assert ["duplicate"] == row_states(report)

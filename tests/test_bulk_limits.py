@@ -10,7 +10,6 @@ from cases import said
 from clocks import HandClock
 from payerkit import PayerkitError, Refused, UnknownOutcome
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign
-from payerkit.bulk.sending import EqualRefusals
 from payerkit.client.pace import MAX_FOREIGN, Pace
 from payerkit.errors import NotFound, NotSent, RateLimited, WrongKey
 
@@ -103,30 +102,27 @@ def test_a_gateway_s_403_is_not_about_the_key(limiter: RateLimiter) -> None:
     assert limiter.is_forbidden(refusal(WrongKey, 403, foreign=False))
 
 
-def test_equal_refusals_stop_and_say_what_to_do() -> None:
+def test_equal_refusals_stop_and_say_what_to_do(limiter: RateLimiter) -> None:
     """Others in between do not begin a new row."""
-    stop = StopSignal()
-    refusals = EqualRefusals(stop, 3)
     for number in range(2):
-        refusals.count(refusal(), said("no such bank"))
-        refusals.count(refusal(), said(f"another reason {number}"))
-        refusals.count(refusal(status=422), said("no such bank"))
-    before = bool(stop)
-    refusals.count(refusal(), said("no such bank"))
+        limiter.count_refusal(refusal(), said("no such bank"), 3)
+        limiter.count_refusal(refusal(), said(f"another reason {number}"), 3)
+        limiter.count_refusal(refusal(status=422), said("no such bank"), 3)
+    before = bool(limiter.stop)
+    limiter.count_refusal(refusal(), said("no such bank"), 3)
+    reason = limiter.stop.reason
 
     assert not before
-    assert stop.reason.startswith("3 rows were refused with the same response: no such bank Correct")
-    assert ('retry=["refused"]' in stop.reason, "stop_after=None" in stop.reason) == (True, True)
+    assert reason.startswith("3 rows were refused with the same response: no such bank Correct")
+    assert ('retry=["refused"]' in reason, "stop_after=None" in reason) == (True, True)
 
 
-def test_equal_refusals_need_not_stop() -> None:
+def test_equal_refusals_need_not_stop(limiter: RateLimiter) -> None:
     """With stop_after=None."""
-    stop = StopSignal()
-    refusals = EqualRefusals(stop, None)
     for _ in range(100):
-        refusals.count(refusal(), said("no such bank"))
+        limiter.count_refusal(refusal(), said("no such bank"), None)
 
-    assert not stop
+    assert not limiter.stop
 
 
 def test_a_call_that_timed_out_counts_with_its_time() -> None:

@@ -116,13 +116,14 @@ def posts(far_end: FarEnd) -> list[str]:
 
 def test_a_payer_with_unknown_outcome_is_asked_for(connected: Callable[..., Client], journal: Path) -> None:
     """It is sent again if the service does not know it: the same id is the same payer."""
-    with FarEnd([reply(404), close, reply(404), close, reply(200, STATUS)]) as far_end:  # the first identifies it
+    identified, unknown = reply(404), reply(404)
+    with FarEnd([identified, close, unknown, unknown, close, reply(200, STATUS)]) as far_end:
         client = connected(far_end.url)
         report = payerkit.onboard(
             client, payers(1), journal=journal, options=RunOptions(progress=False, reconcile_after=0.1)
         )
 
-        assert ["GET", "POST"] * 2 + ["GET"] == [request.method for request in far_end.ledger]
+        assert ["GET", "POST", "GET", "GET", "POST", "GET"] == [request.method for request in far_end.ledger]
     assert ("done", 2, False) == tuple(report.frame.loc[0, ["state", "attempts", "retryable"]])
     assert "Found by its status." == report.frame.loc[0, "reason"]
 
@@ -132,19 +133,19 @@ def test_a_payer_with_unknown_outcome_is_asked_for(connected: Callable[..., Clie
     [
         # it was stored before the connection broke: it is found, and not sent again
         ([NOTHING, close, listing(stored(0))], ("done", 1, "id-0", "POST")),
-        # it was not: it is looked up twice, sent again, and looked for once more at the end
+        # it was not: it is looked up at once and twice later, sent again, and looked for once more at the end
         (
-            [NOTHING, close, NOTHING, NOTHING, reply(201, json.dumps({"payment_detail": stored(0)})), LISTED],
+            [NOTHING, close, NOTHING, NOTHING, NOTHING, reply(201, json.dumps({"payment_detail": stored(0)})), LISTED],
             ("done", 2, "id-0", "POSTPOST"),
         ),
         # it takes effect late, between the two lookups
-        ([NOTHING, reset, NOTHING, listing(stored(0))], ("done", 1, "id-0", "POST")),
+        ([NOTHING, reset, NOTHING, NOTHING, listing(stored(0))], ("done", 1, "id-0", "POST")),
         # it was there before: nothing is sent
         ([listing(stored(0, id="old"))], ("done", 0, "old", "")),
         # two are the same: one too many, whoever sent the other one
         ([NOTHING, close, listing(stored(0), stored(0, id="id-9"))], ("duplicate", 1, "id-0", "POST")),
         # sent twice, and never found: the next run sends it
-        ([NOTHING, close, NOTHING, NOTHING, close, NOTHING], ("not_sent", 2, None, "POSTPOST")),
+        ([NOTHING, close, NOTHING, NOTHING, NOTHING, close, NOTHING], ("not_sent", 2, None, "POSTPOST")),
     ],
 )
 def test_an_account_is_looked_up_before_it_is_sent_again(

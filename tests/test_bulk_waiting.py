@@ -458,10 +458,10 @@ def test_a_payer_whose_status_could_not_be_read_is_sent_by_the_next_run(
     ("statuses", "expected"),
     [
         ([], ("bank_details", "done", 2, False)),  # it is known, and not sent again
-        ([reply(404)], ("bank_details", "done", 3, False)),  # there already, whichever attempt stored it
-        ([reply(405), reply(405)], ("payer", "unknown", 2, True)),  # another conflict, which proves nothing
+        ([reply(404)] * 2, ("bank_details", "done", 3, False)),  # there already, whichever attempt stored it
+        ([reply(405)] * 3, ("payer", "unknown", 2, True)),  # another conflict, which proves nothing
         ([reply(503)] * 6, ("bank_details", "done", 2, False)),  # asked again
-        ([reply(503)] * 36, ("payer", "unknown", 1, True)),
+        ([reply(503)] * 42, ("payer", "unknown", 1, True)),
     ],
 )
 def test_a_conflict_after_an_unknown_outcome(

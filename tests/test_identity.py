@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from payerkit.bulk.identity import ACCOUNT_FIELDS, account_identity, id_form, normal_form
+from payerkit.bulk.accounts import ACCOUNT_FIELDS, account_identity, id_form, normal_form
 from payerkit.checks.schema import BANK_DETAILS
 
 IBAN = "DE89370400440532013000"

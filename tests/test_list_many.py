@@ -13,9 +13,10 @@ import far_end
 import payerkit
 from clocks import LeapingClock
 from payerkit import InvalidInput
-from payerkit.bulk.list_many import accounts_frame, request_lists
 from payerkit.bulk.options import Options
+from payerkit.bulk.rate_limit import request_lists
 from payerkit.client import Client
+from payerkit.statuses.statuses import accounts_frame
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 FIRST, SECOND, WITHOUT = "zoe@example.com", "user-2", "user-3"

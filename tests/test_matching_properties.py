@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bulk_model import Record, identity_of, specified
-from payerkit.bulk.matching import Grade, compare
+from payerkit.bulk.accounts import Grade, compare
 from payerkit.wire import wire_name
 
 Row = dict[str, str]

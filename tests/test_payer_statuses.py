@@ -14,9 +14,9 @@ import payerkit
 from clocks import LeapingClock
 from payerkit import InvalidInput
 from payerkit.bulk.options import Options
-from payerkit.bulk.payer_statuses import snapshots_frame, take_snapshots, without_replaced
 from payerkit.client import Client
 from payerkit.errors import UnreadableAnswer
+from payerkit.statuses.statuses import snapshots_frame, take_snapshots, without_replaced
 from published import BANK_DETAILS, PAYER
 from status_service import READY, REJECTED, REVIEW, UNSIGNED, StatusService, account, payer
 

@@ -164,7 +164,7 @@ class World:
     def entry(self, step: Step, row: dict[str, str] | None = None) -> Entry:
         """Return the journal's record of a row's task."""
         with self.journal() as journal:
-            entry = journal.entry(Tasks(make_table([row or ROW]), journal.secret).key(step, 0))
+            entry = journal.entry(Tasks(make_table([row or ROW]), journal.secret).task(step, 0).key)
         assert entry is not None
         return entry
 
@@ -239,7 +239,7 @@ def scenario(task: str, state: str, evidence: str) -> Callable[[Scenario], Scena
 
 MASKED = record(9, accountNumber=f"••••{ROW['account_number'][-4:]}")
 SILENT = [ServiceError("a read failed")] * 6
-"""What ends a run's looks, so that a task stays as it is."""
+"""What ends one look, the one at once or the one after the delay."""
 
 
 @scenario("any", "none", "accepted")
@@ -283,7 +283,7 @@ def never_left(world: World) -> None:
 def lost(world: World) -> None:
     """Lose the response, and every list."""
     world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[], *SILENT]
+    world.service.list_payment_details = [[], *SILENT * 2]
     world.run()
 
 
@@ -291,7 +291,7 @@ def lost(world: World) -> None:
 def killed(world: World) -> None:
     """Kill the run, and lose every list of the next one."""
     world.kill("bank_details")
-    world.service.list_payment_details = [*SILENT]
+    world.service.list_payment_details = SILENT * 2
     world.run()
 
 
@@ -347,7 +347,7 @@ def payer_is_sent_again(world: World) -> int:
 def payer_stays_unknown(world: World) -> None:
     """Let some looks fail, and some find no status."""
     world.service.create_payer = [LOST] * 7
-    world.service.get_payer_status = [*SILENT, *[refused(404)] * 5]
+    world.service.get_payer_status = [refused(404), *SILENT, *[refused(404)] * 5]
     world.run(accounts_only=False)
 
     assert 6 == world.service.calls.count("create_payer")
@@ -448,7 +448,7 @@ def account_conflicts_with_another(world: World) -> None:
 def account_conflicts_with_an_unknown_one(world: World) -> None:
     """Store one with this number, lose the response, and do not show by what the two differ."""
     world.service.create_payment_detail = [LOST, refused(409)]
-    world.service.list_payment_details = [[], [record(routingNumber=None)], *SILENT]
+    world.service.list_payment_details = [[], [record(routingNumber=None)], *SILENT * 2]
     world.run([ROW | {"routing_number": "021000021"}, ROW])
 
 
@@ -483,7 +483,7 @@ def account_failed(world: World) -> None:
 def sent_twice_found_twice(world: World) -> None:
     """Store it twice, and lose both responses."""
     world.service.create_payment_detail = [LOST, LOST]
-    world.service.list_payment_details = [[], [], [], [record(1), record(2)]]
+    world.service.list_payment_details = [[], [], [], [], [record(1), record(2)]]
     world.run()
 
 
@@ -499,7 +499,7 @@ def sent_once_found_twice(world: World) -> None:
 def perhaps_found(world: World) -> None:
     """Show the end of the number, which confirms nothing; it is not sent again either."""
     world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[], [MASKED]]
+    world.service.list_payment_details = [[], [MASKED], [MASKED]]
     world.run()
 
 
@@ -507,7 +507,7 @@ def perhaps_found(world: World) -> None:
 def found_for_two(world: World) -> None:
     """Send two with this number, and do not show by what they differ."""
     world.service.create_payment_detail = [LOST, LOST]
-    world.service.list_payment_details = [[], [record(routingNumber=None)]]
+    world.service.list_payment_details = [[], *[[record(routingNumber=None)]] * 2]
     world.run([ROW, ROW | {"routing_number": "021000021"}])
 
 
@@ -515,7 +515,7 @@ def found_for_two(world: World) -> None:
 def found_otherwise(world: World) -> None:
     """Show an account with another number, which may be the service's own way to number them."""
     world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[], [other(7)]]
+    world.service.list_payment_details = [[], [other(7)], [other(7)]]
     world.run()
 
 
@@ -524,7 +524,7 @@ def found_of_others(world: World) -> int:
     """Show the account of another payer as it was sent; so the other number is another account."""
     world.service.create_payment_detail = [{"id": "pd-1"}, LOST]
     shown = record(accountNumber=payer_row(2)["account_number"])
-    world.service.list_payment_details = [[], [], [other(7)], [shown], [other(7)]]
+    world.service.list_payment_details = [[], [], [other(7)], [other(7)], [shown], [other(7)]]
     world.run([payer_row(2), ROW])
     return 3
 
@@ -533,7 +533,7 @@ def found_of_others(world: World) -> int:
 def missing_once(world: World) -> None:
     """Show it in no list; it may take effect yet."""
     world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[], [], *SILENT]
+    world.service.list_payment_details = [[], [], [], *SILENT]
     world.run()
 
     assert 1 == world.entry("bank_details").lookups
@@ -591,7 +591,7 @@ def not_compliant(world: World) -> None:
 def looked_for_again(world: World) -> None:
     """Look for it once more, and lose every list."""
     perhaps_found(world)
-    world.service.list_payment_details = [*SILENT]
+    world.service.list_payment_details = SILENT * 2
     world.run(retry=["unknown"])
 
 
@@ -609,14 +609,14 @@ def last_look_finds_one(world: World) -> None:
     world.service.create_payment_detail = [LOST]
     world.run()
 
-    assert 4 == world.service.calls.count("list_payment_details")
+    assert 5 == world.service.calls.count("list_payment_details")
 
 
 @scenario("account", "done", "sent twice; the last look shows two")
 def last_look_finds_two(world: World) -> None:
     """Let the first take effect late."""
     world.service.create_payment_detail = [LOST, {"id": "pd-1"}]
-    world.service.list_payment_details = [[], [], [], [record(1), record(2)]]
+    world.service.list_payment_details = [[], [], [], [], [record(1), record(2)]]
     world.run()
 
     assert ["pd-2"] == world.entry("bank_details").facts["other_ids"]
@@ -626,7 +626,7 @@ def last_look_finds_two(world: World) -> None:
 def last_look_finds_a_mask(world: World) -> None:
     """Show the account, and one that ends like it."""
     world.service.create_payment_detail = [LOST, {"id": "pd-1"}]
-    world.service.list_payment_details = [[], [], [], [record(1), MASKED]]
+    world.service.list_payment_details = [[], [], [], [], [record(1), MASKED]]
     world.run()
 
     entry = world.entry("bank_details")
@@ -639,7 +639,7 @@ def last_look_shows_others_otherwise(world: World) -> None:
     """Show both copies with numbers of the service's own."""
     world.service.create_payment_detail = [LOST, {"id": "pd-1"}]
     shown = [record(place, accountNumber=f"900000000{place}") for place in (1, 2)]
-    world.service.list_payment_details = [[], [], [], shown]
+    world.service.list_payment_details = [[], [], [], [], shown]
     world.run()
 
 
@@ -654,7 +654,7 @@ def last_list_is_not_whole(world: World) -> None:
 def last_look_finds_what_was_missing(world: World) -> None:
     """Let it take effect after both were given up."""
     world.service.create_payment_detail = [LOST, LOST]
-    world.service.list_payment_details = [[], [], [], [], [], [record()]]
+    world.service.list_payment_details = [[], [], [], [], [], [], [record()]]
     world.run()
 
 
@@ -725,7 +725,7 @@ def test_a_resumed_run_reads_the_list_again(world: World) -> None:
     world.run([ROW, second])
 
     with world.journal() as journal:
-        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).payer_key(0))
+        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).task("payer", 0).key)
     assert ["pd-7"] == baseline
     assert "done" == world.entry("bank_details", second).state
 
@@ -738,7 +738,7 @@ def test_what_came_while_an_outcome_was_unknown_is_not_of_the_baseline(world: Wo
     world.run([ROW, second])
 
     with world.journal() as journal:
-        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).payer_key(0))
+        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).task("payer", 0).key)
     assert [] == baseline
     assert ["done", "done"] == [world.entry("bank_details", row).state for row in (ROW, second)]
     assert 2 == world.service.calls.count("create_payment_detail")
@@ -751,7 +751,7 @@ def test_a_kill_is_no_try(world: World) -> None:
     world.run(accounts_only=False)
 
     assert "done" == world.entry("payer").state
-    assert ["get_payer_status", "create_payer"] == world.service.calls[:2]
+    assert ["get_payer_status", "get_payer_status", "create_payer"] == world.service.calls[:3]
 
 
 @pytest.mark.parametrize("length", [9, 10, 12, 15])

@@ -24,7 +24,8 @@ The modules, from the ground up; each imports only from its own line and the lin
     payouts                         payments into stored bank accounts, beyond the specification; reading them back
     bulk, forms                     runs over many rows; forms for notebooks
     profiles                        services under names of the user's, and their keys
-    onboarding, payment, reference, statuses     places of public names
+    payment, statuses               checking and handing over many payments; reading many payers
+    onboarding, reference           places of public names
     connection, service             connect() and sandbox(); the sandbox, which shares no model with the client
     cli                             the command line
 """

@@ -33,7 +33,7 @@ from payerkit.checks.check import (
     check_all_bank_details as check_all_bank_details,
 )
 from payerkit.review.check_payment import check_payment as check_payment
-from payerkit.bulk.check_payments import check_payments as check_payments
+from payerkit.payment.many_payments import check_payments as check_payments
 from payerkit.review.decoded_frames import decode_transactions as decode_transactions
 from payerkit.models.files import read_payment as read_payment
 from payerkit.tables.read import (
@@ -45,8 +45,8 @@ from payerkit.bulk.run import (
     onboard as onboard,
     add_bank_details as add_bank_details,
 )
-from payerkit.bulk.wait_for import wait_for as wait_for
-from payerkit.bulk.payer_statuses import payer_statuses as payer_statuses
+from payerkit.statuses.wait_for import wait_for as wait_for
+from payerkit.statuses.statuses import payer_statuses as payer_statuses
 from payerkit.explanations import explain as explain
 from payerkit.payouts.reconciliation import reconcile as reconcile
 from payerkit.events.event_frame import read_events as read_events

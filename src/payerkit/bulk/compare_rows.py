@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from payerkit.bulk.identity import ACCOUNT_FIELDS, CODES, NUMBERS, id_form, normal_form
+from payerkit.bulk.accounts import ACCOUNT_FIELDS, CODES, NUMBERS, id_form, normal_form
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.rows import ID, Row, Step
 from payerkit.checks.table_findings import naming_rows, table_finding

@@ -19,8 +19,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -106,7 +105,7 @@ class Entry:
             *(payer, content, state, attempts, lookups, since),
             final=bool(final),
             facts=from_json(facts),
-            reason=None if reason is None else Outcome.from_json(reason),
+            reason=reason and Outcome.from_json(reason),
             unknown_sends=unknown_sends,
             needs_look=bool(needs_look),
         )
@@ -166,61 +165,52 @@ class Journal:
         self._file = _open(path)
         self._name = str(path.resolve())  # wherever the process goes meanwhile
         try:
-            self.salt: bytes = self._get_meta("salt") or self._set_meta("salt", secrets.token_bytes(16))
-            self.secret = self._find_secret([own_secret, *([previous_secret] if previous_secret else [])])
+            meta = dict(self._select("SELECT name, value FROM run"))
+            self.salt: bytes = meta.get("salt") or secrets.token_bytes(16)
+            self.secret = self._find_secret(meta, [own_secret, *([previous_secret] if previous_secret else [])])
+            if "secret" not in meta:
+                self._set("salt", self.salt)
+                self._wrap_secret()
         except BaseException:
             self._file.close()
             raise
-        self.slowest = float(self._get_meta("slowest") or 0.0)
+        self.slowest = float(meta.get("slowest") or 0.0)
         self._identity = self._file_identity()
 
-    def _find_secret(self, own_secrets: Iterable[bytes]) -> bytes:
+    def _find_secret(self, meta: Mapping[str, bytes], own_secrets: Iterable[bytes]) -> bytes:
         """Return the secret that keys the digests: unwrapped, or a new one."""
-        wrapped, check = self._get_meta("secret"), self._get_meta("key")
+        if "secret" not in meta:
+            return secrets.token_bytes(_SECRET_SIZE)
         for own in own_secrets:
-            if wrapped is None:
-                secret = secrets.token_bytes(_SECRET_SIZE)
-                with self._transaction():
-                    self._wrap_secret(secret)
-                return secret
-            if check == digest(secret := _wrap(wrapped, own, self.salt), "key"):
+            if meta.get("key") == digest(secret := _wrap(meta["secret"], own, self.salt), "key"):
                 return secret
         raise InvalidInput(
             "journal: it belongs to another API key. If this key replaced that one, set PAYERKIT_PREVIOUS_API_KEY to "
             "the old key; otherwise use another journal file."
         )
 
-    def _wrap_secret(self, secret: bytes) -> None:
-        """Put the secret into the file, so that the API key of this run opens it, and no other does."""
-        self._set_meta("key", digest(secret, "key"))
-        self._set_meta("secret", _wrap(secret, self._own_secret, self.salt))
+    def _wrap_secret(self) -> None:
+        """Put the secret into the file, at once with its check, so that the API key of this run alone opens it."""
+        self._file.execute(
+            "INSERT OR REPLACE INTO run VALUES ('key', ?), ('secret', ?)",
+            [digest(self.secret, "key"), _wrap(self.secret, self._own_secret, self.salt)],
+        )
 
-    def require_same(self, name: str, value: bytes, what: str, advice: str = "Use another journal file.") -> None:
+    def require_same(self, name: str, value: bytes, what: str) -> None:
         """Record a property of the run, or compare it. Raises InvalidInput if the journal has another value."""
-        recorded = self._get_meta(name)
-        if recorded is None:
-            self._set_meta(name, value)
-        elif recorded != value:
-            raise InvalidInput(f"journal: it belongs to another {what}. {advice}")
+        recorded = self._select("SELECT value FROM run WHERE name = ?", [name])
+        if not recorded:
+            self._set(name, value)
+        elif recorded != [(value,)]:
+            raise InvalidInput(f"journal: it belongs to another {what}. Use another journal file.")
 
-    def _get_meta(self, name: str) -> Any:
-        row = self._file.execute("SELECT value FROM run WHERE name = ?", [name]).fetchone()
-        return None if row is None else row[0]
-
-    def _set_meta(self, name: str, value: Any) -> Any:
+    def _set(self, name: str, value: bytes) -> None:
         self._file.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", [name, value])
-        return value
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Make all writes of a block, or none if it raises."""
-        self._file.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._file.execute("ROLLBACK")
-            raise
-        self._file.execute("COMMIT")
+    def _select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return the rows that a query finds."""
+        with self._lock:
+            return self._file.execute(query, values).fetchall()
 
     def now(self) -> float:
         """Return the seconds on the clock of this run, on which `Entry.since` is."""
@@ -228,16 +218,13 @@ class Journal:
 
     def entry(self, key: bytes) -> Entry | None:
         """Return the record of a task, or None."""
-        with self._lock:
-            row = self._file.execute(f"SELECT {_COLUMNS} FROM task WHERE key = ?", [key]).fetchone()  # noqa: S608
-        return None if row is None else Entry.from_row(row)
+        rows = self._select(f"SELECT {_COLUMNS} FROM task WHERE key = ?", [key])  # noqa: S608
+        return Entry.from_row(rows[0]) if rows else None
 
     def entries_of(self, payer: bytes) -> dict[bytes, Entry]:
         """Return the records of all accounts of a payer by key, also of rows that a table of today does not have."""
         statement = f"SELECT key, {_COLUMNS} FROM task WHERE payer = ? AND payer <> key"  # noqa: S608
-        with self._lock:
-            rows = self._file.execute(statement, [payer]).fetchall()
-        return {key: Entry.from_row(columns) for key, *columns in rows}
+        return {key: Entry.from_row(columns) for key, *columns in self._select(statement, [payer])}
 
     def sent(self, key: bytes, *, payer: bytes, content: bytes, needs_look: bool = False) -> None:
         """Record that a task is being sent, before its first byte leaves.
@@ -271,7 +258,7 @@ class Journal:
         self._write(
             "UPDATE task SET state = ?, final = ?, facts = ?, reason = ?, needs_look = coalesce(?, needs_look) "
             "WHERE key = ?",
-            [state, final, known, _json(reason), needs_look, key],
+            [state, final, known, reason and reason.to_json(), needs_look, key],
         )
 
     def add_facts(self, key: bytes, facts: Mapping[str, str]) -> None:
@@ -285,7 +272,7 @@ class Journal:
             "INSERT INTO task VALUES (?, ?, ?, ?, 0, 0, 0, 0, '{}', ?, 0, 0) ON CONFLICT (key) DO UPDATE "
             "SET state = excluded.state, reason = excluded.reason, content = excluded.content "
             "WHERE state IN ('not_sent', 'waiting') AND NOT final",
-            [key, payer, content, state, _json(reason)],
+            [key, payer, content, state, reason and reason.to_json()],
         )
 
     def mark_unknown(self, key: bytes, reason: Outcome) -> None:
@@ -293,7 +280,7 @@ class Journal:
         self._write(
             "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, since = ?, reason = ? "
             "WHERE key = ?",
-            [self.now(), _json(reason), key],
+            [self.now(), reason.to_json(), key],
         )
 
     def count_lookup(self, key: bytes) -> None:
@@ -322,12 +309,11 @@ class Journal:
         A task that was being sent when that run ended is unknown. The wait of whatever is unresolved or waits for a
         last look begins now: the call may have gone on until the run ended, and clocks of two runs do not compare.
         """
-        with self._transaction():
-            self._wrap_secret(self.secret)
+        self._wrap_secret()
         self._write(
             "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, reason = ? "
             "WHERE state = 'sent'",
-            [_json(Outcome("cut_off"))],
+            [Outcome("cut_off").to_json()],
         )
         self._write(f"UPDATE task SET since = ? WHERE {_UNRESOLVED}", [self.now()])  # noqa: S608
         self._write("UPDATE task SET since = ? WHERE needs_look", [self.now()])
@@ -337,18 +323,16 @@ class Journal:
 
     def unresolved(self) -> set[bytes]:
         """Return the keys of tasks whose outcome is unknown and still to be reconciled, of any table."""
-        with self._lock:
-            rows = self._file.execute(f"SELECT key FROM task WHERE {_UNRESOLVED}").fetchall()  # noqa: S608
-        return {key for (key,) in rows}
+        return {key for (key,) in self._select(f"SELECT key FROM task WHERE {_UNRESOLVED}")}  # noqa: S608
 
     def has_looks(self) -> bool:
         """Return True if a last look is due for a task, in any table."""
-        return self._first("SELECT 1 FROM task WHERE needs_look LIMIT 1") is not None
+        return bool(self._select("SELECT 1 FROM task WHERE needs_look LIMIT 1"))
 
     def baseline(self, payer: bytes) -> list[str] | None:
         """Return the ids of the accounts that a payer had before any was sent; None if they were never listed."""
-        known = self._first("SELECT known FROM payer WHERE key = ?", [payer])
-        return None if known is None else from_json(known)
+        rows = self._select("SELECT known FROM payer WHERE key = ?", [payer])
+        return from_json(rows[0][0]) if rows else None
 
     def add_to_baseline(self, payer: bytes, ids: Collection[str]) -> None:
         """Add accounts to those that a payer had before any was sent: others sent them."""
@@ -363,12 +347,6 @@ class Journal:
         if seconds > self.slowest:
             self.slowest = seconds
             self._write("INSERT OR REPLACE INTO run VALUES ('slowest', ?)", [seconds])
-
-    def _first(self, query: str, values: Iterable[Any] = ()) -> Any:
-        """Return the first value of the first row that a query finds; None if it finds none."""
-        with self._lock:
-            row = self._file.execute(query, [*values]).fetchone()
-        return None if row is None else row[0]
 
     def _write(self, statement: str, values: list[Any], *, is_vital: bool = False) -> None:
         with self._lock:
@@ -412,10 +390,6 @@ class Journal:
         self.close()
 
 
-def _json(reason: Outcome | None) -> str | None:
-    return None if reason is None else reason.to_json()
-
-
 def _wrap(secret: bytes, own_secret: bytes, salt: bytes) -> bytes:
     """Wrap a secret of at most 64 bytes, or unwrap it: own_secret and salt make as many random bytes, used once."""
     pad = hashlib.blake2b(salt, key=own_secret, digest_size=len(secret), person=b"payerkit journal").digest()
@@ -435,35 +409,29 @@ def _open(path: Path) -> sqlite3.Connection:
         file.execute("PRAGMA locking_mode = EXCLUSIVE")
         file.execute("BEGIN EXCLUSIVE")  # now: with the first write, two processes that start at once both fail
         file.execute("COMMIT")
-        is_empty = _check_application(file)
+        (application,) = file.execute("PRAGMA application_id").fetchone()
+        (tables,) = file.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and application != _APPLICATION_ID:
+            raise sqlite3.DatabaseError  # another application's database is left alone
         file.execute("PRAGMA journal_mode = WAL")
         # NORMAL waits for the disk at a checkpoint, which takes fullfsync on macOS, and at no commit: `_wait_for_disk`
         # does that, for several at once. https://www.sqlite.org/pragma.html#pragma_synchronous
         file.execute("PRAGMA synchronous = NORMAL")
         file.execute("PRAGMA fullfsync = ON")
-        if is_empty:
+        if not tables:
             file.executescript(
                 f"BEGIN; PRAGMA application_id = {_APPLICATION_ID}; {_SCHEMA}"  # noqa: S608
                 f"INSERT INTO run VALUES ('version', '{_VERSION}'); COMMIT;"
             )
-        row = file.execute("SELECT value FROM run WHERE name = 'version'").fetchone()
+        version = file.execute("SELECT value FROM run WHERE name = 'version'").fetchone()
     except sqlite3.Error as error:
         problem = InvalidInput(f"journal: {path.name} {_explain(error)}")
     else:
-        if row is not None and row[0] == _VERSION:
+        if version == (_VERSION,):
             return file
         problem = InvalidInput(f"journal: {path.name} was made by another version of payerkit. Use another file.")
     file.close()
     raise problem
-
-
-def _check_application(file: sqlite3.Connection) -> bool:
-    """Return True for an empty file. Raises sqlite3.Error for another application's database, and leaves it alone."""
-    (application,) = file.execute("PRAGMA application_id").fetchone()
-    (tables,) = file.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if tables and application != _APPLICATION_ID:
-        raise sqlite3.DatabaseError
-    return not tables
 
 
 def _explain(error: sqlite3.Error) -> str:

@@ -35,9 +35,9 @@ class RunOptions:
             `existing="send"`, an account whose outcome is unknown is sent without being looked for.
         stop_after: Rows with the same refusal after which the run stops, so that you can correct the cause; None to go
             on.
-        reconcile_after: Seconds until a write whose outcome is unknown is reconciled, or twice the slowest call if that
-            is longer, one that timed out included, but at most the time limit of a call. It must exceed the service's
-            slowest write.
+        reconcile_after: Seconds until a write whose outcome is unknown, and which a look at once does not find, is
+            reconciled; or twice the slowest call if that is longer, one that timed out included, but at most the time
+            limit of a call. It must exceed the service's slowest write.
         workers: Calls at the same time, 1 to 32.
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
             `Retry-After` of the service pauses all calls of the client.

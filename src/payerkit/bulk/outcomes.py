@@ -82,40 +82,39 @@ class RowOutcome(NamedTuple):
 
 
 class Outcomes:
-    """Finds the outcome of each row in the journal.
+    """The outcome of each row of a table, found in the journal.
 
-    stored: how many payers and accounts of the table are stored, by step, once each row was asked for.
+    rows: the outcomes. changes: a finding for each row that was changed after it was stored. stored: how many payers
+    and accounts of the table are stored, by step. stopped: why the run stopped early, None if it did not.
     """
 
     def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None) -> None:
-        self._tasks, self._table, self._journal, self._stopped = tasks, tasks.table, journal, stopped
+        self._tasks, self.table, self._journal, self.stopped = tasks, tasks.table, journal, stopped
         self._limit = limit
-        self._errors = FindingTexts(self._table.found.of_severity("error"), self._table.naming)
-        self._changed: dict[Step, list[int]] = {step: [] for step in self._table.steps}
-        self.stored = dict.fromkeys(self._table.steps, 0)
-
-    def of(self, rows: Sequence[int]) -> list[RowOutcome]:
-        """Return the outcome of each of some rows."""
-        return list(map(self._tell_lost_links, rows, map(self._outcome, rows, self._errors.of(rows))))
+        self.changes: list[Problem] = []
+        self.stored = dict.fromkeys(self.table.steps, 0)
+        rows = range(len(self.table))
+        errors = FindingTexts(self.table.found.of_severity("error"), self.table.naming).of(rows)
+        self.rows = [self._tell_lost_links(row, self._outcome(row, errors[row])) for row in rows]
 
     def _tell_lost_links(self, row: int, outcome: RowOutcome) -> RowOutcome:
         """Return the outcome of a row, with a reason that says so if it is done and its payer's links were lost."""
-        is_payer = outcome.state == "done" and "payer" in self._table.steps and self._table.payer_row(row) >= 0
+        is_payer = outcome.state == "done" and "payer" in self.table.steps and self.table.payer_row(row) >= 0
         if not is_payer or outcome.agreement_url or outcome.kyc_url:
             return outcome
-        entry = self._journal.entry(self._tasks.payer_key(row))
+        entry = self._journal.entry(self._tasks.task("payer", row).key)
         if entry is None or entry.reason is None or entry.reason.code != "found_by_status":
             return outcome  # else the response, which has the links, was lost
         return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
 
     def _outcome(self, row: int, errors: str) -> RowOutcome:
-        table, is_payer_blocked = self._table, False
+        table, is_payer_blocked = self.table, False
         outcome = RowOutcome(shown_id(table.client_user_id(row)))
         blocked = outcome._replace(reason=Outcome("has_errors", {"findings": errors}))
         if errors and not any(table.rows_with(step)[row] for step in table.steps):  # it asks for nothing
             return blocked
         for step, source in steps_of(table, row):
-            entry = self._journal.entry(self._tasks.key(step, source))
+            entry = self._journal.entry(self._tasks.task(step, source).key)
             is_payer_blocked |= bool(table.blocked[source])
             if errors and not _may_be_stored(entry):
                 return blocked
@@ -124,9 +123,13 @@ class Outcomes:
                 return outcome._replace(step=step, state="not_sent", reason=PAYER_NOT_SENT)
             if table.held[source] and is_unsent:
                 return outcome.not_sent(step, HELD if table.held[row] else PAYER_NOT_SENT, is_open=False)
-            outcome = outcome.after(step, entry, self._why_unsent(step, source))
+            sent = self._tasks.sent_for(step, source)
+            is_left = self._limit is not None and self._limit.leaves(sent)
+            outcome = outcome.after(step, entry, self._limit.reason if self._limit and is_left else self.stopped)
             if entry is not None and entry.state in {"done", "duplicate"}:
-                self._note_stored(step, row, source, entry)
+                self.stored[step] += row == sent.row  # once for all rows that are the same
+                if entry.content != sent.content:
+                    self.changes.append(Problem(row, table_finding("changed_after_storing"), step))
             if outcome.state != "done":
                 break
         if errors:  # of a row that was sent before it had them, or before this table contradicted it
@@ -134,28 +137,12 @@ class Outcomes:
             return outcome._replace(retryable=False, reason=reason if outcome.step else blocked.reason)
         return outcome
 
-    def _why_unsent(self, step: Step, source: int) -> Outcome | None:
-        """Return why the task of a row that the journal does not have was not sent, None if nothing is known."""
-        sender = source if step == "payer" else self._table.account_row(source)
-        return self._limit.reason if self._limit and self._limit.leaves(step, sender) else self._stopped
-
-    def _note_stored(self, step: Step, row: int, source: int, entry: Entry) -> None:
-        """Count what is stored, once for all rows that are the same, and note rows that were changed after that."""
-        self.stored[step] += row == (source if step == "payer" else self._table.account_row(row))
-        if entry.content != self._tasks.content(step, source):
-            self._changed[step].append(row)
-
-    def changes(self) -> list[Problem]:
-        """Return a finding for each row that was changed after it was stored."""
-        finding = table_finding("changed_after_storing")
-        return [Problem(row, finding, step) for step, rows in self._changed.items() for row in rows]
-
     def count_strays(self) -> int:
         """Return how many writes with unknown outcome the journal has that no row of the table explains."""
-        unresolved = self._journal.unresolved()
-        rows = range(len(self._table)) if unresolved else ()
-        pairs = ((step, source) for row in rows for step, source in steps_of(self._table, row))
-        return len(unresolved - {self._tasks.key(step, source) for step, source in pairs})
+        if not (unresolved := self._journal.unresolved()):
+            return 0
+        pairs = ((step, source) for row in range(len(self.table)) for step, source in steps_of(self.table, row))
+        return len(unresolved - {self._tasks.task(step, source).key for step, source in pairs})
 
 
 def _may_be_stored(entry: Entry | None) -> bool:

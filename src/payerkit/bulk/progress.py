@@ -60,21 +60,19 @@ class Progress:
         if self._bar is not None and (now or time.monotonic() >= self._drawn_at + _PERIOD):
             states = Counter(self._states)
             counted = ", ".join(f"{count:,} {in_words(state)}" for state, count in states.items())
-            self._draw(*(self._drawn or (states.total(), counted)))
+            done, note = self._drawn or (states.total(), counted)
+            try:
+                self._bar.set_postfix_str(note, refresh=False)
+                self._bar.n = done
+                self._bar.refresh()
+            except OSError:  # the terminal or the pipe is gone, which is no reason to end a run
+                self._bar = None
+            self._drawn_at = time.monotonic()
 
     def draw(self, done: int, note: str = "") -> None:
         """Draw a number of items and a note, in place of what was counted."""
         self._drawn = done, note
         self.show(now=True)
-
-    def _draw(self, done: int, note: str) -> None:
-        try:
-            self._bar.set_postfix_str(note, refresh=False)
-            self._bar.n = done
-            self._bar.refresh()
-        except OSError:  # the terminal or the pipe is gone, which is no reason to end a run
-            self._bar = None
-        self._drawn_at = time.monotonic()
 
     def announce(self, text: str) -> None:
         """Show a line above the bar."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
-from itertools import chain, islice
 from typing import Any, TypeVar
 
+from payerkit.bulk.options import RunOptions
+from payerkit.bulk.progress import Progress
+from payerkit.client.client import Client
 from payerkit.client.pace import (
     LONGEST_WAIT,
     MAX_FORBIDDEN,
@@ -19,9 +22,11 @@ from payerkit.client.pace import (
     RUN_RETRIES,
     Pace,
 )
-from payerkit.errors import NotSent, PayerkitError, RateLimited, Refused, WrongKey
+from payerkit.endpoints import payment_details_call
+from payerkit.errors import NotFound, NotSent, PayerkitError, RateLimited, Refused, WrongKey
 from payerkit.reasons import Outcome
 
+Records = list[dict[str, Any]]
 T = TypeVar("T")
 
 
@@ -81,6 +86,7 @@ class RateLimiter:
         self._wait = wait or stop.wait
         self._lock = threading.Lock()
         self._failures: Counter[str] = Counter()
+        self._refusals: Counter[tuple[int | None, str, str]] = Counter()
         self._forbidden = 0
         self._accepted = False
         self.slowest = 0.0
@@ -169,6 +175,19 @@ class RateLimiter:
         if is_gone:
             self.stop.set(Outcome(code, {"times": most, "cause": outcome_of(error)}))
 
+    def count_refusal(self, error: Refused, reason: Outcome, stop_after: int | None) -> None:
+        """Count a row that was refused, and stop the run at `stop_after` equal refusals, if it is a number.
+
+        reason: without the payer's data.
+        """
+        if stop_after is not None:
+            refusal = (error.status_code, error.code, reason.to_json())
+            with self._lock:
+                self._refusals[refusal] += 1
+                times = self._refusals[refusal]
+            if times >= stop_after:
+                self.stop.set(Outcome("equal_refusals", {"times": times, "cause": reason}))
+
     def _count_wrong_key(self, error: PayerkitError) -> None:
         """Stop the run if the key is wrong: at the first 401, or after some 403 before any call was accepted."""
         with self._lock:
@@ -202,7 +221,7 @@ _INTERNAL_ERROR = Outcome("internal_error")
 
 def run_workers(
     task: Callable[[T], None],
-    items: Iterable[T],
+    items: Sequence[T],
     *,
     workers: int,
     stop: StopSignal,
@@ -210,13 +229,11 @@ def run_workers(
 ) -> None:
     """Run the task for every item, in as many threads as there are workers, until the run is stopped.
 
-    For fewer items there are fewer threads; more of them are taken as they are needed. on_tick: called in this thread
-    every 0.1 s. After an interrupt no item is begun, and the calls under way end by themselves; after a second
-    interrupt they are abandoned. Raises what the task raises, but for RunStopped.
+    For fewer items there are fewer threads. on_tick: called in this thread every 0.1 s. After an interrupt no item is
+    begun, and the calls under way end by themselves; after a second interrupt they are abandoned. Raises what the task
+    raises, but for RunStopped.
     """
-    taken = iter(items)
-    first = list(islice(taken, workers))
-    remaining, next_item = chain(first, taken), threading.Lock()
+    remaining, next_item = iter(items), threading.Lock()
     errors: list[Exception] = []
     begun: list[threading.Event] = []
 
@@ -224,7 +241,7 @@ def run_workers(
         begun.append(ended)
         try:
             while not stop:
-                with next_item:  # a generator must not be advanced by two threads at once
+                with next_item:
                     item = next(remaining, _END)
                 if item is _END:
                     return
@@ -237,7 +254,7 @@ def run_workers(
             ended.set()
 
     # Daemons: after a second interrupt Python must be able to exit while a call still waits for its response.
-    ends = [threading.Event() for _ in first]
+    ends = [threading.Event() for _ in items[:workers]]
     threads = [threading.Thread(target=worker, args=[ended], daemon=True) for ended in ends]
     try:
         for thread in threads:
@@ -263,3 +280,72 @@ def _wait(ends: list[threading.Event], on_tick: Callable[[], None]) -> None:
     for ended in ends:
         while not ended.wait(_TICK):
             on_tick()
+
+
+def request_lists(
+    client: Client,
+    ids: Sequence[str],
+    options: RunOptions,
+    limiter: RateLimiter,
+    *,
+    progress: bool,
+    may_be_unknown: bool = False,
+) -> dict[str, Records | str]:
+    """Return the records of each payer, in the order of the ids; the message of the error where there was one.
+
+    may_be_unknown: a payer whom the service does not know has no accounts, which is no error.
+    """
+
+    def request(own: Client, client_user_id: str) -> tuple[Records | str, bool]:
+        try:
+            if may_be_unknown:
+                return list_accounts(own, limiter, client_user_id), True
+            return limiter.call(lambda: own.send(payment_details_call(client_user_id))), True
+        except PayerkitError as error:
+            return error.message, False
+
+    results = request_each(client, ids, request, options, limiter, progress=progress)
+    if limiter.stop.is_interrupted:
+        raise KeyboardInterrupt
+    return {client_user_id: results.get(client_user_id, limiter.stop.reason) for client_user_id in ids}
+
+
+def request_each(
+    client: Client,
+    ids: Sequence[str],
+    request: Callable[[Client, str], tuple[T, bool]],
+    options: RunOptions,
+    limiter: RateLimiter,
+    *,
+    progress: bool,
+) -> dict[str, T]:
+    """Return what is requested about each payer, with a progress bar; the limiter knows why it ended early.
+
+    request: from a client that does not retry and a client user id, returns a result and whether it is complete.
+    """
+    results: dict[str, T] = {}
+    with (
+        client.without_retries(pool_size=options.workers) as own,
+        Progress(shown=progress, where=client.environment) as bar,
+    ):
+
+        def task(client_user_id: str) -> None:
+            results[client_user_id], is_complete = request(own, client_user_id)
+            bar.count("read" if is_complete else "not_read")
+
+        bar.begin("payer", len(ids))
+        run_workers(task, ids, workers=options.workers, stop=limiter.stop, on_tick=bar.show)
+    return results
+
+
+def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str, *, kind: str = "") -> list[dict[str, Any]]:
+    """Return the accounts that the service lists for a payer, none if it does not know the payer.
+
+    kind: as for the limiter.
+    """
+    try:
+        return limiter.call(partial(client.send, payment_details_call(client_user_id)), kind=kind)
+    except NotFound as error:
+        if error.foreign:  # a gateway's page: it does not know whether the payer exists
+            raise
+        return []

@@ -56,17 +56,18 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  done       sent twice; the last look is at a list that is not whole      done, looked at again  list
     account  not_sent   sent twice; the last look shows one                           done                   list
 
-When: a whole delay after the write was sent or looked for, which is RECONCILE_AFTER, or twice the time of the slowest
-call if that is longer, those that timed out among them, and those of earlier runs that left something unknown; at most
-the deadline of a call. By then a write has taken effect, if it ever does. Each run waits anew. A kill does not count as
-a try: looks and repeats are counted within a run.
+When: at once, after all of a step were sent, for what is found for certain; nothing else follows from that look, and no
+wait begins anew. Then a whole delay after the write was sent or looked for, which is RECONCILE_AFTER, or twice the time
+of the slowest call if that is longer, those that timed out among them, and those of earlier runs that left something
+unknown; at most the deadline of a call. By then a write has taken effect, if it ever does. Each run waits anew. A kill
+does not count as a try: looks and repeats are counted within a run.
 
 A list is *whole* if it has all accounts that are known to be there: those that the payer had before any was sent (the
 baseline), and those of tasks that are done; if each has an id; if its length is not that of a usual page; and if it has
 fewer than eight accounts, or shows those of this journal alone. Where no account is known to be there, two lists a
 delay apart count, if lists of this service show what it stored.
 
-A *new* account is neither in the baseline nor that of another task. How it is compared: `payerkit.bulk.matching`. It
+A *new* account is neither in the baseline nor that of another task. How it is compared: `payerkit.bulk.accounts`. It
 may be any task's whose outcome is unknown, also if all that the list shows of it differs, and no last look clears it;
 unless lists of this service show as it was sent what is stored for certain.
 
@@ -82,8 +83,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from payerkit.bulk.accounts import Listing, Matches, id_of, is_dead
 from payerkit.bulk.journal import Entry, Journal, State
-from payerkit.bulk.matching import Listing, Matches, Record, id_of, is_dead
 from payerkit.bulk.options import Existing
 from payerkit.bulk.rate_limit import RunStopped
 from payerkit.bulk.sending import REFUSED, Sender, reason_of, record_found
@@ -99,8 +100,9 @@ _WITNESSES = 3
 class Reconciler:
     """Finds out the outcome of tasks that are due, and records it; safe to share by threads.
 
-    when_compliant: an account is sent again only if its payer is compliant. ask_witnesses: returns how the service's
-    lists show what it stored for certain; asked for at most once, if the payer's own list does not tell.
+    existing: "skip": an account that may be there already is not sent. when_compliant: an account is sent again only if
+    its payer is compliant. accounts: gives all accounts of the table; the first that are stored for certain are the
+    witnesses of how the service lists what it stored, which are asked at most once, and only if a list does not tell.
     """
 
     def __init__(
@@ -108,16 +110,54 @@ class Reconciler:
         sender: Sender,
         journal: Journal,
         *,
+        existing: Existing,
         when_compliant: bool,
-        ask_witnesses: Callable[[], Sequence[bool | None]],
+        accounts: Callable[[], Iterable[Task]],
     ) -> None:
-        self._sender, self._journal, self._when_compliant = sender, journal, when_compliant
-        self._ask_witnesses = ask_witnesses
+        self._sender, self._journal, self._existing = sender, journal, existing
+        self._when_compliant, self._accounts = when_compliant, accounts
         self._witnesses: Sequence[bool | None] | None = None
         self._lock = threading.Lock()
         # Of this run alone: a kill does not count as a try.
         self._looks: Counter[bytes] = Counter()
         self._repeats: Counter[bytes] = Counter()
+
+    def sort_out(self, tasks: Sequence[Task], unsent: Sequence[Task], listing: Listing) -> dict[bytes, State]:
+        """Record which accounts of a payer are there already, or may be, and return their states by key.
+
+        tasks: all accounts of the payer that the table has. unsent: those of them that are to be sent.
+        """
+        self._journal.add_to_baseline(unsent[0].payer_key, listing.ids if listing.is_first else listing.of_others)
+        if not listing.records:
+            return {}
+        is_skipped = self._existing == "skip"
+        # What was sent before, and may have been stored late, is looked for all the same.
+        candidates = {
+            task.key: listing.unexplained(task.key)
+            if is_skipped
+            else (listing.new(task.key) if listing.was_sent(task.key) else [])
+            for task in tasks
+        }
+        claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
+        found = listing.match(claiming, candidates, {task.key for task in tasks})
+        is_cut = is_skipped and listing.may_leave_out_others(found.values())
+        if listing.shows_as_sent(tasks) is not True:  # what was sent before may be listed, whatever the list shows
+            sent = {key: listing.new(key) for key in found if listing.was_sent(key)}
+            found |= {key: found[key].with_other(new) for key, new in sent.items()}
+        states: dict[bytes, State] = {}
+        for task in unsent:
+            matches = found[task.key]
+            if alive := [record for record in matches.same if not is_dead(record)]:
+                self._defer(task, None)
+                reason = "found_in_list" if listing.was_sent(task.key) else "there_already"
+                states[task.key] = record_found(self._journal, task, alive, reason=reason)
+            elif is_skipped and (why := _why_not_sent(matches, listing, is_cut=is_cut)):
+                self._defer(task, why)
+                states[task.key] = "not_sent"
+        return states
+
+    def _defer(self, task: Task, reason: Outcome | None) -> None:
+        self._journal.defer(task.key, "not_sent", reason, payer=task.payer_key, content=task.content)
 
     def reconcile(self, tasks: Sequence[Task], delay: float) -> bool:
         """Take the next step for the tasks that are due: a payer, or all accounts of one payer.
@@ -125,12 +165,26 @@ class Reconciler:
         delay: seconds between a send or a look and the next step. Return False if this run can do no more for them.
         Raises PayerkitError, which means the same, or RunStopped; then the tasks stay unknown.
         """
-        entries = {task.key: self._journal.entry(task.key) for task in tasks}
         due_since = self._journal.now() - delay
-        due = [task for task in tasks if (entry := entries[task.key]) and is_due(entry, due_since)]
+        entries = [(task, self._journal.entry(task.key)) for task in tasks]
+        due = [task for task, entry in entries if entry and entry.is_unresolved and entry.since <= due_since]
         if due and tasks[0].step == "payer":
             return self._reconcile_payer(due[0])
         return self._reconcile_accounts(tasks, due) if due else True
+
+    def look_at_once(self, tasks: Sequence[Task]) -> None:
+        """Record the outcome of those that are found for certain, of a payer, or of all accounts of one payer.
+
+        What is missing, or in doubt, proves nothing so soon. Raises PayerkitError or RunStopped.
+        """
+        if tasks[0].step == "payer":
+            self._sender.find_payer(tasks[0], Outcome("found_by_status"))
+            return
+        listing = self._sender.look(tasks[0])
+        found = self._match_new(tasks, listing)
+        for task in tasks:
+            if task.key in found and listing.entries[task.key].is_unresolved and is_certain(found[task.key]):
+                record_found(self._journal, task, found[task.key].strong, reason="found_in_list")
 
     def _reconcile_payer(self, task: Task) -> bool:
         """Ask for a payer, and send it again if the service does not know it, or cannot be asked."""
@@ -165,14 +219,17 @@ class Reconciler:
 
         Where lists do not show as it was sent what the service stored for certain, that is whatever is new.
         """
-        may_be_listed = [task for task in tasks if _may_be_new(listing.entries.get(task.key))]
-        new = {task.key: listing.new(task.key) for task in may_be_listed}
-        found = listing.match(may_be_listed, new, {task.key for task in tasks})
+        found = self._match_new(tasks, listing)
         if any(each.other for each in found.values()):
             is_proven = listing.shows_as_sent(tasks)
             if not (True in self._seen() if is_proven is None else is_proven):
                 found = {key: each.with_other(each.other) for key, each in found.items()}
         return found
+
+    def _match_new(self, tasks: Sequence[Task], listing: Listing) -> dict[bytes, Matches]:
+        """Return what could be the account of each task that was sent, among those that the payer did not have."""
+        sent = [task for task in tasks if _may_be_new(listing.entries.get(task.key))]
+        return listing.match(sent, {task.key: listing.new(task.key) for task in sent}, {task.key for task in tasks})
 
     def _settle(self, task: Task, found: Matches, listing: Listing) -> bool:
         """Record the outcome of an account as far as the list shows it; return False if it is missing there."""
@@ -208,7 +265,7 @@ class Reconciler:
         return True
 
     def _send_account_again(self, task: Task) -> None:
-        waits = self._sender.check_compliance(task.client_user_id).reason_to_wait if self._when_compliant else None
+        waits, _ = self._sender.check_compliance(task.client_user_id) if self._when_compliant else (None, {})
         if waits:
             reason = Outcome("absent_and_waits", {"cause": waits})
             self._journal.record(task.key, "unknown", reason=reason, final=False)
@@ -221,23 +278,17 @@ class Reconciler:
                 raise
 
     def _seen(self) -> Sequence[bool | None]:
-        with self._lock:
-            if self._witnesses is None:
-                self._witnesses = self._ask_witnesses()
-            return self._witnesses
-
-    def ask_witnesses(self, tasks: Iterable[Task]) -> list[bool | None]:
         """Return how the lists show the first of some accounts that the service stored for certain.
 
         True: as it was sent. False: otherwise. None: not at all, or the list cannot be read: then an account that is
         missing from a list may exist all the same.
         """
-        return [self._seen_as_sent(task) for task in islice(filter(self._is_stored, tasks), _WITNESSES)]
-
-    def _is_stored(self, task: Task) -> bool:
-        """Return True if the service stored an account for certain, and its id is known."""
-        entry = self._journal.entry(task.key)
-        return entry is not None and entry.state == "done" and bool(entry.facts.get("id"))
+        with self._lock:
+            if self._witnesses is None:
+                entries = ((task, self._journal.entry(task.key)) for task in self._accounts())
+                stored = (task for task, entry in entries if entry and entry.state == "done" and entry.facts.get("id"))
+                self._witnesses = [*map(self._seen_as_sent, islice(stored, _WITNESSES))]
+            return self._witnesses
 
     def _seen_as_sent(self, task: Task) -> bool | None:
         try:
@@ -272,30 +323,16 @@ class Reconciler:
             reason = Outcome("could_be_twice", {"id": own, "ids": [*map(id_of, [*others, *doubtful])]})
             self._journal.record(task.key, "unknown", reason=reason, facts=entry.facts)
         elif not listing.is_whole:
-            self._keep_looking(task, entry)
-        elif own is not None or entry.state != "unknown":
-            self._end_looking(task, entry)
-
-    def _keep_looking(self, task: Task, entry: Entry) -> None:
-        """Record why the next run has to look again at an account that was sent twice."""
-        if entry.state != "unknown" and not _looks_again(entry):
-            reason = Outcome("look_again", {"noted": entry.reason})
-            self._journal.record(task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts)
-
-    def _end_looking(self, task: Task, entry: Entry) -> None:
-        """Record that an account that was sent twice is not stored twice."""
-        if entry.state == "unknown":  # one that could be a second one was listed before, and is not any more
+            if entry.state != "unknown" and not _looks_again(entry):
+                reason = Outcome("look_again", {"noted": entry.reason})
+                self._journal.record(task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts)
+        elif entry.state == "unknown" and own is not None:
+            # One that could be a second one was listed before, and is not any more.
             self._journal.record(task.key, "done", facts=entry.facts, needs_look=False)
-            return
-        reason = entry.reason.params["noted"] if entry.reason and _looks_again(entry) else entry.reason
-        self._journal.record(
-            task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts, needs_look=False
-        )
-
-
-def is_due(entry: Entry, due_since: float) -> bool:
-    """Return True if an unknown write must have taken effect by now, if it ever does: unknown since then or longer."""
-    return entry.is_unresolved and entry.since <= due_since
+        elif entry.state != "unknown":
+            noted = entry.reason.params["noted"] if entry.reason and _looks_again(entry) else entry.reason
+            state, final = entry.state, entry.final
+            self._journal.record(task.key, state, reason=noted, final=final, facts=entry.facts, needs_look=False)
 
 
 def is_certain(found: Matches) -> bool:
@@ -318,58 +355,14 @@ def _may_be_new(entry: Entry | None) -> bool:
     return entry.state == "unknown" or entry.needs_look or is_stored_without_id
 
 
-class ExistingAccounts:
-    """Records the accounts of a payer that are there already, before the others are sent; safe to share by threads."""
-
-    def __init__(self, journal: Journal, existing: Existing) -> None:
-        self._journal, self._existing = journal, existing
-
-    def sort_out(self, tasks: Sequence[Task], unsent: Sequence[Task], listing: Listing) -> dict[bytes, State]:
-        """Record which accounts are not to be sent, and return their states by key.
-
-        tasks: all accounts of the payer that the table has. unsent: those of them that are to be sent.
-        """
-        self._journal.add_to_baseline(unsent[0].payer_key, listing.ids if listing.is_first else listing.of_others)
-        if not listing.records:
-            return {}
-        candidates = {task.key: self._candidates(task, listing) for task in tasks}
-        claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
-        found = listing.match(claiming, candidates, {task.key for task in tasks})
-        is_cut = self._existing == "skip" and listing.may_leave_out_others(found.values())
-        if listing.shows_as_sent(tasks) is not True:  # what was sent before may be listed, whatever the list shows
-            sent = {key: listing.new(key) for key in found if listing.was_sent(key)}
-            found |= {key: found[key].with_other(new) for key, new in sent.items()}
-        states = {task.key: self._sort_out(task, found[task.key], listing, is_cut=is_cut) for task in unsent}
-        return {key: state for key, state in states.items() if state is not None}
-
-    def _candidates(self, task: Task, listing: Listing) -> Sequence[Record]:
-        if self._existing == "skip":
-            return listing.unexplained(task.key)
-        # What was sent before, and may have been stored late, is looked for all the same.
-        return listing.new(task.key) if listing.was_sent(task.key) else []
-
-    def _sort_out(self, task: Task, found: Matches, listing: Listing, *, is_cut: bool) -> State | None:
-        """Record an account that is not to be sent, and return its state; None if it is to be sent."""
-        alive = [record for record in found.same if not is_dead(record)]
-        if alive:
-            self._defer(task, None)
-            reason = "found_in_list" if listing.was_sent(task.key) else "there_already"
-            return record_found(self._journal, task, alive, reason=reason)
-        if self._existing == "send":
-            return None
-        if found.same:
-            (record, *_) = found.same
-            failed = {"ids": [id_of(record)], "status": str(record.get("status"))}
-            return self._defer(task, Outcome("there_failed", failed))
-        if perhaps := [*found.strong, *found.perhaps]:
-            return self._defer(task, Outcome("perhaps_there", {"ids": [*map(id_of, perhaps)]}))
-        if is_cut:
-            return self._defer(task, Outcome("perhaps_there", {"listed": len(listing.records)}))
-        return None
-
-    def _defer(self, task: Task, reason: Outcome | None) -> State:
-        self._journal.defer(task.key, "not_sent", reason, payer=task.payer_key, content=task.content)
-        return "not_sent"
+def _why_not_sent(found: Matches, listing: Listing, *, is_cut: bool) -> Outcome | None:
+    """Return why an account that may be there already is not sent; None if it is sent."""
+    if found.same:
+        record = found.same[0]
+        return Outcome("there_failed", {"ids": [id_of(record)], "status": str(record.get("status"))})
+    if perhaps := [*found.strong, *found.perhaps]:
+        return Outcome("perhaps_there", {"ids": [*map(id_of, perhaps)]})
+    return Outcome("perhaps_there", {"listed": len(listing.records)}) if is_cut else None
 
 
 def _may_be_listed(entry: Entry | None) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import secrets
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,19 +14,21 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
+from payerkit.bulk.accounts import id_form
 from payerkit.bulk.finding_texts import FindingTexts, findings_frame
-from payerkit.bulk.journal import Journal
-from payerkit.bulk.links import RowIds, collect_links, require_same_rows, write_links
-from payerkit.bulk.naming import Naming
-from payerkit.bulk.outcomes import Outcomes, Reason, Reasons, RowOutcome
+from payerkit.bulk.journal import Journal, digest
+from payerkit.bulk.outcomes import Outcomes, Reasons, RowOutcome
 from payerkit.bulk.rows import Problems
 from payerkit.bulk.table import Step
 from payerkit.bulk.tasks import Limit, Tasks
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
-from payerkit.errors import without_internal_frames
-from payerkit.html import visible
+from payerkit.checks.inputs import strip_blanks, unwrap_secret
+from payerkit.checks.schema import PAYER
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.html import is_web_address, visible
 from payerkit.reasons import Outcome
-from payerkit.tables.spreadsheets import open_for_owner, write_rows
+from payerkit.tables.mapping import name_columns
+from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
 from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
@@ -96,24 +99,6 @@ _KINDS: dict[str, html.Kind] = {
 """The colour of each state, and of a warning that rows were sent with; most urgent first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """The part of a report beside its rows.
-
-    stopped: why the run stopped early, None if it did not. stored: how many payers and accounts of the table are
-    stored, by step. strays: writes with unknown outcome in the journal that no row of the table explains.
-    """
-
-    stopped: Outcome | None
-    stored: Mapping[Step, int]
-    strays: int
-
-    def stored_text(self) -> str:
-        """Return what is stored, in words."""
-        nouns: dict[Step, str] = {"payer": "payer", "bank_details": "account"}
-        return " and ".join(count_of(number, nouns[step]) for step, number in self.stored.items())
-
-
 class Report:
     """The outcome of every row of a run.
 
@@ -144,21 +129,23 @@ class Report:
         0  done       user-123  payer  not_started         1
     """
 
-    def __init__(
-        self,
-        rows: list[RowOutcome],
-        findings: Problems,
-        sums: Sums,
-        row_ids: RowIds,
-        naming: Naming,
-    ) -> None:
-        self.frame = _frame(rows, findings, naming)
-        self.stopped = sums.stopped.text if sums.stopped else ""
-        self.rows = rows
-        self._sums = sums
-        self._findings = findings
-        self._row_ids = row_ids
-        self._naming = naming
+    def __init__(self, outcomes: Outcomes) -> None:
+        self.rows = outcomes.rows
+        self.stopped = outcomes.stopped.text if outcomes.stopped else ""
+        self._findings = Problems([*outcomes.table.found, *outcomes.changes]).in_order()
+        self._naming = outcomes.table.naming
+        self._stored, self._strays = outcomes.stored, outcomes.count_strays()
+        self._salt = secrets.token_bytes(16)
+        self._ids = _hash_ids(self._salt, map(outcomes.table.client_user_id, range(len(self.rows))))
+        self.frame = self._make_frame()
+
+    def _make_frame(self) -> pd.DataFrame:
+        """Return the rows as a frame, each with the warnings and infos that it was sent with."""
+        told = [row._asdict() | {"reason": row.text, "reason_code": row.code} for row in self.rows]
+        frame = pd.DataFrame(told, index=self._naming.labels, columns=_COLUMNS)
+        warnings_first = [*self._findings.of_severity("warning"), *self._findings.of_severity("info")]
+        frame["findings"] = FindingTexts(warnings_first, self._naming).of(range(len(self.rows)))
+        return frame.astype({name: _NOT_TEXT.get(name, "string") for name in frame.columns})
 
     @property
     def counts(self) -> dict[str, int]:
@@ -230,9 +217,26 @@ class Report:
             >>> report.save_links("links.csv", rows)
             {'written': 1, 'without_links': 0}
         """
-        links = collect_links(self.frame, self._row_ids, rows)
-        written = [link for link in links if link["agreement_url"] or link["kyc_url"]]
-        write_links(Path(path), written)
+        ids = self._require_same_rows(rows)
+        emails = _read_cells(rows, "email")
+        # A run takes the second step of a row only after its first, the payer, is done. A row without an e-mail address
+        # is an account alone.
+        is_done = (self.frame["step"] == "bank_details") | (self.frame["state"] == "done")
+        links: dict[str, dict[str, str]] = {}
+        for place in is_done.fillna(value=False).to_numpy(bool).nonzero()[0].tolist():
+            row, own_id = self.rows[place], ids[place]
+            if id_form(row.client_user_id or "") == id_form(own_id):  # as it was sent, unless the report masks it
+                own_id = str(row.client_user_id)
+            if emails[place] and id_form(own_id) not in links:
+                urls = {"agreement_url": row.agreement_url or "", "kyc_url": row.kyc_url or ""}
+                shown = {name: url if is_web_address(url) else "" for name, url in urls.items()}
+                links[id_form(own_id)] = {"client_user_id": own_id, "email": emails[place], **shown}
+        written = [link for link in links.values() if link["agreement_url"] or link["kyc_url"]]
+        with open_for_owner(Path(path)) as file:
+            writer = csv.DictWriter(file, ["client_user_id", "email", "agreement_url", "kyc_url"])
+            writer.writeheader()
+            # E-mail addresses come from others, and may be formulas.
+            writer.writerows({name: inert(text) for name, text in link.items()} for link in written)
         return {"written": len(written), "without_links": len(links) - len(written)}
 
     @without_internal_frames
@@ -265,12 +269,28 @@ class Report:
         """
         require_which("which", which)
         require_cells(rows)
-        require_same_rows(self.frame, self._row_ids, rows)
+        self._require_same_rows(rows)
         warned = rows_with_warnings(self._findings, len(self.rows)).tolist()
         pairs = zip(self.rows, warned, strict=True)
         needed = np.array([row.state != "done" and (not row.retryable or has) for row, has in pairs], bool)
         chosen = np.ones(len(needed), bool) if which == "all" else needed
         return save_rows(path, rows, self._findings, self._naming.columns, chosen=chosen, reason=self._reason_of)
+
+    def _require_same_rows(self, rows: Any) -> list[str]:
+        """Return the ids of the run's table as they were sent. Raises InvalidInput for another table.
+
+        The report shows e-mail addresses masked, and a link, or a row, must not be taken for that of another payer.
+        """
+        if not isinstance(rows, pd.DataFrame):
+            raise InvalidInput(f"rows: expected the DataFrame of the run, got {kind_of(rows)}.")
+        if len(rows) == len(self.frame) and rows.index.equals(self.frame.index):
+            ids = _read_cells(rows, "client_user_id")
+            if _hash_ids(self._salt, ids) == self._ids:
+                return ids
+        raise InvalidInput(
+            "rows: they are not those of this report. Give the table of the run, with its rows in the same order and "
+            "with the same index."
+        )
 
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return the state of a row and the reason for it, unless it is done or its findings say it."""
@@ -283,22 +303,20 @@ class Report:
         return frozenset(self._findings.of_severity("error").rows.tolist())
 
     def _summary(self) -> str:
-        parts = [_counted(count, state) for state, count in self.counts.items() if count]
-        if warned := self._count_warned():
+        parts = [f"{count:,} {in_words(state)}" for state, count in self.counts.items() if count]
+        with_warnings = set(self._findings.of_severity("warning").rows.tolist())
+        if warned := sum(self.rows[row].state == "done" for row in with_warnings):
             parts.insert(1, f"{warned:,} with {'a warning' if warned == 1 else 'warnings'}")
         return f"{count_of(len(self.frame), 'row')}: {', '.join(parts) or 'nothing to do'}."
 
-    def _count_warned(self) -> int:
-        """Return how many rows are done that have warnings."""
-        rows = set(self._findings.of_severity("warning").rows.tolist())
-        return sum(self.rows[row].state == "done" for row in rows)
-
     def _advice(self) -> list[str]:
         """Return what happened and what to do, one sentence a line."""
-        early = [f"The run stopped early: {self.stopped}", f"Stored so far: {self._sums.stored_text()}."]
+        nouns: dict[Step, str] = {"payer": "payer", "bank_details": "account"}
+        stored = " and ".join(count_of(number, nouns[step]) for step, number in self._stored.items())
+        early = [f"The run stopped early: {self.stopped}", f"Stored so far: {stored}."]
         numbers = self._count_situations()
         return [
-            *(early if self._sums.stopped else []),
+            *(early if self.stopped else []),
             *(_filled(text, numbers[situation]) for situation, text in _ADVICE.items() if numbers[situation]),
         ]
 
@@ -307,7 +325,7 @@ class Report:
         numbers = Counter(map(_situation, self.rows))
         numbers["there"] = sum(row.state == "done" and row.code in _THERE for row in self.rows)
         numbers["changed"] = len(np.unique(self._findings.with_codes("changed_after_storing").rows))
-        numbers["strays"] = self._sums.strays
+        numbers["strays"] = self._strays
         numbers["without_links"] = sum(row.reason is not None and row.reason.code == "links_lost" for row in self.rows)
         return numbers
 
@@ -316,17 +334,20 @@ class Report:
 
         The reason of a row with errors, or that is held, names its own cells: it is grouped by its findings.
         """
-        errors, warnings = (self._findings.of_severity(severity) for severity in ("error", "warning"))
-        blocked = self._rows_with_errors
-        is_blocked = [row.state == "not_sent" and place in blocked for place, row in enumerate(self.rows)]
+        errors, warnings = self._findings.of_severity("error"), self._findings.of_severity("warning")
+        is_blocked = [
+            row.state == "not_sent" and place in self._rows_with_errors for place, row in enumerate(self.rows)
+        ]
         is_held = [row.code == "held" for row in self.rows]
-        is_said = [one or other for one, other in zip(is_blocked, is_held, strict=True)]
-        shown = ["" if said else _shown_reason(row) for row, said in zip(self.rows, is_said, strict=True)]
+        shown = [
+            "" if blocked or held else _shown_reason(row)
+            for row, blocked, held in zip(self.rows, is_blocked, is_held, strict=True)
+        ]
         held = Reasons.of_findings(warnings.in_rows(np.array(is_held, bool)), self._naming, as_kind="not_sent")
         parts = [
             Reasons.of_states([row.state for row in self.rows], shown),
             Reasons.of_findings(errors.in_rows(np.array(is_blocked, bool)), self._naming, as_kind="not_sent"),
-            Reasons(_told_as_held(each) for each in held),
+            Reasons(each._replace(kind=each.kind._replace(message=f"held: {each.kind.message}")) for each in held),
             Reasons.of_findings(warnings, self._naming),
         ]
         return Reasons.join(parts).sorted(list(_KINDS))
@@ -355,11 +376,6 @@ class Report:
         ]
         table = html.grid(("rows", "state", "reason", "which"), rows, caption="Reasons") if rows else ""
         return html.picture(html.title(self._summary()), _html_bar(self.counts), advice, table)
-
-
-def _counted(count: int, state: str) -> str:
-    """Return a state in words, with the number of its rows."""
-    return f"{count:,} {in_words(state)}"
 
 
 def _filled(text: str, number: int) -> str:
@@ -404,24 +420,20 @@ def _shown_reason(row: RowOutcome) -> str:
     return row.text
 
 
-def _told_as_held(reason: Reason) -> Reason:
-    return reason._replace(kind=reason.kind._replace(message=f"held: {reason.kind.message}"))
+def _hash_ids(salt: bytes, ids: Iterable[str | None]) -> bytes:
+    """Return what recognises the ids of a table's rows, and holds none; near duplicates are one id, as in a run."""
+    return digest(salt, *(id_form(each or "") for each in ids))
 
 
-def _frame(rows: list[RowOutcome], findings: Problems, naming: Naming) -> pd.DataFrame:
-    """Return the rows as a frame, each with the warnings and infos that it was sent with."""
-    told = [row._asdict() | {"reason": row.text, "reason_code": row.code} for row in rows]
-    frame = pd.DataFrame(told, index=naming.labels, columns=_COLUMNS)
-    warnings_first = [*findings.of_severity("warning"), *findings.of_severity("info")]
-    frame["findings"] = FindingTexts(warnings_first, naming).of(range(len(rows)))
-    return frame.astype({name: _NOT_TEXT.get(name, "string") for name in frame.columns})
+def _read_cells(rows: pd.DataFrame, name: str) -> list[str]:
+    """Return a column of the table as it was sent; "" for an empty cell."""
+    columns = [column for column, field in name_columns(rows.columns).items() if field == name]
+    if not columns:
+        raise InvalidInput(f"rows: the table has no column {name}, which the links file needs.")
+    cells = (strip_blanks(PAYER, name, unwrap_secret(value))[0] for value in rows[columns[0]])
+    return ["" if cell is None else str(cell) for cell in cells]
 
 
 def make_report(tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None = None) -> Report:
     """Return the report of a table, from its journal."""
-    table, row_ids, outcomes = tasks.table, RowIds(), Outcomes(tasks, journal, stopped, limit)
-    rows = outcomes.of(range(len(table)))
-    row_ids.add(range(len(table)), map(table.client_user_id, range(len(table))))
-    findings = Problems([*table.found, *outcomes.changes()]).in_order()
-    sums = Sums(stopped, outcomes.stored, outcomes.count_strays())
-    return Report(rows, findings, sums, row_ids, table.naming)
+    return Report(Outcomes(tasks, journal, stopped, limit))

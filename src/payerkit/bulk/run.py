@@ -1,25 +1,31 @@
-"""Send a table: step by step in worker threads, each task in the journal, and unknown outcomes reconciled."""
+"""Send a table: payers, then accounts; what is unknown waits beside them; a last look at what was sent twice."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from payerkit.bulk.journal import Journal, digest
+from payerkit.bulk.accounts import Listing
+from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost, digest
 from payerkit.bulk.options import DEFAULTS, Accounts, Existing, Options, RunOptions
-from payerkit.bulk.progress import Progress
-from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal
+from payerkit.bulk.progress import Progress, estimate_duration
+from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal, run_workers
+from payerkit.bulk.reconcile import Reconciler
 from payerkit.bulk.report import Report, make_report
 from payerkit.bulk.rows import Placeholders
-from payerkit.bulk.table import Table
-from payerkit.bulk.table_run import TableRun
-from payerkit.bulk.tasks import Tasks, knows_payer
+from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
+from payerkit.bulk.table import Step, Table
+from payerkit.bulk.tasks import Limit, Task, Tasks, choose_rows, knows_payer
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
+from payerkit.reasons import Outcome
 from payerkit.tables.source_table import origin_of
+from payerkit.wording import count_of
 
 
 @without_internal_frames
@@ -46,12 +52,13 @@ def onboard(  # noqa: PLR0913 - what a run is about, each by name
     reason begins with `perhaps_there`. No key of the API prevents doubles, so use one journal at a time;
     `verify_onboarding` shows what is there twice all the same.
 
-    A write whose outcome is unknown is reconciled. A payer is asked for, up to six times, and sent again if the service
-    does not know it. An account is looked for in the payer's list, and sent again if it is missing from two lists that
-    show all accounts known to be there. At the end of the run, accounts that were sent more than once are looked
-    for once more, a whole `reconcile_after` after they were sent last; the progress bar says how many they are, and how
-    many seconds that takes. An account that is stored twice is a `duplicate`. What is still unknown then is left to the
-    next run, or to you, with the reason in the report.
+    A write whose outcome is unknown is looked for at once: what is found is done, and what is not found is reconciled
+    after a while, beside the accounts of other payers. A payer is asked for, up to six times, and sent again if the
+    service does not know it. An account is looked for in the payer's list, and sent again if it is missing from two
+    lists that show all accounts known to be there. At the end of the run, accounts that were sent more than once are
+    looked for once more, a whole `reconcile_after` after they were sent last; the progress bar says how many they are,
+    and how many seconds that takes. An account that is stored twice is a `duplicate`. What is still unknown then is
+    left to the next run, or to you, with the reason in the report.
 
     An account that the service does not take yet, since its payer is not compliant, is *waiting*: the same call on
     another day sends it.
@@ -174,41 +181,341 @@ def run_table(
     """
     check_client(client)
     limiter = limiter or RateLimiter(client.pace, StopSignal(), rate=options.rate)
-    file, stop = Path(path), limiter.stop
-    with (
-        _explain_journal_errors(file),
-        Journal(
-            file,
-            client.account_secret,
-            previous_secret=client.previous_account_secret,
-            clock=clock or limiter.clock,
-        ) as journal,
-        client.without_retries(pool_size=options.workers) as own,
-    ):
-        journal.require_same("service", digest(journal.salt, client.service_name()), "service")
-        table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
-        tasks = Tasks(table, journal.secret)
-        journal.begin_run()
-        with Progress(shown=options.progress, where=client.environment) as progress:
-            table_run = TableRun(own, tasks, journal, options, limiter, progress)
-            try:
-                table_run.go()
-                report = make_report(tasks, journal, stop.outcome, table_run.limit)
-            except KeyboardInterrupt:  # between two steps, or while the report was made
-                stop.set(INTERRUPTED)
-                report = make_report(tasks, journal, stop.outcome, table_run.limit)
-    if stop.is_interrupted:
-        raise InterruptedRun(str(report), report=report)
-    return report
-
-
-@contextmanager
-def _explain_journal_errors(file: Path) -> Iterator[None]:
-    """Raise a PayerkitError with advice if the journal cannot be written: the disk may be full."""
+    file, own_clock = Path(path), clock or limiter.clock
+    previous = client.previous_account_secret
     try:
-        yield
+        with (
+            Journal(file, client.account_secret, previous_secret=previous, clock=own_clock) as journal,
+            client.without_retries(pool_size=options.workers) as own,
+        ):
+            journal.require_same("service", digest(journal.salt, client.service_name()), "service")
+            table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
+            tasks = Tasks(table, journal.secret)
+            journal.begin_run()
+            with Progress(shown=options.progress, where=client.environment) as progress:
+                run = TableRun(own, tasks, journal, options, limiter, progress)
+                try:
+                    run.go()
+                    report = make_report(tasks, journal, limiter.stop.outcome, run.limit)
+                except KeyboardInterrupt:  # between two steps, or while the report was made
+                    limiter.stop.set(INTERRUPTED)
+                    report = make_report(tasks, journal, limiter.stop.outcome, run.limit)
     except sqlite3.Error as error:
         raise PayerkitError(
             f"journal: {file.name} cannot be written ({error}), so the run stopped.",
             advice="Nothing is lost. Make room on the disk, then call again with the same journal.",
         ) from None
+    if limiter.stop.is_interrupted:
+        raise InterruptedRun(str(report), report=report)
+    return report
+
+
+Intent = Literal["send", "reset", "reopen", "leave"]
+"""What a run does with a task first: send it, forget that it was refused or given up and send it, look for it anew."""
+
+_UNITS: dict[Step, str] = {"payer": "payer", "bank_details": "account"}
+"""What the progress bar counts in each step."""
+
+_LONGEST_PAUSE = 1.0
+"""Seconds between two looks at what is due, and at the progress bar."""
+
+
+Batch = tuple[Task, ...]
+"""Tasks that one worker sends one after the other: those of one payer, for one step.
+
+Accounts of one payer are never sent by two workers: the list of accounts that the payer had before, and the search for
+one whose outcome is unknown, need to see all of them.
+"""
+
+
+class TableRun:
+    """Sends a table: payers, then the accounts of those that are settled, then what waits. Use it once."""
+
+    def __init__(
+        self,
+        client: Client,
+        tasks: Tasks,
+        journal: Journal,
+        options: Options,
+        limiter: RateLimiter,
+        progress: Progress,
+    ) -> None:
+        self._tasks, self._table, self._journal, self._options = tasks, tasks.table, journal, options
+        self._limiter, self._stop, self._client, self._progress = limiter, limiter.stop, client, progress
+        limiter.slowest = max(limiter.slowest, journal.slowest)
+        self._when_compliant = options.accounts == "when_compliant"
+        self._sender = Sender(client, journal, limiter, stop_after=options.stop_after)
+        self._reconciler = Reconciler(
+            self._sender,
+            journal,
+            existing=options.existing,
+            when_compliant=self._when_compliant,
+            accounts=lambda: chain.from_iterable(self._batches["bank_details"]),
+        )
+        self._batches: dict[Step, list[Batch]] = {step: list(self._make_batches(step)) for step in tasks.table.steps}
+        self.limit: Limit | None = None
+        """What the run tries if it has a limit, known once it began."""
+        self._postponed: set[Batch] = set()
+        """Batches for which this run can do no more: the next run tries again. Threads only add to it."""
+        self._later: dict[int, Batch] = {}
+        """Accounts that are sent once their payer is settled, by the row of the payer."""
+
+    def go(self) -> None:
+        """Send and reconcile all steps, until the run is stopped."""
+        if self._options.limit is not None:
+            self.limit = choose_rows(self._tasks, self._journal, self._options.limit, self._is_unsent)
+        if self._progress.is_shown:
+            self._announce()
+        for step in self._batches:
+            batches = self._batches_to_send(step)
+            self._progress.begin(_UNITS[step], sum(map(len, batches)))
+            self._run_workers(self._send_payer if step == "payer" else self._send_accounts, batches)
+            if not self._stop:
+                self._run_workers(partial(self._look, self._reconciler.look_at_once), self._unresolved_batches(step))
+        for step in self._batches:
+            self._reconcile(step)
+        if "bank_details" in self._batches:
+            self._look_again()
+
+    # How long it takes
+
+    def _announce(self) -> None:
+        """Announce how many calls are still to be made, and how long they take, without retries and looks.
+
+        An account takes more than one: the payer's accounts are listed before the first, and the status may be read.
+        """
+        payers, accounts = (
+            [count for count in map(self._count_unsent, self._batches_to_send(step)) if count] for step in _UNITS
+        )
+        calls = sum(payers) + sum(accounts) + len(accounts) * (1 + self._when_compliant)
+        rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
+        if calls and rate is not None:
+            self._progress.announce(estimate_duration(sum(payers), sum(accounts), calls, rate))
+
+    def _count_unsent(self, batch: Batch) -> int:
+        """Return how many tasks of a batch this run sends if nothing goes wrong."""
+        if batch[0].step == "bank_details" and self._table.without_payer[batch[0].row]:
+            return 0
+        return sum(self._is_unsent(task, self._journal.entry(task.key)) for task in batch)
+
+    # Sending
+
+    def _run_workers(self, task: Callable[[Batch], None], batches: Sequence[Batch]) -> None:
+        def work(batch: Batch) -> None:
+            try:
+                task(batch)
+            except JournalLost as error:
+                self._stop.set(Outcome("journal_lost", {"name": str(error)}))
+
+        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.show)
+
+    def _make_batches(self, step: Step) -> Iterator[Batch]:
+        """Yield the batches of a step."""
+        to_send = self._table.rows_to_send(step)
+        for group in self._table.rows_by_payer():
+            rows = group[to_send[group]].tolist()
+            if step == "payer":
+                chosen = [row for row in rows if self._table.payer_row(row) == row]
+            else:
+                chosen = [*dict.fromkeys(map(self._table.account_row, rows))]
+            if chosen:
+                yield tuple(self._tasks.task(step, row) for row in chosen)
+
+    def _batches_to_send(self, step: Step) -> list[Batch]:
+        """Return the batches of a step with rows that this run tries."""
+        batches, limit = self._batches.get(step, []), self.limit
+        return [batch for batch in batches if limit is None or not all(map(limit.leaves, batch))]
+
+    def _send_payer(self, batch: Batch) -> None:
+        for task in self._unsent(batch):
+            self._progress.count(self._sender.send(task))
+
+    def _send_accounts(self, batch: Batch) -> None:
+        """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done.
+
+        Those of a payer whose outcome is unknown follow once it is settled.
+        """
+        payer = self._table.payer_row(batch[0].row)
+        if "payer" in self._table.steps and payer >= 0 and not self._is_payer_done(payer):
+            self._later[payer] = batch
+            for _ in batch:
+                self._progress.count("not_sent")
+            return
+        unsent = self._unsent(batch)
+        if not unsent or (listing := self._list(unsent, payer)) is None:
+            return
+        states = self._reconciler.sort_out(batch, unsent, listing)
+        for task in unsent:
+            is_repeat = listing.was_sent(task.key)
+            self._progress.count(states.get(task.key) or self._sender.send(task, is_repeat=is_repeat))
+
+    def _list(self, tasks: Sequence[Task], payer: int) -> Listing | None:
+        """Return the accounts that a payer, in row `payer`, has before any of these is sent.
+
+        None if they have to wait for the payer, or the service does not say, which is recorded.
+        """
+        client_user_id, failure = tasks[0].client_user_id, "status_unread"
+        try:
+            if self._when_compliant:
+                reason_to_wait, facts = self._sender.check_compliance(client_user_id)
+                if "payer" in self._table.steps and payer >= 0:
+                    self._journal.add_facts(tasks[0].payer_key, facts)
+                if reason_to_wait:
+                    self._defer(tasks, "waiting", reason_to_wait)
+                    return None
+            failure = "list_unread"
+            return self._sender.look(tasks[0])
+        except PayerkitError as error:
+            if failure == "list_unread" and is_waiting(error):
+                self._defer(tasks, "waiting", waiting_reason(error))
+            else:
+                self._defer(tasks, "not_sent", Outcome(failure, {"cause": reason_of(error, client_user_id)}))
+            return None
+
+    def _defer(self, tasks: Sequence[Task], state: Deferred, reason: Outcome) -> None:
+        for task in tasks:
+            self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
+            self._progress.count(state)
+
+    def _is_payer_done(self, row: int) -> bool:
+        entry = None if self._table.blocked[row] else self._journal.entry(self._tasks.task("payer", row).key)
+        return entry is not None and entry.state == "done"
+
+    # What is left to be done
+
+    def _unsent(self, batch: Batch) -> list[Task]:
+        """Return the tasks that are to be sent, as the journal may have to note; count the others by state."""
+        unsent = []
+        for task in batch:
+            entry = self._journal.entry(task.key)
+            intent = self._intent(task, entry)
+            if intent == "reset":
+                self._journal.reset(task.key, task.content)
+            elif intent == "reopen":
+                self._journal.reopen(task.key)
+            if intent in {"send", "reset"}:
+                unsent.append(task)
+            else:
+                self._progress.count("not_sent" if entry is None else entry.state)
+        return unsent
+
+    def _is_unsent(self, task: Task, entry: Entry | None) -> bool:
+        """Return True if this run sends a task, from the journal's record of it."""
+        return self._intent(task, entry) in {"send", "reset"}
+
+    def _intent(self, task: Task, entry: Entry | None) -> Intent:
+        """Return what this run does with a task first."""
+        is_left = self.limit is not None and self.limit.leaves(task)
+        if entry is None or entry.is_unsent:
+            return "leave" if is_left else "send"
+        if entry.state in {"refused", "not_sent"}:
+            is_wanted = entry.state == "refused" and "refused" in self._options.retry
+            is_changed = entry.content and entry.content != task.content
+            return "reset" if (is_wanted or is_changed) and not is_left else "leave"
+        if entry.state != "unknown":
+            return "leave"
+        is_wanted = task.step == "bank_details" and "unknown" in self._options.retry
+        if is_wanted and self._options.existing == "send":
+            return "leave" if is_left else "reset"
+        return "reopen" if entry.final and (is_wanted or task.step == "payer") else "leave"
+
+    # Reconciling, and the last look
+
+    def _look(self, look: Callable[[Sequence[Task]], None], batch: Batch) -> None:
+        with suppress(PayerkitError):  # a later look, or the next run, decides
+            look(batch)
+
+    def _reconcile(self, step: Step) -> None:
+        """Reconcile the tasks of a step, each when it is due, until none is unresolved or the run is stopped."""
+        self._work_when_due(
+            self._unresolved_batches(step),
+            "reconciled payer",
+            self._reconcile_batch,
+            since=lambda batch: min(self._unresolved(batch)),
+            is_left=lambda batch: bool(self._unresolved(batch)) and batch not in self._postponed,
+        )
+
+    def _unresolved_batches(self, step: Step) -> list[Batch]:
+        """Return the batches of a step with tasks that are still to be reconciled."""
+        if not self._journal.unresolved():
+            return []
+        return [batch for batch in self._batches[step] if self._unresolved(batch)]
+
+    def _work_when_due(
+        self,
+        batches: Sequence[Batch],
+        unit: str,
+        work: Callable[[Batch], None],
+        *,
+        since: Callable[[Batch], float],
+        is_left: Callable[[Batch], bool] = lambda _: False,
+    ) -> None:
+        """Work on each batch a whole delay after a time, and again while it is left, until the run is stopped."""
+        total = len(batches)
+        if batches and not self._stop:
+            self._progress.begin(unit, total)
+        while batches and not self._stop:
+            self._progress.draw(total - len(batches))
+            due_since = self._journal.now() - self._delay()
+            if due := {batch for batch in batches if since(batch) <= due_since}:
+                self._run_workers(work, [batch for batch in batches if batch in due])
+                batches = [batch for batch in batches if batch not in due or is_left(batch)]
+            else:
+                self._pause(min(map(since, batches)))
+
+    def _delay(self) -> float:
+        """Return the seconds until a write must have taken effect, if it ever does.
+
+        A call that seems to have taken longer than its deadline did not: the machine slept meanwhile.
+        """
+        return max(self._options.reconcile_after, min(2 * self._limiter.slowest, self._client.timeout.total))
+
+    def _unresolved(self, batch: Batch) -> list[float]:
+        """Return since when the tasks of a batch wait that are still to be reconciled."""
+        entries = (self._journal.entry(task.key) for task in batch)
+        return [entry.since for entry in entries if entry is not None and entry.is_unresolved]
+
+    def _looks(self, batch: Batch) -> list[float]:
+        """Return when the accounts of a batch were last sent that are due for a last look."""
+        entries = (self._journal.entry(task.key) for task in batch)
+        return [entry.since for entry in entries if entry is not None and entry.needs_look]
+
+    def _pause(self, since: float) -> None:
+        """Wait until what began at a time is due, but not for long: the progress bar is drawn in between."""
+        left = since + self._delay() - self._journal.now()
+        try:
+            self._limiter.pause(min(max(left, 0.01), _LONGEST_PAUSE))
+        except KeyboardInterrupt:
+            self._stop.set(INTERRUPTED)
+        self._progress.show()
+
+    def _reconcile_batch(self, batch: Batch) -> None:
+        try:
+            goes_on = self._reconciler.reconcile(batch, self._delay())
+        except PayerkitError:
+            goes_on = False
+        if not goes_on:
+            self._postponed.add(batch)
+        if batch[0].step == "payer" and self._is_payer_done(batch[0].row):
+            self._send_later(batch[0].row)
+
+    def _send_later(self, payer: int) -> None:
+        """Send the accounts of a payer, in this row, who is settled by now, and look at once for what is unknown."""
+        if (batch := self._later.pop(payer, None)) is not None:
+            self._send_accounts(batch)
+            if self._unresolved(batch):
+                self._look(self._reconciler.look_at_once, batch)
+
+    def _look_again(self) -> None:
+        """Look once more, a whole delay after it was last sent, at each account that may be stored twice."""
+        if self._stop or not self._journal.has_looks():
+            return
+        batches = [batch for batch in self._batches["bank_details"] if self._looks(batch)]
+        if not batches:
+            return
+        times = [since for batch in batches for since in self._looks(batch)]
+        seconds = max(0.0, max(times) + self._delay() - self._journal.now())
+        accounts = count_of(len(times), "account")
+        self._progress.announce(f"{accounts} sent more than once: the check for duplicates begins in {seconds:.0f} s.")
+        look = partial(self._look, self._reconciler.look_again)
+        self._work_when_due(batches, "checked payer", look, since=lambda batch: max(self._looks(batch), default=0.0))

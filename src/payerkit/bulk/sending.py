@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeGuard
 from urllib.parse import unquote_plus
 
+from payerkit.bulk.accounts import Listing, Record, compare, facts_of, id_of, is_dead
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.matching import Listing, Record, compare, facts_of, id_of, is_dead
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal, is_foreign, outcome_of
+from payerkit.bulk.rate_limit import RateLimiter, is_foreign, list_accounts, outcome_of
 from payerkit.bulk.tasks import Task
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client
 from payerkit.client.pace import PAYER_WAITS
-from payerkit.endpoints import payer_call, payer_status_call, payment_detail_call, payment_details_call
+from payerkit.endpoints import payer_call, payer_status_call, payment_detail_call
 from payerkit.errors import (
     InvalidInput,
     NotFound,
@@ -50,14 +48,6 @@ REFUSED = "refused"
 _COMPLIANCE = ("kyc_status", "agreement_status")
 
 
-@dataclass(frozen=True, slots=True)
-class Compliance:
-    """What the service says of a payer. reason_to_wait: None if the payer is compliant. facts: the statuses."""
-
-    reason_to_wait: Outcome | None
-    facts: dict[str, str]
-
-
 class Sender:
     """Sends tasks and records the outcome of each in the journal; safe to share by threads.
 
@@ -67,8 +57,7 @@ class Sender:
     def __init__(
         self, client: Client, journal: Journal, limiter: RateLimiter, *, stop_after: int | None = None
     ) -> None:
-        self._client, self._journal, self._limiter = client, journal, limiter
-        self._refusals = EqualRefusals(limiter.stop, stop_after)
+        self._client, self._journal, self._limiter, self._stop_after = client, journal, limiter, stop_after
 
     def send(self, task: Task, *, is_repeat: bool = False) -> State:
         """Send a task, record its outcome and return it. is_repeat: as in `send_or_raise`. Raises RunStopped."""
@@ -99,14 +88,15 @@ class Sender:
             return self._record(task, "not_sent", reason_of(error, task.client_user_id))
         except Refused as error:
             return self._handle_refusal(task, error)
-        return self._record_stored(task, fields)
+        has_failed = task.step == "bank_details" and is_dead(fields)  # at once, as one in a list may have
+        reason = Outcome("stored_failed", {"status": str(fields["status"])}) if has_failed else None
+        state: State = "refused" if has_failed else "done"
+        self._journal.record(task.key, state, reason=reason, facts=_facts(fields, task.client_user_id))
+        return state
 
     def _send_to_stored_payer(self, task: Task, *, is_repeat: bool) -> dict[str, Any]:
         """Send a task, and an account again while its payer, whom the service stored, is not found there yet."""
-
-        def attempt() -> dict[str, Any]:
-            return self._limiter.call(lambda: self._attempt(task, is_repeat=is_repeat), kind=task.step)
-
+        attempt = partial(self._limiter.call, partial(self._attempt, task, is_repeat=is_repeat), kind=task.step)
         for seconds in PAYER_WAITS:
             try:
                 return attempt()
@@ -123,14 +113,6 @@ class Sender:
         payer = self._journal.entry(task.payer_key)
         is_missing = isinstance(error, NotFound) and not error.foreign and task.step == "bank_details"
         return is_missing and payer is not None and payer.state == "done"
-
-    def _record_stored(self, task: Task, fields: Mapping[str, Any]) -> State:
-        """Record what the service accepted: an account may have failed at once, as one in a list may."""
-        has_failed = task.step == "bank_details" and is_dead(fields)
-        reason = Outcome("stored_failed", {"status": str(fields["status"])}) if has_failed else None
-        state: State = "refused" if has_failed else "done"
-        self._journal.record(task.key, state, reason=reason, facts=_facts(fields, task.client_user_id))
-        return state
 
     def _attempt(self, task: Task, *, is_repeat: bool) -> dict[str, Any]:
         # Committed before the first byte leaves: whatever happens next, the journal knows that it may have been sent.
@@ -200,7 +182,7 @@ class Sender:
         state = self._record(task, "refused", reason, facts={REFUSED: reason})
         if state == "unknown":
             raise error
-        self._refusals.count(error, reason)
+        self._limiter.count_refusal(error, reason, self._stop_after)
         return state
 
     def _postpone(self, task: Task, error: PayerkitError, code: str = "", **params: Outcome) -> State:
@@ -243,13 +225,16 @@ class Sender:
         self._journal.record(task.key, "done", reason=reason, facts=_facts(fields, task.client_user_id))
         return True
 
-    def check_compliance(self, client_user_id: str) -> Compliance:
-        """Return whether a payer may have accounts, as the service says. Raises PayerkitError or RunStopped."""
+    def check_compliance(self, client_user_id: str) -> tuple[Outcome | None, dict[str, str]]:
+        """Return why a payer may not have accounts yet, None for one who is compliant, and the statuses.
+
+        Raises PayerkitError or RunStopped.
+        """
         fields = self.read_status(client_user_id)
         facts = {name: text for name, text in _facts(fields, client_user_id).items() if name in _COMPLIANCE}
-        waits = Outcome("not_compliant", {name: _shown(facts[name]) if name in facts else None for name in _COMPLIANCE})
-        is_compliant = first(fields, "isCompliant", "is_compliant") is True
-        return Compliance(None if is_compliant else waits, facts)
+        if first(fields, "isCompliant", "is_compliant") is True:
+            return None, facts
+        return Outcome("not_compliant", {name: _shown(facts.get(name)) for name in _COMPLIANCE}), facts
 
     def look(self, task: Task) -> Listing:
         """Return the accounts that the service lists for a task's payer. Raises PayerkitError or RunStopped."""
@@ -283,39 +268,6 @@ def record_found(
     return state
 
 
-class EqualRefusals:
-    """Counts the rows that were refused with the same response, and stops the run at `stop_after` of them."""
-
-    def __init__(self, stop: StopSignal, stop_after: int | None) -> None:
-        self._stop, self._stop_after = stop, stop_after
-        self._lock = threading.Lock()
-        self._counted: Counter[tuple[int | None, str, str]] = Counter()
-
-    def count(self, error: Refused, reason: Outcome) -> None:
-        """Count a refusal. reason: without the payer's data."""
-        if self._stop_after is None:
-            return
-        refusal = (error.status_code, error.code, reason.to_json())
-        with self._lock:
-            self._counted[refusal] += 1
-            times = self._counted[refusal]
-        if times >= self._stop_after:
-            self._stop.set(Outcome("equal_refusals", {"times": times, "cause": reason}))
-
-
-def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str, *, kind: str = "") -> list[dict[str, Any]]:
-    """Return the accounts that the service lists for a payer, none if it does not know the payer.
-
-    kind: as for the limiter.
-    """
-    try:
-        return limiter.call(lambda: client.send(payment_details_call(client_user_id)), kind=kind)
-    except NotFound as error:
-        if error.foreign:  # a gateway's page: it does not know whether the payer exists
-            raise
-        return []
-
-
 def _facts(fields: Mapping[str, Any], client_user_id: str) -> dict[str, str]:
     """Return what the journal keeps of a response: ids, statuses and links, unless they identify the payer."""
     facts = {}
@@ -335,9 +287,9 @@ def _identifies(text: str, client_user_id: str, *, is_link: bool) -> bool:
     return (own_id in folded if is_link else own_id == folded) or holds_email(text)
 
 
-def _shown(status: str) -> str:
+def _shown(status: str | None) -> str | None:
     """Return a status as a reason shows it: a word of the service, and nothing that may be personal."""
-    return status if re.fullmatch(r"[\w-]{1,40}", status) else MASK
+    return status if status is None or re.fullmatch(r"[\w-]{1,40}", status) else MASK
 
 
 def is_waiting(error: PayerkitError) -> TypeGuard[Refused]:

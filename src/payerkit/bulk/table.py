@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
+from payerkit.bulk.accounts import id_form
 from payerkit.bulk.compare_rows import (
     account_key,
     alike_key,
@@ -22,7 +23,6 @@ from payerkit.bulk.compare_rows import (
     written_key,
 )
 from payerkit.bulk.file_cells import tell_cells
-from payerkit.bulk.identity import id_form
 from payerkit.bulk.naming import Naming
 from payerkit.bulk.rows import ID, Flags, Placeholders, Problems, Row, Rows, Step, read_rows
 from payerkit.checks.rulebook import load_rules

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from payerkit.bulk.identity import account_identity
+from payerkit.bulk.accounts import account_identity
 from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.table import Step, Table
 from payerkit.client.call import RequestBody
@@ -14,80 +15,71 @@ from payerkit.models import BankDetails, Payer
 from payerkit.reasons import Outcome
 
 
-@dataclass(frozen=True, slots=True)
 class Task:
-    """One write: a payer, or one account of a payer. Its repr shows no data.
+    """One write: a payer, or one account of a payer, from a row of a table. Its repr shows no data.
 
-    values: by field name. key: identifies the task, in any table: a payer by the id, an account by its payer and what
-    makes it this account. payer_key: the key of the payer. content: changes with any value. All three are keyed
-    digests, so that they reveal nothing.
+    The values are read from the table whenever they are needed. key: identifies the task, in any table: a payer by the
+    id, an account by its payer and what makes it this account. payer_key: the key of the payer. Both, and the content,
+    are keyed digests, so that they reveal nothing.
     """
 
-    step: Step
-    client_user_id: str
-    values: dict[str, str]
-    body: RequestBody
-    key: bytes
-    payer_key: bytes
-    content: bytes
+    def __init__(self, table: Table, secret: bytes, step: Step, row: int) -> None:
+        self.step, self.row = step, row
+        self._table, self._secret = table, secret
+        self.client_user_id = str(table.client_user_id(row))
+        self.payer_key = payer_key(secret, self.client_user_id)
 
     def __repr__(self) -> str:
         return f"<{self.step} {self.key.hex()[:12]}>"
 
+    @cached_property
+    def key(self) -> bytes:
+        """What identifies the task."""
+        if self.step == "payer":
+            return self.payer_key
+        return digest(self._secret, self.step, self.client_user_id, *account_identity(self.values))
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What is sent, by field name."""
+        return self._table.values(self.step, self.row)
+
+    @property
+    def content(self) -> bytes:
+        """A digest that changes with any value."""
+        parts = (f"{name}={value}" for name, value in sorted(self.values.items()))
+        return digest(self._secret, "content", self.step, *parts)
+
+    @property
+    def body(self) -> RequestBody:
+        """What is sent, from the model, as in a single call."""
+        sent = (Payer if self.step == "payer" else BankDetails).of(self.values, {})
+        return RequestBody(sent.to_dict(reveal=True), lambda: (*sent.private_values(), *self._private_of_payer()))
+
+    def _private_of_payer(self) -> tuple[str, ...]:
+        """Return the private values of an account's payer: not in the body, but the service may repeat them."""
+        payer = self._table.payer_row(self.row)
+        if self.step == "payer" or payer < 0 or self._table.blocked[payer]:
+            return ()
+        return Payer.of(self._table.values("payer", payer), {}).private_values()
+
 
 class Tasks:
-    """The tasks of a table; safe to share by threads. secret: keys the digests."""
+    """The tasks of a table, each made once; safe to share by threads. secret: keys the digests."""
 
     def __init__(self, table: Table, secret: bytes) -> None:
-        self.table, self._secret = table, secret
-        self._keys: dict[int, bytes] = {}  # of accounts, as they are made: two threads may make one, which are equal
+        self.table, self.secret = table, secret
+        self._made: dict[tuple[Step, int], Task] = {}
 
     def task(self, step: Step, row: int) -> Task:
-        """Return the task of a row. Its body comes from the model, as in a single call."""
-        client_user_id, values = self._client_user_id(row), self.table.values(step, row)
-        payer_key = self.payer_key(row)
-        key = payer_key if step == "payer" else self._account_key(row, values)
-        body = self._body(step, row, values)
-        return Task(step, client_user_id, values, body, key, payer_key, self._content(step, values))
+        """Return the task of a row."""
+        if (step, row) not in self._made:
+            self._made.setdefault((step, row), Task(self.table, self.secret, step, row))
+        return self._made[step, row]
 
-    def key(self, step: Step, row: int) -> bytes:
-        """Return the key of a row's task."""
-        if step == "payer":
-            return self.payer_key(row)
-        return self._keys.get(row) or self._account_key(row, self.table.values(step, row))
-
-    def payer_key(self, row: int) -> bytes:
-        """Return the key of a row's payer."""
-        return payer_key(self._secret, self._client_user_id(row))
-
-    def content(self, step: Step, row: int) -> bytes:
-        """Return a digest of all values of a row's task: of those that are sent, if several rows are one task."""
-        sent = self.table.payer_row(row) if step == "payer" else self.table.account_row(row)
-        return self._content(step, self.table.values(step, sent))
-
-    def _client_user_id(self, row: int) -> str:
-        return str(self.table.client_user_id(row))
-
-    def _account_key(self, row: int, values: Mapping[str, Any]) -> bytes:
-        identity = account_identity(values)
-        return self._keys.setdefault(row, digest(self._secret, "bank_details", self._client_user_id(row), *identity))
-
-    def _content(self, step: Step, values: Mapping[str, Any]) -> bytes:
-        parts = (f"{name}={value}" for name, value in sorted(values.items()))
-        return digest(self._secret, "content", step, *parts)
-
-    def _body(self, step: Step, row: int, values: dict[str, Any]) -> RequestBody:
-        sent = (Payer if step == "payer" else BankDetails).of(values, {})
-        return RequestBody(
-            sent.to_dict(reveal=True), lambda: (*sent.private_values(), *self._private_of_payer(step, row))
-        )
-
-    def _private_of_payer(self, step: Step, row: int) -> tuple[str, ...]:
-        """Return the private values of an account's payer: not in the body, but the service may repeat them."""
-        payer = self.table.payer_row(row)
-        if step == "payer" or payer < 0 or self.table.blocked[payer]:
-            return ()
-        return Payer.of(self.table.values("payer", payer), {}).private_values()
+    def sent_for(self, step: Step, row: int) -> Task:
+        """Return the task that is sent for a row: several rows may ask for the same."""
+        return self.task(step, row if step == "payer" else self.table.account_row(row))
 
 
 def payer_key(secret: bytes, client_user_id: str) -> bytes:
@@ -101,64 +93,49 @@ def knows_payer(journal: Journal, client_user_id: str) -> bool:
     return journal.entry(key) is not None or bool(journal.entries_of(key))
 
 
-IsUnsent = Callable[[Step, int, Entry | None], bool]
-"""Says whether a run sends the task of a row, from the journal's record of it."""
-
 _GOES_ON = {"done", "sent", "unknown"}
 """States of a payer after which the accounts may be sent in the same run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The tasks that a run with a limit tries, by step: each by the row that sends it."""
+    """The tasks that a run with a limit tries. rows: the limit."""
 
     rows: int
-    tried: Mapping[Step, set[int]] = field(default_factory=lambda: {"payer": set(), "bank_details": set()})
+    tried: set[Task] = field(default_factory=set)
 
     @property
     def reason(self) -> Outcome:
         """Why the other rows are not sent."""
         return Outcome("left_by_limit", {"rows": self.rows})
 
-    def leaves(self, step: Step, row: int) -> bool:
-        """Return True if the task of a row is left to a later run."""
-        return row not in self.tried[step]
+    def leaves(self, task: Task) -> bool:
+        """Return True if a task is left to a later run."""
+        return task not in self.tried
 
 
-def choose_rows(tasks: Tasks, journal: Journal, rows: int, is_unsent: IsUnsent) -> Limit:
+def choose_rows(tasks: Tasks, journal: Journal, rows: int, is_unsent: Callable[[Task, Entry | None], bool]) -> Limit:
     """Return the first rows that have something to send: the rows of a payer come one after the other.
 
     A row brings along all that it asks for, its payer in another row, too. Rows that send the same as one of these do
-    not count.
+    not count. is_unsent: says whether a run sends the task of a row, from the journal's record of it.
     """
-    limit, left = Limit(rows), rows
-    for row in _sendable_rows(tasks.table):
-        wanted = [
-            (step, source) for step, source in _unsent(tasks, journal, row, is_unsent) if limit.leaves(step, source)
-        ]
-        left -= bool(wanted)
-        for step, source in wanted:
-            limit.tried[step].add(source)
+    table, limit, left = tasks.table, Limit(rows), rows
+    is_sendable = ~table.blocked & ~table.held & ~table.without_payer & (table.payers >= 0)
+    for row in map(int, table.order[is_sendable[table.order]]):
+        has_wanted = False
+        for step, source in steps_of(table, row):
+            task = tasks.sent_for(step, source)
+            entry = journal.entry(task.key)
+            if is_unsent(task, entry):
+                has_wanted |= limit.leaves(task)
+                limit.tried.add(task)
+            elif step == "payer" and entry is not None and entry.state not in _GOES_ON:
+                break
+        left -= has_wanted
         if not left:
             break
     return limit
-
-
-def _sendable_rows(table: Table) -> Iterator[int]:
-    """Yield the rows that a run without a limit may send, in the order in which it sends them."""
-    is_sendable = ~table.blocked & ~table.held & ~table.without_payer & (table.payers >= 0)
-    yield from map(int, table.order[is_sendable[table.order]])
-
-
-def _unsent(tasks: Tasks, journal: Journal, row: int, is_unsent: IsUnsent) -> Iterator[tuple[Step, int]]:
-    """Yield the tasks that a run sends for a row, each by the row that sends it; none if its payer was refused."""
-    for step, source in steps_of(tasks.table, row):
-        sender = source if step == "payer" else tasks.table.account_row(row)
-        entry = journal.entry(tasks.key(step, sender))
-        if is_unsent(step, sender, entry):
-            yield step, sender
-        elif step == "payer" and entry is not None and entry.state not in _GOES_ON:
-            return
 
 
 def steps_of(table: Table, row: int) -> Iterator[tuple[Step, int]]:

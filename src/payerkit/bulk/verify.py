@@ -8,15 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from payerkit.bulk.accounts import Listing, Matches, Record, id_of, is_dead
 from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.list_many import request_lists
-from payerkit.bulk.matching import Listing, Matches, Record, id_of, is_dead
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.options import RunOptions
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import RateLimiter, StopSignal, request_lists
 from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Task, Tasks, knows_payer
-from payerkit.client.call import RequestBody
+from payerkit.bulk.tasks import Task, Tasks, knows_payer, payer_key
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames
 
@@ -85,11 +83,13 @@ def verify_onboarding(client: Client, rows: Any, journal: str | Path | None = No
 def _verify(client: Client, table: Table, journal: Journal | None) -> pd.DataFrame:
     tasks = Tasks(table, journal.secret if journal else b"")  # without a journal, the keys are compared here alone
     payers = {str(table.client_user_id(rows[0])): rows.tolist() for rows in table.rows_by_payer()}
+    has_account = table.rows_with("bank_details")
     limiter, found = RateLimiter(client.pace, StopSignal()), list[dict[str, Any]]()
     lists = request_lists(client, list(payers), RunOptions(), limiter, progress=True, may_be_unknown=True)
     for client_user_id, listed in lists.items():
-        accounts = dict(_tasks(tasks, payers[client_user_id]))
-        entries = journal.entries_of(tasks.payer_key(payers[client_user_id][0])) if journal else {}
+        rows = [row for row in payers[client_user_id] if has_account[row]]
+        accounts = {row: tasks.task("bank_details", row) for row in rows}
+        entries = journal.entries_of(payer_key(tasks.secret, client_user_id)) if journal else {}
         if isinstance(listed, str):
             said = [{"state": "unknown", "reason": listed, "row": row} for row in accounts]
         else:
@@ -99,14 +99,6 @@ def _verify(client: Client, table: Table, journal: Journal | None) -> pd.DataFra
     labels = [table.labels[each["row"]] if "row" in each else None for each in found]
     frame = pd.DataFrame(found, columns=list(_COLUMNS), dtype=object).astype("string")
     return frame.assign(row=pd.Series(labels, dtype=object))
-
-
-def _tasks(tasks: Tasks, rows: list[int]) -> Iterator[tuple[int, Task]]:
-    """Yield the accounts of some rows; those with errors, too, which have no body to send."""
-    for row in rows:
-        if "bank_details" in tasks.table.steps and tasks.table.rows_with("bank_details")[row]:
-            values, key = tasks.table.values("bank_details", row), tasks.key("bank_details", row)
-            yield row, Task("bank_details", "", values, RequestBody({}), key, tasks.payer_key(row), b"")
 
 
 def _compare(rows: Mapping[int, Task], listing: Listing) -> Iterator[dict[str, Any]]:

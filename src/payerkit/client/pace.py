@@ -74,7 +74,7 @@ MAX_REPEATS = 1
 """Times that a run sends an account again whose outcome was unknown and that counts as absent."""
 
 MAX_PAYER_LOOKS = 6
-"""Times that a run asks for a payer whose outcome is unknown; then it is left to the next run."""
+"""Times that a run asks for a payer whose outcome is unknown, beside the look at once; then the next run asks."""
 
 PAYER_WAITS = (1.0, 2.0, 4.0)
 """Seconds to wait, one after the other, for a payer that the service stored and does not find yet."""

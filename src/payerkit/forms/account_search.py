@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from payerkit.bulk.matching import Grade, compare
+from payerkit.bulk.accounts import Grade, compare
 from payerkit.client.pace import MAX_LOOKUPS, RECONCILE_AFTER
 from payerkit.explanations import explain_word
 from payerkit.forms.form_state import Banner

@@ -1,4 +1,4 @@
-"""An order before it is sent, and calldata by itself."""
+"""An order before it is sent, calldata by itself, and many payments at once."""
 
 from payerkit._lazy import load_lazily
 

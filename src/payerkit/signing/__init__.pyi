@@ -2,6 +2,6 @@
 # ruff: noqa: I001 - by subject, not by module
 from payerkit.signing.card import PaymentCard as PaymentCard
 from payerkit.signing.safe_hashes import SafeHashes as SafeHashes
-from payerkit.bulk.safe_files import write_safe_files as write_safe_files
+from payerkit.payment.many_payments import write_safe_files as write_safe_files
 
 __all__: list[str]  # noqa: PYI035 - made from these names

@@ -1,4 +1,4 @@
-"""What statuses mean, for many payers."""
+"""The statuses and accounts of many payers, and what statuses mean."""
 
 from payerkit._lazy import load_lazily
 

@@ -1,4 +1,4 @@
-"""Check many payments, and compare them with each other: what was perhaps paid already, and payees that look alike."""
+"""Check many payments, and compare them with each other; hand them to Safes, one file a network."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ from payerkit.findings import Finding, PaymentFindings
 from payerkit.html import visible
 from payerkit.models import Payment
 from payerkit.models.files import read_payment
-from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.addresses import read_address, with_checksum
 from payerkit.onchain.amounts import to_units
 from payerkit.onchain.effects import Effect
+from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
 from payerkit.review.fees import find_charges
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import KnowsPaid
 from payerkit.review.review_many import compare_reviews, unreadable
+from payerkit.signing.safe_calls import SafeCall, builder_file, chain_id_of, write_builder_file
+from payerkit.signing.safe_payment import calls_of
+from payerkit.wording import count_of
 
 _COLUMNS = {
     "verdict": "string",
@@ -42,6 +46,9 @@ _COLUMNS = {
     "findings": "string",
 }
 """The columns with their dtypes. Amounts are objects: exact decimals."""
+
+_FILE_COLUMNS = {"network": "string", "path": "string", "payments": "int64", "transactions": "int64"}
+"""The columns of `write_safe_files`."""
 
 Source = Payment | str | Path
 
@@ -144,7 +151,7 @@ class CheckedPayment:
             response = self.review.payment
             told = {"request_id": response.request_id, "payment_reference": response.payment_reference}
             row |= {name: value and visible(value) for name, value in told.items()}
-            row |= {"network": self.review.network, "account": _account(self.review)}
+            row |= {"network": self.review.network, "account": self.review.account_words or None}
             row["order_source"] = response.order_source
             row |= _payment_cells(self.review, *self.payments) if len(self.payments) == 1 else {}
         return row
@@ -201,11 +208,101 @@ def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
     }
 
 
-def _account(review: PaymentReview) -> str | None:
-    """Return the bank account, such as "••••3489 at Chase (USD, local)"; None if a wallet is paid."""
-    return review.account_words or None
-
-
 def _text(found: PaymentFindings) -> str:
     """Return the errors, then the warnings, with their codes."""
     return "; ".join(f"{each.severity} {each} [{each.code}]" for each in (*found.errors, *found.warnings))
+
+
+@without_internal_frames
+def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each by name
+    payments: Iterable[Source] | Mapping[str, Source] | pd.Series[Any] | str | Path,
+    folder: str | Path,
+    *,
+    safe: str | Mapping[str, str],
+    policy: PaymentPolicy | None = None,
+    rate: Decimal | int | str | None = None,
+    now: datetime | None = None,
+    client: KnowsPaid | None = None,
+    created_at: datetime | None = None,
+    anyway: bool = False,
+) -> pd.DataFrame:
+    """Write many payments to files for Safe's Transaction Builder, one per network, replacing existing ones.
+
+    The payments are checked as `check_payments` does it, so that what was perhaps paid already is refused. The Safe of
+    a network makes all of its transactions as one batch, in their order: if one fails, none is made. Nothing is sent.
+
+    Args:
+        payments: Payments, or paths of saved ones, or their folder, as `check_payments` takes them.
+        folder: Where to write `safe-NETWORK.json`; it is made if it does not exist.
+        safe: The address of the Safe that pays; a dict by network if it is not the same on each.
+        policy, rate, now, client: What the payments are compared with, as `check_payments` takes them.
+        created_at: The time that the files name, with its time zone; by default, the clock's.
+        anyway: Write them although the verdict of a payment is "stop".
+
+    Returns:
+        One row per file: network, path (string), payments, transactions (int64).
+
+    Raises:
+        InvalidInput: The verdict of a payment is "stop", its network is not known, a transaction cannot be read, or an
+            argument is invalid. Nothing was written.
+        OSError: A file cannot be written.
+
+    Example:
+        >>> samples["honest"].save("monday.json")
+        >>> write_safe_files(["monday.json"], "safe", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177")["path"][0]
+        'safe/safe-sepolia.json'
+    """
+    labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now, client=client)
+    if not checked:
+        raise InvalidInput("payments: there are none.")
+    batches: dict[str, list[tuple[SafeCall, ...]]] = {}
+    for label, each in zip(labels, checked, strict=True):
+        review = _accepted(each, label, anyway=anyway)
+        batches.setdefault(str(review.network), []).append(_calls(review, label, anyway=anyway))
+    contents = {network: _content(network, batches[network], safe, created_at) for network in sorted(batches)}
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    written = []
+    for network, content in contents.items():
+        path = place / f"safe-{network}.json"
+        write_builder_file(path, content)
+        written.append((network, str(path), len(batches[network]), len(content["transactions"])))
+    return pd.DataFrame(written, columns=list(_FILE_COLUMNS)).astype(_FILE_COLUMNS)
+
+
+def _accepted(checked: CheckedPayment, label: object, *, anyway: bool) -> PaymentReview:
+    """Return a payment that may be handed over. Raises InvalidInput for any other."""
+    errors = [found for found in checked.findings if found.severity == "error"]
+    if checked.review is None:
+        raise InvalidInput(f"payments: {label} cannot be read: {errors[0].message} Nothing was written.")
+    if errors and not anyway:
+        raise InvalidInput(
+            f"payments: the verdict of {label} is stop: {errors[0].message} Nothing was written. Leave it out, or pass "
+            "anyway=True."
+        )
+    return checked.review
+
+
+def _calls(review: PaymentReview, label: object, *, anyway: bool) -> tuple[SafeCall, ...]:
+    try:
+        chain_id_of(review.network)
+        return calls_of(review, anyway=anyway)
+    except InvalidInput as error:
+        raise InvalidInput(f"payments: {label}: {error}") from None
+
+
+def _content(
+    network: str, batch: list[tuple[SafeCall, ...]], safe: str | Mapping[str, str], created_at: datetime | None
+) -> dict[str, Any]:
+    """Return the content of the file of a network."""
+    if isinstance(safe, Mapping) and network not in safe:
+        raise InvalidInput(f"safe: give the address of the Safe on {networks()[network]}.")
+    count = count_of(len(batch), "payment")
+    return builder_file(
+        [call for calls in batch for call in calls],
+        safe=read_address(safe[network] if isinstance(safe, Mapping) else safe, "safe"),
+        chain_id=chain_id_of(network),
+        name=f"payerkit {count}",
+        description=f"{count} on {network}",
+        created_at=created_at,
+    )

@@ -1,4 +1,4 @@
-"""Read the statuses of many payers and their accounts: who is stuck, whose move it is, since when."""
+"""Read the statuses and the accounts of many payers: who is stuck, whose move it is, since when."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import pandas as pd
 
-from payerkit.bulk.list_many import Records, distinct_ids, request_each
 from payerkit.bulk.options import RunOptions
-from payerkit.bulk.payer_events import PayerEvents
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
-from payerkit.bulk.sending import list_accounts
+from payerkit.bulk.rate_limit import RateLimiter, Records, StopSignal, list_accounts, request_each, request_lists
+from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
 from payerkit.endpoints import payer_status_call
-from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
+from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
+from payerkit.events.event_frame import believed_events
 from payerkit.explanations import Explanation, account_group, count_words, explain_payer, is_compliant
-from payerkit.masking import mask
+from payerkit.frames import payment_details_frame
+from payerkit.masking import holds_email, mask
 from payerkit.models import PayerStatus
-from payerkit.wire import first, wire_name
+from payerkit.wire import check_id, first, wire_name
 
 
 @dataclass(frozen=True)
@@ -172,6 +172,112 @@ def _changed_at(record: Mapping[str, Any]) -> datetime | None:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
     return None
+
+
+_PAYER, _ACCOUNT = "compliance.updated", "payment_detail.updated"
+
+_TEXTS = ("event", "client_user_id", "payment_details_id", "kyc_status", "agreement_status", "status", "reason")
+_TIMES = ("timestamp", "received_at")
+_NEEDED = (*_TEXTS, "is_compliant", *_TIMES)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """What one event says of a payer or an account. states: None for what it does not say. at: when, if known."""
+
+    states: tuple[Any, ...]
+    at: datetime | None
+    reason: str | None
+
+    def says(self, states: Sequence[Any]) -> bool:
+        """Return True if the event says nothing else than these states."""
+        return all(said is None or said == state for said, state in zip(self.states, states, strict=True))
+
+
+@dataclass(frozen=True)
+class PayerEvents:
+    """What events say, in the order in which they happened: of payers by client user id, of accounts by their id."""
+
+    payers: Mapping[str, Sequence[StatusReport]]
+    accounts: Mapping[str, Sequence[StatusReport]]
+    has_masked_ids: bool = False
+
+    @classmethod
+    def read(cls, events: Any) -> Self:
+        """Return what a frame of events says, nothing for None. Raises InvalidInput for anything else.
+
+        Tests, and events whose signature does not match, say nothing.
+        """
+        if events is None:
+            return cls({}, {})
+        payers: dict[str, list[StatusReport]] = {}
+        accounts: dict[str, list[StatusReport]] = {}
+        has_masked_ids = False
+        for row in _events_by_time(believed_events(events, _NEEDED)):
+            if row["event"] == _PAYER and row["client_user_id"]:
+                has_masked_ids |= row["client_user_id"] == MASK
+                states = (row["kyc_status"], row["agreement_status"], row["is_compliant"])
+                payers.setdefault(row["client_user_id"], []).append(_report(row, states))
+            elif row["event"] == _ACCOUNT and row["payment_details_id"]:
+                accounts.setdefault(row["payment_details_id"], []).append(_report(row, (row["status"],)))
+        return cls(payers, accounts, has_masked_ids)
+
+    def require_ids(self, ids: Iterable[str]) -> None:
+        """Raise InvalidInput if the events of these payers cannot be found, since their ids are masked."""
+        if self.has_masked_ids and any(map(holds_email, ids)):
+            raise InvalidInput(
+                "events: ids that are e-mail addresses are masked in it. Read the events with reveal=True; the result "
+                "masks them again."
+            )
+
+    def since(self, client_user_id: str, snapshot: Snapshot) -> datetime | None:
+        """Return since when the statuses of a payer hold, as far as events say it of all of them.
+
+        Once the payer is compliant, the accounts count, too.
+        """
+        runs = [self._of_payer(client_user_id, snapshot), *(self._of_accounts(snapshot) if snapshot.compliant else ())]
+        times = [min((report.at for report in run if report.at is not None), default=None) for run in runs]
+        known = [time for time in times if time is not None and time <= snapshot.checked_at]
+        return max(known) if len(known) == len(times) else None
+
+    def reason(self, client_user_id: str, snapshot: Snapshot) -> str | None:
+        """Return why the payer or an account does not pass, in the service's words; None if no event says it."""
+        runs = [self._of_payer(client_user_id, snapshot), *self._of_accounts(snapshot)]
+        return "; ".join(dict.fromkeys(run[-1].reason for run in runs if run and run[-1].reason)) or None
+
+    def _of_payer(self, client_user_id: str, snapshot: Snapshot) -> Sequence[StatusReport]:
+        """Return the events since the payer's statuses changed last."""
+        if snapshot.status is None:
+            return ()
+        states = (snapshot.status.kyc_status, snapshot.status.agreement_status, snapshot.compliant)
+        return _last_run(self.payers.get(client_user_id, ()), states)
+
+    def _of_accounts(self, snapshot: Snapshot) -> Iterable[Sequence[StatusReport]]:
+        """Yield the events since the last change of each account that counts."""
+        for record in snapshot.relevant or ():
+            yield _last_run(self.accounts.get(str(record.get("id")), ()), (record.get("status"),))
+
+
+def _last_run(reports: Sequence[StatusReport], states: Sequence[Any]) -> Sequence[StatusReport]:
+    """Return the last events, as long as they say what holds now; none if the very last one says something else."""
+    count = next((place for place, report in enumerate(reversed(reports)) if not report.says(states)), len(reports))
+    return reports[len(reports) - count :]
+
+
+def _report(row: Mapping[str, Any], states: tuple[Any, ...]) -> StatusReport:
+    return StatusReport(states, row["timestamp"] or row["received_at"], row["reason"])
+
+
+def _events_by_time(events: pd.DataFrame) -> Iterable[dict[str, Any]]:
+    """Return the events by time; the frame may come from a file, in which all is text."""
+    columns: dict[str, Any] = {name: events[name].astype("string") for name in _TEXTS}
+    columns["is_compliant"] = events["is_compliant"].astype("string").str.lower().map({"true": True, "false": False})
+    for name in _TIMES:
+        columns[name] = pd.to_datetime(events[name].astype("string"), utc=True, errors="coerce", format="ISO8601")
+    table = pd.DataFrame(columns, index=events.index)
+    order = table["timestamp"].fillna(table["received_at"]).sort_values(kind="stable").index
+    table = table.astype(object).where(table.notna(), None)
+    return table.loc[order].to_dict("records")  # type: ignore[return-value]  # its names are text
 
 
 _TIME: Final = "datetime64[ns, UTC]"
@@ -325,3 +431,71 @@ def with_earlier_times(table: pd.DataFrame, earlier: pd.DataFrame) -> pd.DataFra
         same &= table[name].astype("string").fillna("") == before[name].astype("string").fillna("")
     since = before["since"].fillna(before["checked_at"]).where(same)
     return table.assign(since=pd.concat([table["since"], since], axis=1).min(axis=1).astype(_TIME))
+
+
+@without_internal_frames
+def list_many(
+    client: Client,
+    ids: Iterable[str],
+    *,
+    workers: int = 32,
+    rate: float | None = None,
+    progress: bool = True,
+    reveal: bool = False,
+) -> pd.DataFrame:
+    """Return the bank accounts of many payers in one DataFrame.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        ids: Client user ids, such as a column; duplicates are requested once.
+        workers: Calls at the same time, 1 to 32.
+        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
+        progress: Show a progress bar.
+        reveal: Show account numbers, birth dates, addresses, people's names and ids that are e-mail addresses, which
+            are masked otherwise.
+
+    Returns:
+        One row per account, in the order of the ids. Columns: `client_user_id` (string); those of
+        `list_payment_details`; `error` (string), missing for payers who were read. A payer who could not be read has
+        one row with `client_user_id` and `error` alone; a payer without accounts has no row.
+
+    Raises:
+        InvalidInput: For ids that cannot be sent and options out of range. Nothing was sent.
+        KeyboardInterrupt: After Ctrl+C; nothing was changed, so call again.
+
+    Example:
+        >>> accounts = list_many(client, ["user-123", "user-9"], progress=False)
+        >>> accounts[["client_user_id", "bank_name", "account_number"]]
+          client_user_id bank_name account_number
+        0       user-123     Chase       ••••3489
+        1         user-9      <NA>           <NA>
+        >>> accounts["error"].str.contains("404").tolist()
+        [<NA>, True]
+    """
+    check_client(client)
+    options = RunOptions(workers=workers, rate=rate)
+    limiter = RateLimiter(client.pace, StopSignal(), rate=rate)
+    results = request_lists(client, distinct_ids(ids), options, limiter, progress=progress)
+    return accounts_frame(results, client.account_secret, reveal=reveal is True)
+
+
+def distinct_ids(ids: Iterable[str]) -> list[str]:
+    """Return client user ids in their order, each once. Raises InvalidInput for one that cannot be sent."""
+    if isinstance(ids, str | bytes | Mapping) or hasattr(ids, "columns") or not isinstance(ids, Iterable):
+        raise InvalidInput(f"ids: expected a list or a column of client user ids, got {kind_of(ids)}.")
+    return list(dict.fromkeys(check_id(each, "ids") for each in ids))
+
+
+def accounts_frame(results: Mapping[str, Records | str], secret: bytes, *, reveal: bool) -> pd.DataFrame:
+    """Return the results of `request_lists` as `list_many` returns them."""
+    payers, records, errors = [], [], []
+    for client_user_id, result in results.items():
+        for record in [{}] if isinstance(result, str) else result:
+            payers.append(client_user_id if reveal else mask("clientUserId", client_user_id))
+            records.append(record)
+            errors.append(result if isinstance(result, str) else None)
+    frame = payment_details_frame(records, secret=secret, reveal=reveal)
+    # Undocumented fields of the service become columns; these two names are ours.
+    frame = frame.drop(columns=[name for name in ("client_user_id", "error") if name in frame.columns])
+    frame.insert(0, "client_user_id", pd.Series(payers, dtype="string"))
+    return frame.assign(error=pd.array(errors, dtype="string"))

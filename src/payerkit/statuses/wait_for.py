@@ -11,14 +11,20 @@ from typing import Literal, get_args
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.list_many import distinct_ids
 from payerkit.bulk.options import RunOptions
-from payerkit.bulk.payer_statuses import Snapshot, earlier_times, snapshots_frame, take_snapshots, with_earlier_times
 from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal
 from payerkit.client.client import Client, check_client
 from payerkit.client.pace import is_non_negative
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
+from payerkit.statuses.statuses import (
+    Snapshot,
+    distinct_ids,
+    earlier_times,
+    snapshots_frame,
+    take_snapshots,
+    with_earlier_times,
+)
 from payerkit.wording import count_of, in_words
 
 Until = Literal["compliant", "approved"]
