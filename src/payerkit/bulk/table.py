@@ -25,7 +25,7 @@ from payerkit.bulk.file_cells import tell_cells
 from payerkit.bulk.identity import id_form
 from payerkit.bulk.naming import Naming
 from payerkit.bulk.rows import ID, Flags, Placeholders, Problems, Row, Rows, Step, read_rows
-from payerkit.checks.rulebook import load_rules
+from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.checks.table_findings import TABLE_FINDING_CODES, table_finding
 from payerkit.errors import InvalidInput, PayerkitError, kind_of

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, Self
 
 from payerkit.checks.check import as_mapping, check_record, in_order
-from payerkit.checks.codes import meant_codes
 from payerkit.checks.inputs import by_field_name
+from payerkit.checks.readings import meant_codes
 from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.checks.table_findings import ignorable_order_codes, order_finding
 from payerkit.errors import without_internal_frames

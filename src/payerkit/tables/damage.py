@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from payerkit import _tsv
-from payerkit.checks.placeholders import error_values
+from payerkit.checks.readings import error_values
 from payerkit.checks.table_findings import finding_of_kind
 from payerkit.findings import Finding
-from payerkit.tables.columns import HOLDER_IS_PAYER, field_of, holds_days
+from payerkit.tables.header import HOLDER_IS_PAYER, field_of, holds_days
 from payerkit.tables.sheet import NoteKind, Sheet, cells_with
 
 BASIS = "file"

@@ -11,13 +11,12 @@ from typing import Any
 
 import pandas as pd
 
-from payerkit.checks.placeholders import is_clearable, is_placeholder
 from payerkit.checks.places import one_alias
-from payerkit.checks.readings import reading
+from payerkit.checks.readings import is_clearable, is_placeholder, reading
 from payerkit.checks.schema import BANK_DETAILS, FORMATS, PAYER, Schema
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.masking import mask
-from payerkit.tables.columns import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns, payer_columns
+from payerkit.tables.header import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns, payer_columns
 
 Readings = Mapping[tuple[int, str], str | None]
 """What cells become, by the place of the row and the column."""

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from payerkit.findings import Finding
-from payerkit.tables.header import FileColumn
+from payerkit.tables.mapping import FileColumn
 from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.normalise import shown_change
 from payerkit.wire import our_name
