@@ -278,7 +278,7 @@ def test_hidden_rows_stay_hidden(tmp_path: Path) -> None:
     own, _, rows = again(tmp_path / "a.xlsx")
     assert [] == list(own.identify(rows).findings)
     own, _, rows = again(tmp_path / "a.csv")  # where no row is hidden
-    assert ["hidden_row"] == [each.finding.code for each in own.identify(rows).findings]
+    assert ["hidden_row"] == [finding.code for _, _, finding in own.identify(rows).findings]
 
 
 def test_a_text_file_keeps_its_separator(tmp_path: Path) -> None:
@@ -439,7 +439,7 @@ def test_damage_is_still_there_if_nobody_corrects_it(
     if text != after:
         rows[place] = after
 
-    expected = [CellFinding(3, "account_number", rows[place].iloc[0], finding.finding)] if is_found else []
+    expected = [(0, "account_number", finding.finding)] if is_found else []
     assert expected == list(own.identify(rows).findings)
 
 
@@ -524,8 +524,9 @@ def test_cells_that_are_no_text_stay_errors(column: str, cell: Any, text: str, c
     save(pd.DataFrame([row(1) | {column: cell}]), path := tmp_path / "a.csv")
     own, _, rows = again(path)
     found = own.identify(rows).findings
+    places = {name: place for place, name in own.columns.items()}
 
-    assert [(column, text, code)] == [(each.column, each.text, each.finding.code) for each in found]
+    assert [(column, text, code)] == [(name, rows[places[name]].iloc[at], each.code) for at, name, each in found]
 
 
 def test_rows_that_were_numbered_anew_have_our_columns(tmp_path: Path) -> None:

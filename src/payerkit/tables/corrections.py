@@ -32,7 +32,7 @@ from payerkit.tables.damage import file_finding
 from payerkit.tables.header import field_of
 from payerkit.tables.mapping import name_columns
 from payerkit.tables.sheet import Sheet
-from payerkit.tables.source_table import CellFinding, Origin, findings_in, origin_of
+from payerkit.tables.source_table import FoundInCell, Origin, findings_in, origin_of
 from payerkit.tables.spreadsheets import Styled, inert, new_file_for_owner, require_new_file, write_workbook
 
 TITLE = "payerkit: leave this column as it is"
@@ -99,21 +99,21 @@ class RowToken(NamedTuple):
             damage.append((column, digest, Finding(**dict(zip(_FINDING, finding, strict=True)))))
         return cls(label, id_digest, fragile, damage)
 
-    def find(self, columns: Mapping[str, Sequence[str | None]], place: int) -> Iterator[tuple[str, Finding]]:
-        """Yield what is wrong with the row's cells now, by column of the table: still, or since the file was made.
+    def find(self, columns: Mapping[str, Sequence[str | None]], place: int) -> Iterator[FoundInCell]:
+        """Yield what is wrong with the row's cells now: still, or since the file was made.
 
         columns: the cells of all rows. place: of this row.
         """
         for column, digest, finding in self.damage:
             if column in columns and digest in {"", _digest(columns[column][place] or "")}:
-                yield column, finding
+                yield place, column, finding
         id_text = columns[_ID][place] if _ID in columns else None
         if self.id_digest and id_text and _digest(id_text) != self.id_digest:
-            yield _ID, file_finding("id_changed", _ID)
+            yield place, _ID, file_finding("id_changed", _ID)
         for column, digest in self.fragile.items():
             text = columns[column][place] if column in columns else None
             if text and not _is_fragile(text) and _digest(_plain(text)) == digest:
-                yield column, file_finding("rewritten", field_of(column))
+                yield place, column, file_finding("rewritten", field_of(column))
 
 
 def _plain(text: str) -> str:
@@ -166,7 +166,7 @@ class IdentifiedRows(NamedTuple):
     """
 
     numbers: dict[Hashable, int]
-    findings: list[CellFinding]
+    findings: list[FoundInCell]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,13 +198,13 @@ class OwnFile:
         last = self.token.last
         new_labels = count(last + 1) if last is not None else (f"new row {number}" for number in count(1))
         numbers: dict[Hashable, int] = {}
-        findings: list[CellFinding] = []
+        findings: list[FoundInCell] = []
         for place, (row, text) in enumerate(zip(rows.index.tolist(), rows[self.ours[0]].tolist(), strict=True)):
             token = None if pd.isna(text) or not str(text).strip() else _read_token(str(text), row)
             label = next(new_labels) if token is None or token.label in numbers else token.label
             numbers[label] = row
-            for name, finding in token.find(columns, place) if token else ():
-                findings.append(CellFinding(label, name, columns[name][place], finding))
+            if token is not None:
+                findings += token.find(columns, place)
         return IdentifiedRows(numbers, findings)
 
 

@@ -380,7 +380,7 @@ def _quoted(text: str | None) -> str:
 def name_columns(columns: Iterable[Hashable]) -> dict[Hashable, str]:
     """Return the field name of each column of a DataFrame. Raises InvalidInput that names every open column."""
     columns = list(columns)
-    headers = [str(column) for column in columns]
+    headers = list(map(str, columns))
     unnamed = {place: 0 for place, header in enumerate(headers) if not header}
     fields = Mapping(headers, unnamed=unnamed).check().fields
     return {columns[place]: field for place, field in fields.items()}
@@ -478,8 +478,10 @@ def map_headers(
         key = name if name and times[name] == 1 else f"{name} ({column_letters(place)})".strip()
         columns.append(FileColumn(key, name, place))
     decided, problems = _decide(columns, chosen)
-    columns = [decided.get(each.place, each) for each in columns]
-    readings = [NO_READING if each.place in decided else read_header(each.header) for each in columns]
+    readings = []
+    for place, name in enumerate(names):
+        columns[place] = decided.get(place, columns[place])
+        readings.append(NO_READING if place in decided else read_header(name))
     owners = _owners(columns, readings)
     for each, found in zip(columns, readings, strict=True):
         if each.place not in decided:
@@ -548,7 +550,7 @@ class _Owners(NamedTuple):
 
 def _owners(columns: Iterable[FileColumn], readings: Iterable[HeaderReading]) -> _Owners:
     """Return what is told apart by what was chosen, and by the headers that are certain."""
-    named, certain = set(), set()
+    named, certain = set[str](), set[str]()
     for each, found in zip(columns, readings, strict=True):
         if each.column is not None:
             named.add(each.column)

@@ -15,6 +15,9 @@ from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.normalise import shown_change
 from payerkit.wire import our_name
 
+FoundInCell = tuple[int, str, Finding]
+"""What was found in a cell of a table: the place of its row, its column, and the finding."""
+
 
 @dataclass(frozen=True, slots=True)
 class CellFinding:
@@ -164,7 +167,7 @@ def changes_frame(origin: Origin, labels: pd.Index[Any]) -> pd.DataFrame:
     return pd.DataFrame({"row": rows} | {name: pd.array(column, "string") for name, column in texts.items()})
 
 
-def findings_in(rows: pd.DataFrame) -> Iterator[tuple[int, str, Finding]]:
+def findings_in(rows: pd.DataFrame) -> Iterator[FoundInCell]:
     """Yield what was found in the cells of a table when it was read: the place of the row, the column, the finding.
 
     A finding holds for the row that has its label, if the cell still has its text. If the rows were numbered anew, it
