@@ -27,9 +27,8 @@ from payerkit.bulk.naming import Naming
 from payerkit.bulk.rows import ID, Flags, Placeholders, Problems, Row, Rows, Step, read_rows
 from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
-from payerkit.checks.table_findings import TABLE_FINDING_CODES, table_finding
 from payerkit.errors import InvalidInput, PayerkitError, kind_of
-from payerkit.findings import COLUMNS
+from payerkit.findings import COLUMNS, TABLE_FINDING_CODES, table_finding
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
 from payerkit.tables.source_table import origin_of
 

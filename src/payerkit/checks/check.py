@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from numbers import Number
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import MASK, PAYMENT_ORDER
-from payerkit.checks.table_findings import TABLE_FINDING_CODES, all_order_findings, table_finding
+from payerkit.findings import TABLE_FINDING_CODES, order_findings, table_finding
 from payerkit.wire import MAX_ID, wire_name
 
 if TYPE_CHECKING:
@@ -319,9 +320,10 @@ def _rows_of(schema: Schema) -> Iterator[tuple[str, ...]]:
 
 def _rows_of_orders() -> Iterator[tuple[str, ...]]:
     """Yield the rows of what is found only in an order."""
-    for fields, found in all_order_findings(_UNNAMED):
-        about = _ABOUT[PAYMENT_ORDER.name]
-        yield found.code, about, ", ".join(fields), found.severity, found.message, found.hint, found.basis
+    for kind in order_findings().values():
+        message, hint = (re.sub(r"\{\w+\}", _UNNAMED, kind[name]) for name in ("message", "hint"))
+        fields = ", ".join(kind["fields"].split())
+        yield kind["code"], _ABOUT[PAYMENT_ORDER.name], fields, kind["severity"], message, hint, kind["basis"]
 
 
 def _rows_of_tables() -> Iterator[tuple[str, ...]]:

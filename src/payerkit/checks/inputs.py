@@ -9,8 +9,7 @@ from numbers import Real
 from typing import Any
 
 from payerkit.checks.schema import MASK, Schema, check_field, error_finding
-from payerkit.checks.table_findings import table_finding
-from payerkit.findings import Finding
+from payerkit.findings import Finding, table_finding
 from payerkit.wire import wire_name
 
 
@@ -68,17 +67,11 @@ def match_names(schema: Schema, names: Iterable[object]) -> tuple[dict[str, int]
     return places, findings, unknown
 
 
-def field_errors(schema: Schema, values: Mapping[str, Any]) -> list[Finding]:
-    """Return the errors of unwrapped values by field name, in the order of the fields."""
-    due = (name for name, field in schema.fields.items() if field.required or name in values)
-    found = (check_field(schema, name, values.get(name)) for name in due)
-    return [error for error in found if error is not None]
-
-
 def schema_errors(schema: Schema, record: Mapping[Any, Any]) -> list[Finding]:
     """Return every error of a record: those of its fields in their order, then those of its names."""
     values, findings = by_field_name(schema, record)
-    return field_errors(schema, values) + findings
+    errors = (check_field(schema, name, values.get(name)) for name in schema.fields)
+    return [*filter(None, errors), *findings]
 
 
 def unknown_names(schema: Schema, names: Collection[object], *, is_headless: bool) -> list[Finding]:

@@ -1,7 +1,8 @@
 """Read the one value that a text can mean in a field, such as +12125551234 for (212) 555-1234 in the US.
 
 A reading is only offered: a person decides. A text that is right already, means nothing, or may mean several things,
-such as 03/04/1985, has no reading.
+such as 03/04/1985, has no reading. Codes are known by the words that people type for them, and placeholders such as N/A
+as what stands for no value.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from payerkit.checks.places import (
     state_code,
 )
 from payerkit.checks.requirements import listed_rails
-from payerkit.checks.schema import FORMATS, Schema, check_field
+from payerkit.checks.schema import FORMATS, Format, Schema, check_field
 from payerkit.checks.texts import fold, other_digits, upper_code
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.currencies import Currency, currency_aliases, token_list
@@ -64,12 +65,20 @@ def reading(
         record: The other values by our names: a phone number is read by the country, an amount by its currency.
         date_order: What stands first in dates such as 03/04/1985, "day_first" or "month_first", if it is known.
     """
-    text = unwrap_secret(value)
-    if not isinstance(text, str) or not 0 < len(text) <= _MAX_LENGTH or schema.fields[field_name].is_id:
+    given, field = unwrap_secret(value), schema.fields[field_name]
+    if not isinstance(given, str) or not 0 < len(given) <= _MAX_LENGTH or field.is_id:
         return None
-    reader = _reader(schema, field_name, date_order)
-    found = reader(text.strip(), record) if reader else None
-    if not found or found == text.strip() or check_field(schema, field_name, found) is not None:
+    text = given.strip()
+    if field.format is FORMATS["day"]:
+        found = read_date(text, date_order)
+    elif field.lookup:
+        found = _read_code(field_name, field.lookup, text)
+    elif field.options:
+        found = fold(text) if fold(text) in field.options else one_alias(field_name, text)
+    else:
+        reader = _BY_FORMAT.get(field.format) or _BY_NAME.get(field_name)
+        found = reader(text, record) if reader else None
+    if not found or found == text or check_field(schema, field_name, found) is not None:
         return None
     return found
 
@@ -77,19 +86,6 @@ def reading(
 def use_label(schema: Schema, field_name: str, read: str) -> str:
     """Return the label of a button that takes over a reading, without the text of a secret."""
     return f"Use {_SECRETLY[field_name] if schema.fields[field_name].is_secret else read}"
-
-
-def _reader(schema: Schema, name: str, date_order: str | None) -> Callable[[str, _Values], str | None] | None:
-    """Return the reader of a field; None if its texts mean what they say."""
-    field = schema.fields[name]
-    if field.format is FORMATS["day"]:
-        return lambda text, _record: read_date(text, date_order)
-    if field.lookup:
-        return lambda text, _record: _read_code(name, field.lookup, text)
-    if field.options:
-        return lambda text, _record: _read_option(name, field.options, text)
-    kind = next(kind for kind, known in FORMATS.items() if known is field.format)
-    return _BY_FORMAT.get(kind) or _BY_NAME.get(name)
 
 
 def _only(values: Iterable[str]) -> str | None:
@@ -118,10 +114,6 @@ def _meant(name: str, lookup: str, text: str) -> set[str]:
         known = country_code(text)
         codes = {known} if known else set(aliases(name).get(fold(text), ()))
     return codes
-
-
-def _read_option(name: str, options: tuple[str, ...], text: str) -> str | None:
-    return fold(text) if fold(text) in options else one_alias(name, text)
 
 
 def _read_phone(text: str, record: _Values) -> str | None:
@@ -281,10 +273,10 @@ def _read_state(text: str, record: _Values) -> str | None:
     return None if found == text.upper() else found
 
 
-_BY_FORMAT: Mapping[str, Callable[[str, _Values], str | None]] = {
-    "phone": _read_phone,
-    "email": _read_email,
-    "amount": _read_amount,
+_BY_FORMAT: Mapping[Format, Callable[[str, _Values], str | None]] = {
+    FORMATS["phone"]: _read_phone,
+    FORMATS["email"]: _read_email,
+    FORMATS["amount"]: _read_amount,
 }
 _SECRETLY = {"iban": "it without blanks", "routing_number": "it with its leading zero"}
 """The words of a button in place of a secret reading."""

@@ -17,8 +17,7 @@ import pandas as pd
 
 from payerkit import _tsv
 from payerkit.checks.readings import error_values
-from payerkit.checks.table_findings import finding_of_kind
-from payerkit.findings import Finding
+from payerkit.findings import Finding, finding_of_kind
 from payerkit.tables.header import HOLDER_IS_PAYER, field_of, holds_days
 from payerkit.tables.sheet import NoteKind, Sheet, cells_with
 
@@ -33,7 +32,7 @@ FILE_FINDING_CODES = tuple(_KINDS)
 @cache
 def file_finding(code: str, field: str, *values: str) -> Finding:
     """Return the finding with a code about a field. values: the texts for {0} and {1}."""
-    return finding_of_kind(_KINDS[code], field, BASIS, *values)
+    return finding_of_kind(_KINDS[code] | {"basis": BASIS}, code, field, *values)
 
 
 # Cells of a field
