@@ -493,15 +493,12 @@ def is_placeholder(schema: Schema, field_name: str, text: str) -> bool:
     """Return True if a text stands for no value in a field. As a country, NA is a value."""
     if len(text) > _LONGEST_PLACEHOLDER or text[:1].isdigit():
         return False  # the usual case
-    word = _find_word(text)
-    if word is None or (field_name in word.not_in and _is_written_as_a_value(text.strip())):
+    word, text = _find_word(text), text.strip()
+    if word is None:
         return False
-    return not (schema.fields[field_name].lookup == "countries" and text.strip().upper() in countries())
-
-
-def _is_written_as_a_value(text: str) -> bool:
-    """Return True for a name or code as people write it, such as Nan or NAN, the city; nan and NaN are of programs."""
-    return text in {text.capitalize(), text.upper()}
+    if field_name in word.not_in and text in {text.capitalize(), text.upper()}:
+        return False  # as people write Nan or NAN, the city; nan and NaN are of programs
+    return not (schema.fields[field_name].lookup == "countries" and text.upper() in countries())
 
 
 def is_clearable(schema: Schema, field_name: str, text: str) -> bool:

@@ -37,17 +37,20 @@ class _Texts:
 
 
 def rewrite(frame: pd.DataFrame, readings: Readings) -> pd.DataFrame:
-    """Return a table with some cells replaced, by the place of their row and their column; None and "" make blanks."""
-    cells = {column: frame[column].to_numpy(object, copy=True) for column in {column for _, column in readings}}
+    """Return a table with some cells replaced, by the place of their row and their column; None and "" make blanks.
+
+    A column that has categories, which lack the new texts, becomes one of objects.
+    """
+    cells: dict[str, Any] = {}
     for (place, column), after in readings.items():
+        if column not in cells:
+            cells[column] = frame[column].to_numpy(object, copy=True)
         cells[column][place] = after or None
-    return frame.assign(**{column: _like(frame[column], texts) for column, texts in cells.items()})
-
-
-def _like(column: pd.Series[Any], cells: Any) -> pd.Series[Any]:
-    """Return cells as a column of the same dtype; as objects if it has categories, which lack the new texts."""
-    dtype = "object" if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
-    return pd.Series(cells, column.index, dtype)
+    for column, texts in cells.items():
+        dtype = frame[column].dtype
+        kept = "object" if isinstance(dtype, pd.CategoricalDtype) else dtype
+        cells[column] = pd.Series(texts, frame.index, kept)
+    return frame.assign(**cells)
 
 
 def chosen_columns(which: object, columns: Collection[str]) -> Collection[str]:

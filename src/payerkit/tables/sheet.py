@@ -151,28 +151,20 @@ def shown_by(code: str) -> Callable[[int], str] | None:
 
     Other formats, as for amounts, days or with conditions: None.
     """
-    parts = []
-    for match in _TOKENS.finditer(_first_section(code)):
-        part = _part(match)
-        if part is None:
+    parts: list[_Part] = []
+    positive = re.split(r""";(?=(?:[^"]*"[^"]*")*[^"]*$)""", code)[0]
+    for match in _TOKENS.finditer(positive):
+        bracket, bare = match["bracket"], match["bare"]
+        if bracket is not None:
+            if not (bracket.isalpha() or bracket.startswith("$-")):  # neither a colour nor a language
+                return None
+        elif bare is None:
+            parts.append((False, match["quoted"] or match["escaped"] or ""))
+        elif bare in _DIGITS | _SIGNS:
+            parts.append((bare in _DIGITS, bare))
+        else:
             return None
-        parts.append(part)
     return partial(_fill, parts) if (True, "0") in parts else None
-
-
-def _first_section(code: str) -> str:
-    """Return the section for positive numbers."""
-    return re.split(r""";(?=(?:[^"]*"[^"]*")*[^"]*$)""", code)[0]
-
-
-def _part(match: re.Match[str]) -> _Part | None:
-    """Return a part of a format; None if it is for other than digits and signs."""
-    bracket, bare = match["bracket"], match["bare"]
-    if bracket is not None:
-        return (False, "") if bracket.isalpha() or bracket.startswith("$-") else None  # a colour, or a language
-    if bare is None:
-        return False, match["quoted"] or match["escaped"] or ""
-    return (bare in _DIGITS, bare) if bare in _DIGITS | _SIGNS else None
 
 
 def _fill(parts: list[_Part], number: int) -> str:

@@ -255,7 +255,9 @@ def kind_of_file(path: Path) -> FileKind:
     if start.startswith(b"PK\x03\x04"):
         return _kind_of_zip(path)
     if start.startswith(_OLE):
-        return _kind_of_compound_file(path)
+        if _ENCRYPTED in path.read_bytes():
+            raise encrypted()
+        return "old_workbook"
     if _MARKUP.match(start):
         raise InvalidInput(f"source: {path.name} is a web page or XML, not a workbook.", advice=SAVE_AS)
     if suffix == ".xls" and start and b"\x00" not in start:
@@ -292,9 +294,3 @@ def _kind_of_zip(path: Path) -> FileKind:
         else:
             return "workbook"
     raise problem
-
-
-def _kind_of_compound_file(path: Path) -> FileKind:
-    if _ENCRYPTED in path.read_bytes():
-        raise encrypted()
-    return "old_workbook"
