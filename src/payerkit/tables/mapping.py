@@ -153,6 +153,7 @@ class Mapping(MutableMapping[str, str | None]):
     def _decide(self, chosen: AnyMapping[str, str | None]) -> None:
         """Read the headers beside what is chosen."""
         self._all, self._problems = map_headers(self._headers, chosen, self._unnamed)
+        self._open = [each for each in self._all if each.is_open]
 
     @property
     def columns(self) -> tuple[FileColumn, ...]:
@@ -182,17 +183,14 @@ class Mapping(MutableMapping[str, str | None]):
     @property
     def open(self) -> dict[str, tuple[str, ...]]:
         """The columns that are not decided, each with those of ours that it may be, the likeliest first."""
-        return {each.key: each.candidates for each in self._open()}
-
-    def _open(self) -> list[FileColumn]:
-        return [each for each in self._all if each.is_open]
+        return {each.key: each.candidates for each in self._open}
 
     @property
     def proposals(self) -> dict[str, str | None]:
         """What each open column would be: the likeliest that no other column is; None to leave it out."""
         taken = {as_field(name) for name in self.fields.values()}
         proposed: dict[str, str | None] = {}
-        for each in self._open():
+        for each in self._open:
             proposed[each.key] = next((name for name in each.candidates if as_field(name) not in taken), None)
             taken.add(as_field(proposed[each.key]))
         return proposed
@@ -205,12 +203,12 @@ class Mapping(MutableMapping[str, str | None]):
 
     def check(self) -> Self:
         """Return the mapping. Raises InvalidInput that names every open column and every problem, and what to pass."""
-        missing = self._open()
+        missing = self._open
+        if not missing and not self._problems:
+            return self
         is_foreign = not self._is_known() and not any(each.candidates for each in missing)
         if missing and (self.looks_personal or is_foreign):
             raise InvalidInput("No column is a known field. Does the table have a header row?", advice=_RENAME)
-        if not missing and not self._problems:
-            return self
         told = tuple(column_problem(each.shown_key, each.problem) for each in missing)
         message = "The table has columns that cannot be used."
         raise InvalidInput(message, fields=(*told, *self._problems), advice=self._advice() if told else _RENAME)
@@ -333,14 +331,14 @@ class Mapping(MutableMapping[str, str | None]):
         rows = [(*row[:2], chip(kind, row[2]), row[3]) for kind, row in zip(kinds, self._shown(), strict=True)]
         table = grid(["header", "column", "how", "first values"], rows, caption="")
         todo = ""
-        if missing := self._open():
+        if missing := self._open:
             key, name = missing[0].shown_key, self.proposals[missing[0].key]
             choice = f"mapping[{_quoted(key)}] = {_quoted(name)}"
             todo = advice(f"Decide what is open, such as {choice}, or take all proposals: mapping.accept()")
         return picture(title(self._summary()), table, todo)
 
     def _summary(self) -> str:
-        return f"Mapping of {count_of(len(self.columns), 'column')}, {len(self._open())} open"
+        return f"Mapping of {count_of(len(self.columns), 'column')}, {len(self._open)} open"
 
     def _shown(self) -> list[tuple[str, str, str, str]]:
         """Return for each column its header, our column, how it is known, and its first values."""
