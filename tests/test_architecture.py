@@ -139,7 +139,7 @@ def test_licence_and_notices_are_shipped() -> None:
 
 
 HEAVY = {"pandas", "numpy", "ipywidgets", "anywidget", "fastapi", "sqlalchemy", "uvicorn", "cryptography", "eth_abi"}
-HEAVY |= {"phonenumbers", "stdnum", "payerkit.checks.rulebook"}
+HEAVY |= {"phonenumbers", "stdnum", "payerkit.checks.rules"}
 
 
 def loaded_by(code: str) -> set[str]:
@@ -158,11 +158,11 @@ def loaded_by(code: str) -> set[str]:
         ("from payerkit import connect, create_payer; connect('http://127.0.0.1:9', api_key='k')", HEAVY),
         (
             "from payerkit import check_payer; check_payer({})",
-            HEAVY - {"payerkit.checks.rulebook"} | {"requests", "pydantic"},
+            HEAVY - {"payerkit.checks.rules"} | {"requests", "pydantic"},
         ),
         (
             "from payerkit import Walkthrough",
-            HEAVY - {"anywidget", "ipywidgets", "payerkit.checks.rulebook", "eth_abi"},
+            HEAVY - {"anywidget", "ipywidgets", "payerkit.checks.rules", "eth_abi"},
         ),
         ("import payerkit.cli.main", HEAVY | {"requests", "pydantic"}),
     ],

@@ -18,7 +18,7 @@ from examples import ACCOUNTS, BASES, EXAMPLES, Example
 from payerkit import BankDetails, InvalidInput, Payer, check_bank_details, check_payer
 from payerkit.checks import people, places
 from payerkit.checks.requirements import requirements
-from payerkit.checks.rulebook import load_rules
+from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import SCHEMAS
 from payerkit.findings import Findings
 from payerkit.wire import our_name

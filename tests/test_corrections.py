@@ -19,12 +19,12 @@ from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
 from payerkit.tables import SourceTable
-from payerkit.tables.corrections import COLOURS
+from payerkit.tables.corrections import OwnFile, own_file, own_header
 from payerkit.tables.damage import file_finding
-from payerkit.tables.header import FileColumn
-from payerkit.tables.own_file import OwnFile, own_file, own_header
+from payerkit.tables.mapping import FileColumn
 from payerkit.tables.sheet import Sheet
 from payerkit.tables.source_table import CellFinding, Change, Origin
+from payerkit.tables.spreadsheets import COLOURS
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 KINDS = ("xlsx", pytest.param("csv", marks=pytest.mark.slow))
@@ -278,7 +278,7 @@ def test_hidden_rows_stay_hidden(tmp_path: Path) -> None:
     own, _, rows = again(tmp_path / "a.xlsx")
     assert [] == list(own.identify(rows).findings)
     own, _, rows = again(tmp_path / "a.csv")  # where no row is hidden
-    assert ["hidden_row"] == [each.finding.code for each in own.identify(rows).findings]
+    assert ["hidden_row"] == [finding.code for _, _, finding in own.identify(rows).findings]
 
 
 def test_a_text_file_keeps_its_separator(tmp_path: Path) -> None:
@@ -352,8 +352,8 @@ def test_a_file_knows_itself(kind: str, tmp_path: Path) -> None:
     expected = {place: name if name in table.columns else None for name, place in places.items()}
 
     assert {0: None} | expected == own.columns
-    assert frozenset(range(len(own.columns), header.shape[1])) == own.ours
-    assert {"date_order": "day_first"} == own.settings
+    assert frozenset(range(len(own.columns), header.shape[1])) == frozenset(own.ours)
+    assert {"date_order": "day_first"} == own.token.settings
     assert [3] == list(own.identify(rows).numbers)
 
 
@@ -401,8 +401,8 @@ def test_rows_keep_their_labels(tokens: list[str | None], expected: list[int], t
     """Rows are those of the table that was sent, and new ones are numbered behind them."""
     save(source(row(1, email="bad"), row(2, email="bad"), row(3)), path := tmp_path / "a.csv")
     own, _, rows = again(path)
-    known = dict(zip(["3", "4"], rows[own.token_column], strict=True))
-    made = pd.DataFrame({own.token_column: [known.get(token or "", token) for token in tokens]})
+    known = dict(zip(["3", "4"], rows[own.ours[0]], strict=True))
+    made = pd.DataFrame({own.ours[0]: [known.get(token or "", token) for token in tokens]})
 
     assert expected == list(own.identify(made.reindex(columns=range(40))).numbers)
 
@@ -411,8 +411,8 @@ def test_a_changed_token_is_refused(tmp_path: Path) -> None:
     """A damaged cell must not pass because what tells of it was damaged."""
     save(source(row(1, email="bad")), path := tmp_path / "a.csv")
     own, _, rows = again(path)
-    for text in ("3", "pk1.x", str(rows[own.token_column].iloc[0])[:-3]):
-        rows[own.token_column] = text
+    for text in ("3", "pk1.x", str(rows[own.ours[0]].iloc[0])[:-3]):
+        rows[own.ours[0]] = text
         with pytest.raises(InvalidInput, match="row 2: its last cell"):
             own.identify(rows)
 
@@ -439,7 +439,7 @@ def test_damage_is_still_there_if_nobody_corrects_it(
     if text != after:
         rows[place] = after
 
-    expected = [CellFinding(3, "account_number", rows[place].iloc[0], finding.finding)] if is_found else []
+    expected = [(0, "account_number", finding.finding)] if is_found else []
     assert expected == list(own.identify(rows).findings)
 
 
@@ -524,8 +524,9 @@ def test_cells_that_are_no_text_stay_errors(column: str, cell: Any, text: str, c
     save(pd.DataFrame([row(1) | {column: cell}]), path := tmp_path / "a.csv")
     own, _, rows = again(path)
     found = own.identify(rows).findings
+    places = {name: place for place, name in own.columns.items()}
 
-    assert [(column, text, code)] == [(each.column, each.text, each.finding.code) for each in found]
+    assert [(column, text, code)] == [(name, rows[places[name]].iloc[at], each.code) for at, name, each in found]
 
 
 def test_rows_that_were_numbered_anew_have_our_columns(tmp_path: Path) -> None:

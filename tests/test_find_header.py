@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from payerkit import InvalidInput
-from payerkit.tables.columns import is_known_header
-from payerkit.tables.header import Header, find_header
+from payerkit.tables.header import Header, find_header, is_known_header
 from payerkit.tables.sheet import Sheet
 
 NAMES = ["First name", "Surname", "E-mail"]

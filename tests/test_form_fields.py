@@ -9,8 +9,7 @@ import pytest
 
 from form_browser import Browser
 from payerkit import BankDetails, BankDetailsForm, Payer, PayerForm, PaymentForm, PaymentOrder
-from payerkit.checks.needs import USUAL_FIELDS
-from payerkit.checks.requirements import listed_rails, requirements
+from payerkit.checks.requirements import USUAL_FIELDS, listed_rails, requirements
 from payerkit.client import Client
 from payerkit.forms.drawn_fields import form_sections
 from payerkit.models.requests import RequestModel

@@ -10,7 +10,7 @@ import pytest
 from payerkit import InvalidInput, _tsv
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
 from payerkit.tables import Mapping
-from payerkit.tables.columns import OUR_NAMES, read_header
+from payerkit.tables.header import OUR_NAMES, read_header
 from payerkit.wire import wire_name
 
 ROWS = list(_tsv.rows("payerkit.tables", "headers"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from payerkit.checks.codes import codes, find_code, name_of
 from payerkit.checks.places import aliases, countries, fiat_currencies
+from payerkit.checks.readings import codes, find_code, name_of
 from payerkit.forms.lookups import MAX_OPTIONS, search
 from payerkit.onchain.currencies import token_list
 from payerkit.onchain.networks import networks

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from payerkit.checks.needs import USUAL_FIELDS, asked_fields, needs_text
-from payerkit.checks.requirements import listed_rails, requirements
+from payerkit.checks.requirements import USUAL_FIELDS, asked_fields, listed_rails, needs_text, requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER, RAILS, SCHEMAS
 
 ROUTES = [*requirements()]

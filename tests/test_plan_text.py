@@ -17,7 +17,7 @@ from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.onboarding import Report
 from payerkit.tables import SourceTable
-from payerkit.tables.header import FileColumn
+from payerkit.tables.mapping import FileColumn
 from payerkit.tables.source_table import Change, Origin
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Self
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Literal, Self, cast
 
-from payerkit import html
+from payerkit import _tsv, html
 from payerkit.errors import FieldProblem
+from payerkit.wire import wire_name
 from payerkit.wording import in_words
 
 if TYPE_CHECKING:
@@ -204,3 +207,59 @@ def _step_label(finding: Finding) -> str:
     """Return the number of a finding's transaction, and of its payment in a batch, counted from 1; "" for the whole."""
     batch = "" if finding.place is None else f", payment {finding.place + 1}"
     return "" if finding.step is None else f"transaction {finding.step + 1}{batch}"
+
+
+# Findings by their code, from the tables of the checks: of rows of a table, and of an order before it is sent
+
+
+@cache
+def table_findings() -> Mapping[str, dict[str, str]]:
+    """Return the rows of `table_findings.tsv` by code."""
+    return {row["code"]: row for row in _tsv.rows("payerkit.checks", "table_findings")}
+
+
+@cache
+def table_finding(code: str, field: str | None = None, *values: str) -> Finding:
+    """Return the finding with a code about a row of a table, which no check of a single record has.
+
+    field: what it is about, if not the field that `table_findings.tsv` names. values: the texts for {0} and {1}.
+    """
+    kind = table_findings()[code]
+    return finding_of_kind(kind, code, kind["field"] if field is None else field, *values)
+
+
+def finding_of_kind(kind: Mapping[str, str], code: str, field: str, *values: str, **named: object) -> Finding:
+    """Return a finding as a row of a table of findings has it: severity, message, hint and basis."""
+    return Finding(
+        field=field,
+        wire_name=wire_name(field),
+        message=kind["message"].format(*values, **named),
+        code=code,
+        severity=cast("Severity", kind["severity"]),
+        hint=kind["hint"].format(*values, **named),
+        basis=kind["basis"],
+    )
+
+
+def naming_rows(finding: Finding, rows: str) -> Finding:
+    """Return a finding about a row that says which other rows it is about, such as "row 7"."""
+    return replace(finding, message=f"{finding.message.removesuffix('.')}: see {rows}.")
+
+
+@cache
+def order_findings() -> Mapping[str, dict[str, str]]:
+    """Return the rows of `order_findings.tsv` by key; each has its code, too, which several keys may share."""
+    table = _tsv.rows("payerkit.checks", "order_findings")
+    return {row["key"]: row | {"code": row["key"].partition(".")[0]} for row in table}
+
+
+def order_finding(key: str, *, field: str = "", **values: object) -> Finding:
+    """Return the finding with a key. field: one of its fields, if it has several. values: the texts for {}."""
+    kind = order_findings()[key]
+    return finding_of_kind(kind, kind["code"], field or kind["fields"].split()[0], **values)
+
+
+@cache
+def ignorable_order_codes() -> frozenset[str]:
+    """Return the codes of the warnings and infos."""
+    return frozenset(kind["code"] for kind in order_findings().values() if kind["severity"] != "error")

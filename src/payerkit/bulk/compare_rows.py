@@ -12,9 +12,8 @@ import pandas as pd
 from payerkit.bulk.accounts import ACCOUNT_FIELDS, CODES, NUMBERS, id_form, normal_form
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.rows import ID, Row, Step
-from payerkit.checks.table_findings import naming_rows, table_finding
 from payerkit.checks.texts import compact
-from payerkit.findings import Finding
+from payerkit.findings import Finding, naming_rows, table_finding
 
 _NAMED = 3
 """Rows that a finding names."""

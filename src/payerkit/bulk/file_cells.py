@@ -9,7 +9,7 @@ from typing import Any
 
 from payerkit.bulk.rows import ID, Problem, Row, Step
 from payerkit.findings import Finding
-from payerkit.tables.columns import HOLDER_IS_PAYER
+from payerkit.tables.header import HOLDER_IS_PAYER
 from payerkit.tables.mapping import name_columns
 from payerkit.tables.source_table import findings_in
 from payerkit.wire import wire_name

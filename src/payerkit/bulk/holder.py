@@ -7,10 +7,9 @@ from typing import Any
 
 from payerkit.checks.inputs import is_blank, unwrap_secret
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS
-from payerkit.checks.table_findings import table_finding
 from payerkit.errors import FieldProblem, InvalidInput
-from payerkit.findings import Finding
-from payerkit.tables.columns import HOLDER_IS_PAYER, account_columns, own_columns, payer_columns
+from payerkit.findings import Finding, table_finding
+from payerkit.tables.header import HOLDER_IS_PAYER, account_columns, own_columns, payer_columns
 from payerkit.wire import wire_name
 
 _YES, _NO = ("yes", "true", "1", 1), ("no", "false", "0", 0)

@@ -12,8 +12,7 @@ from payerkit.bulk.journal import Entry, Journal
 from payerkit.bulk.naming import Naming, shown_id
 from payerkit.bulk.rows import Problem, Rows, Step
 from payerkit.bulk.tasks import Limit, Tasks, steps_of
-from payerkit.checks.table_findings import table_finding
-from payerkit.findings import Finding
+from payerkit.findings import Finding, table_finding
 from payerkit.reasons import Outcome
 
 PAYER_NOT_SENT = Outcome("payer_not_sent")

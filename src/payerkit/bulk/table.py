@@ -25,11 +25,10 @@ from payerkit.bulk.compare_rows import (
 from payerkit.bulk.file_cells import tell_cells
 from payerkit.bulk.naming import Naming
 from payerkit.bulk.rows import ID, Flags, Placeholders, Problems, Row, Rows, Step, read_rows
-from payerkit.checks.rulebook import load_rules
+from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
-from payerkit.checks.table_findings import TABLE_FINDING_CODES, table_finding
 from payerkit.errors import InvalidInput, PayerkitError, kind_of
-from payerkit.findings import COLUMNS
+from payerkit.findings import COLUMNS, table_finding, table_findings
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
 from payerkit.tables.source_table import origin_of
 
@@ -250,7 +249,7 @@ def _checked_codes(hold: object) -> Collection[str]:
 def _warning_codes() -> Collection[str]:
     """Return the codes of all warnings about payers, accounts, rows of a table and cells of a file."""
     rules = [rule for schema in (PAYER, BANK_DETAILS) for rule in load_rules(schema.name)]
-    of_tables = (table_finding(code, None, "", "") for code in TABLE_FINDING_CODES)
+    of_tables = (table_finding(code, None, "", "") for code in table_findings())
     of_files = (file_finding(code, "", "", "") for code in FILE_FINDING_CODES)
     found = {each.code for each in (*of_tables, *of_files) if each.severity == "warning"}
     return found | {rule.code for rule in rules if rule.severity == "warning"}

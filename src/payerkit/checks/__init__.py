@@ -2,5 +2,5 @@
 
 `schema` holds the errors: what the specification states, and nothing else. `rules.tsv`, `requirements.tsv` and
 `identifiers.tsv` hold the rest, the warnings and infos: a new rule is one row in `rules.tsv` and one checker in the
-module of its subject. `check` checks a single record or a whole DataFrame; `catalogue` lists what it checks.
+module of its subject. `check` checks a single record or a whole DataFrame, and lists what it checks.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Literal
 
 from payerkit.checks.texts import fold
@@ -49,18 +49,23 @@ def read_date(text: str, order: str | None = None) -> str | None:
     text = _without_time(text)
     if match := _YEAR_FIRST(text) or _EIGHT_DIGITS(text):
         year, month, day = match.groups()
-        # An impossible month is a day: then the two were swapped.
-        return _only(_days((year, month, day))) or _only(_days((year, day, month)))
+        return _day(year, month, day) or _day(year, day, month)  # an impossible month is a day: the two were swapped
     if match := _YEAR_LAST(text):
         first, separator, second, year = match.groups()
-        return _choose(list(_days((year, second, first))), list(_days((year, first, second))), separator, order)
+        days = {"day_first": _day(year, second, first), "month_first": _day(year, first, second)}
+        if separator == "." and order != "month_first":
+            return days["day_first"]
+        if separator != "." and all(days.values()) and order in days:
+            return days[order]
+        found = set(filter(None, days.values()))
+        return found.pop() if len(found) == 1 else None
     words = fold(text)
     if match := _DAY_MONTH(words):
         day, month, year = match.groups()
-        return _only(_days((year, _MONTHS.get(month, "0"), day)))
+        return _day(year, _MONTHS.get(month, "0"), day)
     if match := _MONTH_DAY(words):
         month, day, year = match.groups()
-        return _only(_days((year, _MONTHS.get(month, "0"), day)))
+        return _day(year, _MONTHS.get(month, "0"), day)
     return None
 
 
@@ -68,16 +73,6 @@ def has_two_readings(text: str) -> bool:
     """Return True for a date that means one day with the day first, and another one with the month first."""
     days = read_date(text, "day_first"), read_date(text, "month_first")
     return read_date(text) is None and None not in days and days[0] != days[1]
-
-
-def _choose(day_first: list[str], month_first: list[str], separator: str, order: str | None) -> str | None:
-    """Return the day that is meant, of those that a date means with the day first, and with the month first."""
-    if separator == "." and order != "month_first":
-        return _only(day_first)
-    if separator != "." and day_first and month_first:
-        chosen = {"day_first": day_first, "month_first": month_first}.get(order or "")
-        return _only(chosen or [*day_first, *month_first])
-    return _only([*day_first, *month_first])
 
 
 def file_date_order(texts: Iterable[str]) -> DateOrder | Literal["mixed"] | None:
@@ -104,15 +99,9 @@ def _without_time(text: str) -> str:
     return _MIDNIGHT.sub("", text.strip().lower())
 
 
-def _only(days: Iterable[str]) -> str | None:
-    """Return the day if all are the same; None for different days, or no day."""
-    found = set(days)
-    return found.pop() if len(found) == 1 else None
-
-
-def _days(parts: tuple[str, str, str]) -> Iterator[str]:
-    """Yield the day of a year, month and day, if there is one."""
+def _day(year: str, month: str, day: str) -> str | None:
+    """Return a day as YYYY-MM-DD; None if there is no such day."""
     try:
-        yield dt.date(*map(int, parts)).isoformat()
+        return dt.date(int(year), int(month), int(day)).isoformat()
     except ValueError:
-        return
+        return None

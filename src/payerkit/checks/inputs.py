@@ -9,8 +9,7 @@ from numbers import Real
 from typing import Any
 
 from payerkit.checks.schema import MASK, Schema, check_field, error_finding
-from payerkit.checks.table_findings import table_finding
-from payerkit.findings import Finding
+from payerkit.findings import Finding, table_finding
 from payerkit.wire import wire_name
 
 
@@ -95,13 +94,12 @@ def unknown_names(schema: Schema, names: Collection[object], *, is_headless: boo
         message = f"None of the names is a field of {schema.name}."
         hint = "Check that the table has a header row of field names."
         return [error_finding(schema, "", "unknown_member", message, hint)]
-    return [_unknown_name(schema, str(name)) for name in names]
-
-
-def _unknown_name(schema: Schema, name: str) -> Finding:
-    field = suggestion(schema, name)
-    hint = f"Did you mean {field}?" if field else "Remove it."
-    return error_finding(schema, mask_name(name), "unknown_member", f"Not a field of {schema.name}.", hint)
+    found = []
+    for name in map(str, names):
+        field = suggestion(schema, name)
+        hint = f"Did you mean {field}?" if field else "Remove it."
+        found.append(error_finding(schema, mask_name(name), "unknown_member", f"Not a field of {schema.name}.", hint))
+    return found
 
 
 def mask_name(name: str) -> str:

@@ -39,12 +39,6 @@ def _legal_forms() -> Mapping[str, LegalForm]:
     }
 
 
-@cache
-def _forms_without_case() -> Mapping[str, LegalForm]:
-    """Return the legal forms of scripts without capitals, where no blank may stand before the form."""
-    return {letters: form for letters, form in _legal_forms().items() if letters == letters.lower()}
-
-
 def _letters(text: str) -> str:
     return text.translate(_IGNORED).replace(" ", "")
 
@@ -59,12 +53,12 @@ def legal_form(value: str, holder: str | None, country: str | None) -> bool | st
         form = _legal_forms().get(_letters(ending).upper())
         if form is not None and _is_meant(form, ending, words[:-count], is_one_word=count == 1, country=country):
             return form.text
-    return False if value.isascii() else _form_without_blank(value)
-
-
-def _form_without_blank(value: str) -> bool | str:
-    letters = _letters(value)
-    return next((form.text for ending, form in _forms_without_case().items() if letters.endswith(ending)), False)
+    if not value.isascii():
+        letters = _letters(value)
+        for ending, form in _legal_forms().items():  # in scripts without capitals, where no blank may stand before it
+            if ending == ending.lower() and letters.endswith(ending):
+                return form.text
+    return False
 
 
 def _is_meant(form: LegalForm, ending: str, before: list[str], *, is_one_word: bool, country: str | None) -> bool:
@@ -93,16 +87,13 @@ class NameScript:
 
 
 @cache
-def _name_scripts() -> Mapping[str, NameScript]:
-    return {
-        row["country"]: NameScript(tuple(filter(None, row["scripts"].split("|"))), row["letters"])
-        for row in rows(__package__, "name_scripts")
-    }
-
-
-@cache
-def _countries_by_currency() -> Mapping[str, str]:
-    return {row["currency"]: row["country"] for row in rows(__package__, "name_scripts")}
+def _name_scripts() -> tuple[Mapping[str, NameScript], Mapping[str, str]]:
+    """Return the scripts that the banks of each country take, and the country of each currency."""
+    scripts, countries = {}, {}
+    for row in rows(__package__, "name_scripts"):
+        scripts[row["country"]] = NameScript(tuple(filter(None, row["scripts"].split("|"))), row["letters"])
+        countries[row["currency"]] = row["country"]
+    return scripts, countries
 
 
 def name_script(value: str, currency: str | None, bic: str | None) -> bool | str:
@@ -112,8 +103,9 @@ def name_script(value: str, currency: str | None, bic: str | None) -> bool | str
     """
     if value.isascii():
         return False
-    country = country_of_bic(bic) or _countries_by_currency().get(upper_code(currency), "")
-    accepted = _name_scripts().get(country)
+    scripts, countries = _name_scripts()
+    country = country_of_bic(bic) or countries.get(upper_code(currency), "")
+    accepted = scripts.get(country)
     if accepted is None or all(_is_accepted(char, accepted) for char in unicodedata.normalize("NFC", value)):
         return False
     return f"{country}, which take {accepted.letters}"

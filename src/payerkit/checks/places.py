@@ -32,13 +32,12 @@ class Country:
 @cache
 def countries() -> Mapping[str, Country]:
     """Return the countries of ISO 3166-1, and Kosovo as XK, by code."""
-    return {row["code"]: _country(row) for row in rows(__package__, "countries")}
-
-
-def _country(row: dict[str, str]) -> Country:
-    prefix = f"(?:{row['postal_prefix']}[ -]?)?" if row["postal_prefix"] else ""
-    matcher = re.compile(f"{prefix}(?:{row['postal']})", re.ASCII).fullmatch if row["postal"] else None
-    return Country(row["name"], row["alpha3"], row["bban"], matcher, row["postal_example"])
+    found = {}
+    for row in rows(__package__, "countries"):
+        prefix = f"(?:{row['postal_prefix']}[ -]?)?" if row["postal_prefix"] else ""
+        matcher = re.compile(f"{prefix}(?:{row['postal']})", re.ASCII).fullmatch if row["postal"] else None
+        found[row["code"]] = Country(row["name"], row["alpha3"], row["bban"], matcher, row["postal_example"])
+    return found
 
 
 @cache

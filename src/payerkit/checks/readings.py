@@ -1,15 +1,20 @@
 """Read the one value that a text can mean in a field, such as +12125551234 for (212) 555-1234 in the US.
 
 A reading is only offered: a person decides. A text that is right already, means nothing, or may mean several things,
-such as 03/04/1985, has no reading.
+such as 03/04/1985, has no reading. Codes are known by the words that people type for them, and placeholders such as N/A
+as what stands for no value.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+from payerkit._tsv import rows
 from payerkit.checks.banks import (
     ifsc_form,
     ifsc_letter_o,
@@ -19,21 +24,25 @@ from payerkit.checks.banks import (
     routing_digits,
     routing_zero_lost,
 )
-from payerkit.checks.codes import find_code, meant_codes
 from payerkit.checks.dates import read_date
 from payerkit.checks.inputs import unwrap_secret
 from payerkit.checks.places import (
     aliases,
     countries,
     country_code,
+    fiat_currencies,
     one_alias,
     postal_elsewhere,
     postal_zero_lost,
     state_code,
 )
-from payerkit.checks.schema import FORMATS, Schema, check_field
+from payerkit.checks.requirements import listed_rails
+from payerkit.checks.schema import FORMATS, Format, Schema, check_field
 from payerkit.checks.texts import fold, other_digits, upper_code
 from payerkit.onchain.addresses import address_problem
+from payerkit.onchain.currencies import Currency, currency_aliases, token_list
+from payerkit.onchain.deployments import is_payable
+from payerkit.onchain.networks import Network, networks
 
 _MAX_LENGTH = 200
 """Longer texts have no reading, and would take time."""
@@ -56,12 +65,20 @@ def reading(
         record: The other values by our names: a phone number is read by the country, an amount by its currency.
         date_order: What stands first in dates such as 03/04/1985, "day_first" or "month_first", if it is known.
     """
-    text = unwrap_secret(value)
-    if not isinstance(text, str) or not 0 < len(text) <= _MAX_LENGTH or schema.fields[field_name].is_id:
+    given, field = unwrap_secret(value), schema.fields[field_name]
+    if not isinstance(given, str) or not 0 < len(given) <= _MAX_LENGTH or field.is_id:
         return None
-    reader = _reader(schema, field_name, date_order)
-    found = reader(text.strip(), record) if reader else None
-    if not found or found == text.strip() or check_field(schema, field_name, found) is not None:
+    text = given.strip()
+    if field.format is FORMATS["day"]:
+        found = read_date(text, date_order)
+    elif field.lookup:
+        found = _read_code(field_name, field.lookup, text)
+    elif field.options:
+        found = fold(text) if fold(text) in field.options else one_alias(field_name, text)
+    else:
+        reader = _BY_FORMAT.get(field.format) or _BY_NAME.get(field_name)
+        found = reader(text, record) if reader else None
+    if not found or found == text or check_field(schema, field_name, found) is not None:
         return None
     return found
 
@@ -69,19 +86,6 @@ def reading(
 def use_label(schema: Schema, field_name: str, read: str) -> str:
     """Return the label of a button that takes over a reading, without the text of a secret."""
     return f"Use {_SECRETLY[field_name] if schema.fields[field_name].is_secret else read}"
-
-
-def _reader(schema: Schema, name: str, date_order: str | None) -> Callable[[str, _Values], str | None] | None:
-    """Return the reader of a field; None if its texts mean what they say."""
-    field = schema.fields[name]
-    if field.format is FORMATS["day"]:
-        return lambda text, _record: read_date(text, date_order)
-    if field.lookup:
-        return lambda text, _record: _read_code(name, field.lookup, text)
-    if field.options:
-        return lambda text, _record: _read_option(name, field.options, text)
-    kind = next(kind for kind, known in FORMATS.items() if known is field.format)
-    return _BY_FORMAT.get(kind) or _BY_NAME.get(name)
 
 
 def _only(values: Iterable[str]) -> str | None:
@@ -110,10 +114,6 @@ def _meant(name: str, lookup: str, text: str) -> set[str]:
         known = country_code(text)
         codes = {known} if known else set(aliases(name).get(fold(text), ()))
     return codes
-
-
-def _read_option(name: str, options: tuple[str, ...], text: str) -> str | None:
-    return fold(text) if fold(text) in options else one_alias(name, text)
 
 
 def _read_phone(text: str, record: _Values) -> str | None:
@@ -273,10 +273,10 @@ def _read_state(text: str, record: _Values) -> str | None:
     return None if found == text.upper() else found
 
 
-_BY_FORMAT: Mapping[str, Callable[[str, _Values], str | None]] = {
-    "phone": _read_phone,
-    "email": _read_email,
-    "amount": _read_amount,
+_BY_FORMAT: Mapping[Format, Callable[[str, _Values], str | None]] = {
+    FORMATS["phone"]: _read_phone,
+    FORMATS["email"]: _read_email,
+    FORMATS["amount"]: _read_amount,
 }
 _SECRETLY = {"iban": "it without blanks", "routing_number": "it with its leading zero"}
 """The words of a button in place of a secret reading."""
@@ -291,3 +291,242 @@ _BY_NAME: Mapping[str, Callable[[str, _Values], str | None]] = {
     "state": _read_state,
     "payee": _read_payee,
 }
+
+
+# Codes of countries, currencies and tokens, and what people type in place of them
+
+_FIRST_COUNTRIES = ("US", "GB", "DE")
+_FIRST_CURRENCIES = ("USD", "EUR", "GBP")
+_FIRST_SYMBOLS = ("USDC", "USDT", "ETH", "DAI")
+_FIRST_NETWORKS = ("mainnet", "matic", "base", "arbitrum-one", "optimism", "bsc")
+"""What is used most; everything else follows in the order of its code."""
+
+FUNDS = frozenset(
+    "BOV CHE CHW CLF COU MXV USN UYI UYW XAD XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX".split()  # noqa: SIM905 - a list to read
+)
+"""Codes of ISO 4217 for funds, metals, units of account and tests, in which no bank keeps an ordinary account."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A code with its name and its spellings: the folded texts that mean it, though others may share one.
+
+    text: everything that a search looks through, folded. use: codes that are used more sort before others.
+    """
+
+    code: str
+    name: str
+    spellings: tuple[str, ...]
+    text: str
+    use: tuple[int | str, ...]
+
+
+@cache
+def codes(lookup: str) -> tuple[Code, ...]:
+    """Return the codes of a lookup, those that are used most first."""
+    return tuple(sorted(_TABLES[lookup](), key=lambda code: code.use))
+
+
+def meant_codes(lookup: str, text: str) -> tuple[Code, ...]:
+    """Return the codes that a text may mean, by one of their spellings; those that are used most first."""
+    return _by_spelling(lookup).get(_key(text), ())
+
+
+def find_code(lookup: str, text: str) -> Code | None:
+    """Return the code that a text means, exactly: by itself, else by one of its spellings; None if several codes do."""
+    found = meant_codes(lookup, text)
+    same = [each for each in found if fold(each.code) == fold(text)]
+    return same[0] if same else found[0] if len(found) == 1 else None
+
+
+def name_of(lookup: str, code: str) -> str:
+    """Return the name of a code in any case; "" if it is unknown, or if a field has no lookup."""
+    return "" if not lookup else _names(lookup).get(code.upper(), "")
+
+
+@cache
+def _names(lookup: str) -> Mapping[str, str]:
+    return {each.code.upper(): each.name for each in codes(lookup)}
+
+
+@cache
+def _by_spelling(lookup: str) -> Mapping[str, tuple[Code, ...]]:
+    found: dict[str, tuple[Code, ...]] = {}
+    for each in codes(lookup):
+        for spelling in dict.fromkeys(map(_key, each.spellings)):
+            found[spelling] = (*found.get(spelling, ()), each)
+    return found
+
+
+def _key(text: str) -> str:
+    """Return the words of a text in one order, so that "polygon usdc" is "USDC on Polygon"."""
+    return " ".join(sorted(word for word in fold(text).split() if word != "on"))
+
+
+def _code(code: str, name: str, others: Sequence[str], use: tuple[int | str, ...]) -> Code:
+    spellings = tuple(dict.fromkeys(map(fold, (code, name, *others))))
+    return Code(code, name, spellings, " ".join(spellings), use)
+
+
+def _countries() -> Iterator[Code]:
+    others = _aliases_by_code("country")
+    for code, country in countries().items():
+        spellings = [*([country.alpha3] if country.alpha3 else []), *others.get(code, ())]
+        yield _code(code, country.name, spellings, (_place(_FIRST_COUNTRIES, code), fold(country.name)))
+
+
+def _fiat() -> Iterator[Code]:
+    others = _aliases_by_code("currency")
+    for code, name in fiat_currencies().items():
+        yield _code(code, name, others.get(code, ()), _use_of_fiat(code))
+
+
+def _use_of_fiat(code: str) -> tuple[int | str, ...]:
+    """Return the place of a currency: those that the operator lists, the usual ones first, the others, then funds."""
+    group = 2 if code in FUNDS else 0 if listed_rails(code) else 1
+    return 0, group, _place(_FIRST_CURRENCIES, code), code
+
+
+def _currencies() -> Iterator[Code]:
+    """Yield what an order can name: fiat currencies, coins and tokens."""
+    others = _aliases_by_code("currency")
+    names = fiat_currencies()
+    for each in token_list().values():
+        if each.kind == "fiat":
+            yield _code(each.id, names.get(each.symbol, each.symbol), others.get(each.id, ()), _use_of_fiat(each.id))
+    yield from _tokens()
+
+
+def _tokens() -> Iterator[Code]:
+    for each in token_list().values():
+        if each.kind != "fiat":
+            yield _token(each, networks()[each.network])
+    for alias, each in currency_aliases().items():
+        listed = _token(each, networks()[each.network])
+        yield _code(alias, f"{listed.name}, the same as {each.id}", (), (*listed.use, alias))
+
+
+def _token(token: Currency, network: Network) -> Code:
+    symbols = dict.fromkeys([token.ticker, token.symbol, *_aliases_by_code("token").get(token.ticker, ())])
+    places = dict.fromkeys([network.name, network.title, *_aliases_by_code("network").get(network.name, ())])
+    spellings = [*symbols, *(f"{symbol} {place}" for symbol in symbols for place in places)]
+    use = (
+        1,
+        not is_payable(token),
+        _place(_FIRST_SYMBOLS, token.ticker),
+        network.is_test,
+        _place(_FIRST_NETWORKS, network.name),
+        token.id,
+    )
+    is_marked = network.is_test and "Testnet" not in network.title
+    name = f"{token.ticker} on {network.title}{' (test network)' if is_marked else ''}"
+    return _code(token.id, name, spellings, use)
+
+
+def _place(first: Sequence[str], item: str) -> int:
+    return first.index(item) if item in first else len(first)
+
+
+@cache
+def _aliases_by_code(kind: str) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for alias, meant in aliases(kind).items():
+        for code in meant:
+            found[code] = (*found.get(code, ()), alias)
+    return found
+
+
+_TABLES: Mapping[str, Callable[[], Iterator[Code]]] = {
+    "countries": _countries,
+    "fiat": _fiat,
+    "currencies": _currencies,
+    "tokens": _tokens,
+}
+
+
+# Placeholders: texts such as N/A, - or none, which stand for nothing
+
+NAMES = frozenset({"first_name", "last_name", "company_name", "account_name", "bank_name"})
+"""Fields with names: people are called None, Null and Nan."""
+
+_LONGEST_PLACEHOLDER = 24
+"""Longer texts are no placeholders."""
+
+_BRACKETS = "<>()[]{}\"' "
+_CROSSES = re.compile("x{2,}").fullmatch
+_SIGNS = {"Sm", "Sk"}
+"""Unicode categories of signs such as = and ~; those of currencies have a category of their own."""
+
+_BULLET = "\u2022"
+"""What masked values are made of; they are refused as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Placeholder:
+    """What is known of a placeholder.
+
+    not_in: fields in which it is a value. stays: where it is not cleared: "always", in "names", or "" for nowhere.
+    """
+
+    not_in: frozenset[str]
+    stays: str
+
+
+@cache
+def _words() -> Mapping[str, _Placeholder]:
+    table = rows(__package__, "placeholders")
+    return {row["word"]: _Placeholder(frozenset(row["not_in"].split()), row["stays"]) for row in table}
+
+
+@cache
+def error_values() -> frozenset[str]:
+    """Return the errors of Excel, LibreOffice and Google Sheets, in capitals, in four languages."""
+    return frozenset(word.upper() for word, known in _words().items() if known.stays == "always")
+
+
+_ANY_WORD = _Placeholder(frozenset(), "")
+_CROSSED_OUT = _Placeholder(frozenset({"state", "branch_code"}), "")
+"""XXX is a branch in a BIC, so it may stand in a column of branches."""
+
+
+def is_placeholder(schema: Schema, field_name: str, text: str) -> bool:
+    """Return True if a text stands for no value in a field. As a country, NA is a value."""
+    if len(text) > _LONGEST_PLACEHOLDER or text[:1].isdigit():
+        return False  # the usual case
+    word, text = _find_word(text), text.strip()
+    if word is None:
+        return False
+    if field_name in word.not_in and text in {text.capitalize(), text.upper()}:
+        return False  # as people write Nan or NAN, the city; nan and NaN are of programs
+    return not (schema.fields[field_name].lookup == "countries" and text.upper() in countries())
+
+
+def is_clearable(schema: Schema, field_name: str, text: str) -> bool:
+    """Return True if a text can mean nothing but an empty cell: a name such as Null can, and so can an error value."""
+    if not is_placeholder(schema, field_name, text):
+        return False
+    word = _find_word(text)
+    return word is not None and word.stays != "always" and not (word.stays == "names" and field_name in NAMES)
+
+
+def _find_word(text: str) -> _Placeholder | None:
+    """Return what is known of a placeholder; None for any other text."""
+    word = text.strip().lower() if text.isascii() else _fold(text)
+    if not word:
+        return None
+    known = _words().get(word)
+    if known is not None or word[0].isalpha():
+        return known or (_CROSSED_OUT if _CROSSES(word) else None)
+    if not word[-1].isalnum() and all(map(_says_nothing, word)):
+        return _ANY_WORD
+    return _words().get(word.strip(_BRACKETS))
+
+
+def _fold(text: str) -> str:
+    """Return a text in small letters, with the usual forms of letters, blanks and hyphens."""
+    return " ".join(unicodedata.normalize("NFKC", text).lower().split())
+
+
+def _says_nothing(letter: str) -> bool:
+    category = unicodedata.category(letter)
+    return letter == " " or ((category[0] == "P" or category in _SIGNS) and letter != _BULLET)

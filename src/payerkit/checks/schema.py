@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Number
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from payerkit._tsv import rows
 from payerkit.checks.places import country_code
@@ -185,29 +185,28 @@ class Schema:
         return {spelling: name for name in self.fields for spelling in (name, wire_name(name))}
 
 
+_TEXTS = (
+    *("title", "help", "example", "section", "masking", "lookup", "applies_to"),
+    *("business_title", "business_help", "business_example"),
+)
+"""The columns of `fields.tsv` that a field has as they are."""
+
+
 def _read_fields(schema: str) -> dict[str, SchemaField]:
     """Return the fields of a schema from the table beside this module, in its order."""
-    return {
-        row["field"]: SchemaField(
-            title=row["title"],
-            help=row["help"],
-            example=row["example"],
-            section=cast("Section", row["section"]),
-            format=FORMATS[row["format"]],
-            masking=cast("Masking", row["masking"]),
-            lookup=cast("Lookup", row["lookup"]),
-            required=row["required"] == "*",
-            is_id=row["format"] == "id",
-            takes_numbers=row["format"] == "amount",
-            applies_to=cast("AppliesTo", row["applies_to"]),
-            business_title=row["business_title"],
-            business_help=row["business_help"],
-            business_example=row["business_example"],
-            option_titles=tuple(row["option_titles"].split("|")) if row["option_titles"] else (),
-        )
-        for row in rows(__package__, "fields")
-        if row["schema"] == schema
-    }
+    fields = {}
+    for row in rows(__package__, "fields"):
+        if row["schema"] == schema:
+            texts: dict[str, Any] = {name: row[name] for name in _TEXTS}
+            fields[row["field"]] = SchemaField(
+                **texts,
+                format=FORMATS[row["format"]],
+                required=row["required"] == "*",
+                is_id=row["format"] == "id",
+                takes_numbers=row["format"] == "amount",
+                option_titles=tuple(filter(None, row["option_titles"].split("|"))),
+            )
+    return fields
 
 
 PAYER = Schema("Payer", "2.4", _read_fields("Payer"))

@@ -8,8 +8,7 @@ from typing import Any
 
 from payerkit import html
 from payerkit.checks.check import check_bank_details
-from payerkit.checks.needs import asked_fields, fields_without_alternative, needs_text
-from payerkit.checks.requirements import listed_rails
+from payerkit.checks.requirements import asked_fields, fields_without_alternative, listed_rails, needs_text
 from payerkit.client.call import RequestBody
 from payerkit.client.client import Client
 from payerkit.endpoints import payment_detail_call, payment_details_call

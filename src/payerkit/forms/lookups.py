@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from payerkit.checks.codes import FUNDS, Code, codes, find_code, name_of
+from payerkit.checks.readings import FUNDS, Code, codes, find_code, name_of
 from payerkit.checks.texts import fold
 
 __all__ = ["MAX_OPTIONS", "Suggestions", "name_of", "search"]

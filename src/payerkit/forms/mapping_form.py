@@ -13,8 +13,8 @@ from payerkit.bulk.plan import Plan, plan_onboarding
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS
 from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
 from payerkit.html import visible
-from payerkit.tables.columns import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns
-from payerkit.tables.header import FileColumn
+from payerkit.tables.header import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns
+from payerkit.tables.mapping import FileColumn
 from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.read import propose_mapping, read_payers
 from payerkit.widgets.page_widget import PageCode, ReplyingWidget

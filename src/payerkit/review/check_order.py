@@ -10,12 +10,11 @@ from functools import cached_property
 from typing import Any, Self
 
 from payerkit.checks.check import as_mapping, check_record, in_order
-from payerkit.checks.codes import meant_codes
 from payerkit.checks.inputs import by_field_name
+from payerkit.checks.readings import meant_codes
 from payerkit.checks.schema import PAYMENT_ORDER
-from payerkit.checks.table_findings import ignorable_order_codes, order_finding
 from payerkit.errors import without_internal_frames
-from payerkit.findings import Finding, Findings
+from payerkit.findings import Finding, Findings, ignorable_order_codes, order_finding
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import positive_number
 from payerkit.onchain.currencies import Currency, is_currency_id, real_money_note

@@ -1,16 +1,26 @@
-"""The corrections file: the sender's own rows that need something, with what is wrong, to correct and to read again."""
+"""The corrections file: the sender's own rows that need something, with what is wrong, to correct and to read again.
+
+Its last column says what its columns and rows are, and which cells are damaged: people sort the file and cut it, and
+other programs save it.
+"""
 
 from __future__ import annotations
 
+import binascii
 import csv
 import io
+import json
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime
+from hashlib import blake2b
+from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -18,19 +28,255 @@ from payerkit.checks.inputs import is_blank, unwrap_secret
 from payerkit.errors import InvalidInput
 from payerkit.findings import Finding
 from payerkit.masking import mask
-from payerkit.tables.columns import field_of
 from payerkit.tables.damage import file_finding
+from payerkit.tables.header import field_of
 from payerkit.tables.mapping import name_columns
-from payerkit.tables.own_file import DamageMark, FileToken, RowToken, escaped, own_file, text_digest
-from payerkit.tables.sheet import column_letters
-from payerkit.tables.source_table import Origin, findings_in, origin_of
-from payerkit.tables.spreadsheets import new_file_for_owner, require_new_file
+from payerkit.tables.sheet import Sheet
+from payerkit.tables.source_table import FoundInCell, Origin, findings_in, origin_of
+from payerkit.tables.spreadsheets import Styled, inert, new_file_for_owner, require_new_file, write_workbook
+
+TITLE = "payerkit: leave this column as it is"
+"""How the header of the column of tokens begins."""
+
+_MARK = "pk1."
+"""How each token begins; the number is that of the format."""
+
+_FINDING = ("field", "wire_name", "message", "code", "severity", "hint", "basis")
+"""What is kept of a finding."""
+
+_ID = "client_user_id"
+
+_is_number = re.compile("[+]?[0-9]+").fullmatch
+_is_fragile = re.compile("(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}|[+0][0-9]+|[1-9][0-9]{14}(?!0+$)[0-9]+").fullmatch
+"""Matches what a spreadsheet rewrites: an ISO date, a number with zeros or a plus in front, or with too many digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileToken:
+    """What a file says about itself.
+
+    headers: the sender's columns, as the file has them. fields: of each, None for one that was left out. ours: the
+    headers of payerkit's columns. settings: how the sender's file was read. last: the highest row number of the table,
+    None if its rows have other labels. is_escaped: cells that a spreadsheet would compute have ' in front.
+    """
+
+    headers: Sequence[str]
+    fields: Sequence[str | None]
+    ours: Sequence[str]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    last: int | None = None
+    is_escaped: bool = False
+
+
+class RowToken(NamedTuple):
+    """What a row says about itself.
+
+    label: in the table that the file was made of. id_digest: of its client user id, "" if that may be corrected.
+    fragile: for each column with a text that a spreadsheet would rewrite, the digest of what it would make of that.
+    damage: its damaged cells: the column in the table, the digest of the text, and what was found; the digest is "" if
+    the finding holds for any text.
+    """
+
+    label: Hashable
+    id_digest: str
+    fragile: Mapping[str, str]
+    damage: Sequence[tuple[str, str, Finding]]
+
+    def write(self) -> str:
+        """Return the token."""
+        marks = []
+        for column, digest, finding in self.damage:
+            marks.append([column, digest, *(getattr(finding, name) for name in _FINDING)])
+        label = self.label if isinstance(self.label, int | str) else str(self.label)
+        return _encode([label, self.id_digest, self.fragile, *marks])
+
+    @classmethod
+    def read(cls, text: str) -> RowToken:
+        """Return what a token says. Raises ValueError or TypeError for any other text."""
+        label, id_digest, fragile, *marks = _decode(text)
+        damage = []
+        for column, digest, *finding in marks:
+            damage.append((column, digest, Finding(**dict(zip(_FINDING, finding, strict=True)))))
+        return cls(label, id_digest, fragile, damage)
+
+    def find(self, columns: Mapping[str, Sequence[str | None]], place: int) -> Iterator[FoundInCell]:
+        """Yield what is wrong with the row's cells now: still, or since the file was made.
+
+        columns: the cells of all rows. place: of this row.
+        """
+        for column, digest, finding in self.damage:
+            if column in columns and digest in {"", _digest(columns[column][place] or "")}:
+                yield place, column, finding
+        id_text = columns[_ID][place] if _ID in columns else None
+        if self.id_digest and id_text and _digest(id_text) != self.id_digest:
+            yield place, _ID, file_finding("id_changed", _ID)
+        for column, digest in self.fragile.items():
+            text = columns[column][place] if column in columns else None
+            if text and not _is_fragile(text) and _digest(_plain(text)) == digest:
+                yield place, column, file_finding("rewritten", field_of(column))
+
+
+def _plain(text: str) -> str:
+    """Return the same text for a fragile one and for what spreadsheets make of it: 15 digits, or day and month swapped.
+
+    A year counts by its last two digits.
+    """
+    parts = re.findall("[0-9]+", text)
+    if len(parts) == 3:
+        return " ".join(sorted(f"{int(part) % 100:02}" for part in parts))
+    digits = text.strip().lstrip("+0")
+    return digits[:15].ljust(len(digits), "0") if _is_number(text.strip()) else text
+
+
+def _digest(text: str) -> str:
+    """Return a short hash of a cell, however its lines end."""
+    lines = "\n".join(text.splitlines())
+    return blake2b(lines.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _encode(content: Any) -> str:
+    packed = zlib.compress(json.dumps(content, separators=(",", ":"), default=list).encode())
+    return _MARK + urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def _decode(text: str) -> Any:
+    """Return what a token holds. Raises ValueError if it is none, or was cut."""
+    packed = text.strip().removeprefix(_MARK)
+    if packed == text.strip():
+        raise ValueError("no token of this format")
+    try:
+        return json.loads(zlib.decompress(urlsafe_b64decode(packed + "=" * (-len(packed) % 4))))
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError(str(error)) from None
+
+
+# To read
+
+_HEADER_ROWS = 20
+"""Rows among which the header is looked for: a person may have added some above it."""
+
+_ADVICE = "Take it from the file as it was saved, or save the plan once more."
+
+
+class IdentifiedRows(NamedTuple):
+    """Rows of a corrections file.
+
+    numbers: the file's row of each label of the table that it was made of; new rows have new labels. findings: about
+    cells that were damaged, and still have the text of then, or that were rewritten since.
+    """
+
+    numbers: dict[Hashable, int]
+    findings: list[FoundInCell]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFile:
+    """What a corrections file says about itself.
+
+    columns: the field of each of the sender's columns, by its number in this file; None for one that is left out. A
+    column that a person added is not among them. ours: the numbers of payerkit's columns, the one with tokens first.
+    """
+
+    token: FileToken = field(repr=False)
+    columns: Mapping[int, str | None]
+    ours: Sequence[int]
+
+    def restore(self, cells: pd.DataFrame) -> pd.DataFrame:
+        """Return cells without the apostrophes that keep spreadsheets from computing them."""
+        return cells.map(_unescaped, na_action="ignore") if self.token.is_escaped else cells
+
+    def identify(self, rows: pd.DataFrame) -> IdentifiedRows:
+        """Return which rows these are. rows: the cells, restored, by the numbers of the file's rows and columns.
+
+        A row without a token is a new one, and so is the second row with one token. Raises InvalidInput for a token
+        that was changed.
+        """
+        columns: dict[str, list[str | None]] = {}
+        for number, name in self.columns.items():
+            if name is not None:
+                columns[name] = [None if pd.isna(cell) else str(cell) for cell in rows[number]]
+        last = self.token.last
+        new_labels = count(last + 1) if last is not None else (f"new row {number}" for number in count(1))
+        numbers: dict[Hashable, int] = {}
+        findings: list[FoundInCell] = []
+        for place, (row, text) in enumerate(zip(rows.index.tolist(), rows[self.ours[0]].tolist(), strict=True)):
+            token = None if pd.isna(text) or not str(text).strip() else _read_token(str(text), row)
+            label = next(new_labels) if token is None or token.label in numbers else token.label
+            numbers[label] = row
+            if token is not None:
+                findings += token.find(columns, place)
+        return IdentifiedRows(numbers, findings)
+
+
+def _read_token(text: str, row: Hashable) -> RowToken:
+    with suppress(ValueError, TypeError):
+        return RowToken.read(text)
+    raise InvalidInput(f"source: row {row}: its last cell, which payerkit wrote, was changed.", advice=_ADVICE)
+
+
+def own_header(sheet: Sheet) -> int | None:
+    """Return the number of the header's row in a corrections file; None for any other sheet."""
+    first = sheet.cells.head(_HEADER_ROWS)
+    for row, texts in zip(first.index.tolist(), first.to_numpy(object), strict=True):
+        for text in texts:
+            if isinstance(text, str) and text.startswith(TITLE):
+                return int(row)
+    return None
+
+
+def own_file(names: Sequence[str | None]) -> OwnFile | None:
+    """Return what a corrections file says about itself; None for any other file. names: the cells of its header.
+
+    The sender's columns may have been sorted, removed or joined by others. No two of them had one name; of columns with
+    one name now, the first is the one that had it. Raises InvalidInput if the file cannot be understood.
+    """
+    cells = ["" if pd.isna(name) else str(name) for name in names]
+    place = next((number for number, name in enumerate(cells) if name.startswith(TITLE)), None)
+    if place is None:
+        return None
+    token = None
+    with suppress(ValueError, TypeError):
+        token = FileToken(**_decode(cells[place].removeprefix(TITLE)))
+    if token is None:
+        message = "source: the last name in the header, which payerkit wrote, was changed, or is of a newer payerkit."
+        raise InvalidInput(message, advice=_ADVICE)
+    texts = list(map(_unescaped, cells)) if token.is_escaped else cells
+    ours = [place, *(texts.index(name) for name in token.ours if name in texts)]
+    fields = dict(zip(token.headers, token.fields, strict=True))
+    columns = {}
+    for number, name in enumerate(texts):
+        if number not in ours and name in fields:
+            columns[number] = fields.pop(name)
+    return OwnFile(token, columns, ours)
+
+
+def _escaped(text: str) -> str:
+    """Return a text with ' in front if a spreadsheet would compute it, or if it begins with ' already."""
+    return f"'{text}" if text.startswith("'") else inert(text)
+
+
+def _unescaped(text: str) -> str:
+    """Return a text as it was before `_escaped`."""
+    return text[1:] if text.startswith("'") and _escaped(text[1:]) == text else text
+
+
+# To write
 
 KINDS = (".xlsx", ".csv")
 
 _HIDDEN = "hidden_row"
+_SHOW = "Delete the row; or clear its last cell, so that it is sent as a new row."
+"""The hint of a hidden row in a file in which no row is hidden."""
+
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that a workbook cannot have. They are written as the replacement character, which is a finding."""
+
+_MAX_ROWS = 1_000_000
+_MAX_TEXT = 32_767
+"""What a sheet and a cell of Excel can hold; a longer text would be cut."""
+
+_WIDEST, _PROBLEMS_WIDTH, _NUMBERS_WIDTH = 40, 70, 14
+"""Characters that a column is wide: at most; of problems; of row numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,46 +294,22 @@ class RowProblem:
     code: str = ""
 
 
-_Found = TypeVar("_Found", RowProblem, Finding)
-
-_Placed = tuple[int | None, RowProblem]
-"""A problem with the number of its column, None for the row as a whole."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row of the file."""
-
-    label: Hashable
-    cells: Sequence[str]
-    problems: Sequence[_Placed]
-    token: str
-    is_hidden: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """What is written. headers: of all columns: the sender's, then `problems`, `original row` and the tokens."""
-
-    headers: Sequence[str]
-    rows: Sequence[_Row]
-    origin: Origin
-
-    def describe(self, row: _Row) -> list[str]:
-        """Return the problems of a row as texts, such as "error ZIP: Required."."""
-        names = [f" {self.headers[column] if column is not None else each.column}" for column, each in row.problems]
-        return [
-            f"{each.kind}{name.rstrip()}: {each.message} {each.hint}".rstrip()
-            for name, (_, each) in zip(names, row.problems, strict=True)
-        ]
-
-
 class _Column(NamedTuple):
     """A column of the sender's file, or one that only the table has. texts: of the chosen rows."""
 
     header: str
     field: str | None
     texts: list[str]
+
+
+class _Row(NamedTuple):
+    """A row of the file. problems: each with the number of its column, None for the row as a whole."""
+
+    label: Hashable
+    cells: Sequence[str]
+    problems: Sequence[tuple[int | None, RowProblem]]
+    token: str
+    is_hidden: bool
 
 
 def write_corrections(path: Path, rows: pd.DataFrame, problems: Iterable[RowProblem], *, chosen: Sequence[int]) -> None:
@@ -97,62 +319,101 @@ def write_corrections(path: Path, rows: pd.DataFrame, problems: Iterable[RowProb
     """
     require_new_file(path, KINDS)
     is_csv = path.suffix.lower() == ".csv"
-    content = _make_content(rows, problems, list(chosen), is_csv=is_csv)
-    if is_csv:
-        _write_csv(path, content)
-    else:
-        _write_workbook(path, content)
-
-
-def _make_content(rows: pd.DataFrame, problems: Iterable[RowProblem], chosen: list[int], *, is_csv: bool) -> _Content:
-    """Return what is written of some rows."""
     origin = _own_origin(rows)
-    columns = _sender_columns(rows, origin, chosen)
-    headers, fields = [each.header for each in columns], [each.field for each in columns]
-    numbers = {name: number for number, name in enumerate(fields) if name is not None}
-    wrong: dict[int, list[_Placed]] = {}
-    for problem in problems:
-        wrong.setdefault(problem.place, []).append((numbers.get(problem.column), problem))
-    damage = _damage(rows, fields, chosen, wrong)
-    made = []
-    for number, (place, label) in enumerate(zip(chosen, rows.index.take(chosen).tolist(), strict=True)):
-        damaged = [(name, found) for name, found in damage.get(place, ()) if name in numbers]
-        cells = [each.texts[number] for each in columns]
-        made.append(_make_row(label, cells, fields, wrong.get(place, []), damaged, is_csv=is_csv))
+    columns = _sender_columns(rows, origin, list(chosen))
+    made = _make_rows(rows, columns, problems, chosen, is_csv=is_csv)
+    headers = [each.header for each in columns]
     ours = [name if name not in headers else f"{name} (payerkit)" for name in ("problems", "original row")]
+    fields = [each.field for each in columns]
     token = FileToken(headers, fields, ours, origin.settings, _last_label(rows, origin), is_escaped=is_csv)
-    return _Content([*headers, *ours, token.write()], made, origin)
+    headers += [*ours, f"{TITLE} {_encode(asdict(token))}"]
+    if is_csv:
+        _write_csv(path, headers, made, _separator(origin))
+    else:
+        _write_excel(path, headers, made, origin.sheet)
+
+
+def _make_rows(
+    rows: pd.DataFrame,
+    columns: Sequence[_Column],
+    problems: Iterable[RowProblem],
+    chosen: Sequence[int],
+    *,
+    is_csv: bool,
+) -> list[_Row]:
+    """Return the rows of the file."""
+    wrong: dict[int, list[RowProblem]] = {}
+    for problem in problems:
+        wrong.setdefault(problem.place, []).append(problem)
+    named = {name: column for column, name in name_columns(rows.columns).items()}
+    numbers = {each.field: number for number, each in enumerate(columns) if each.field is not None}
+    damage: dict[int, dict[tuple[str, Finding], None]] = {}  # each once
+    for place, name, finding in findings_in(rows):
+        if name in numbers:
+            damage.setdefault(place, {})[name, finding] = None
+    made = []
+    for number, (place, label) in enumerate(zip(chosen, rows.index.take(list(chosen)).tolist(), strict=True)):
+        placed, damaged = [], damage.get(place, {})
+        for problem in wrong.get(place, ()):
+            placed.append((numbers.get(problem.column), problem))
+            if problem.column in numbers and problem.kind == "error":
+                code = _damage_code(unwrap_secret(rows[named[problem.column]].iloc[place]))
+                if code:
+                    damaged[problem.column, file_finding(code, field_of(problem.column))] = None
+        cells = [each.texts[number] for each in columns]
+        made.append(_make_row(label, columns, cells, placed, [*damaged], is_csv=is_csv))
+    return made
 
 
 def _make_row(
     label: Hashable,
+    columns: Sequence[_Column],
     cells: Sequence[str],
-    fields: Sequence[str | None],
-    problems: Sequence[_Placed],
+    problems: Sequence[tuple[int | None, RowProblem]],
     damaged: Sequence[tuple[str, Finding]],
     *,
     is_csv: bool,
 ) -> _Row:
-    """Return a row of the file. damaged: what was found in its cells, each by its column in the table."""
-    is_hidden = any(found.code == _HIDDEN for _, found in damaged)
+    """Return a row of the file, which says of all damage that it must still be found when all cells are text.
+
+    damaged: what was found in its cells, each by its column in the table.
+    """
     if is_csv:  # where no row is hidden, so that the row itself has to say it
-        problems = [(at, _ask_to_show(each) if each.code == _HIDDEN else each) for at, each in problems]
-        damaged = [(name, _ask_to_show(found) if found.code == _HIDDEN else found) for name, found in damaged]
-    else:
-        damaged = [(name, found) for name, found in damaged if found.code != _HIDDEN]
-    texts = {name: text for name, text in zip(fields, cells, strict=True) if name is not None}
-    marks = [
-        DamageMark(name, "" if found.code == _HIDDEN else text_digest(texts[name]), found) for name, found in damaged
-    ]
-    wrong = {fields[at] for at, _ in problems if at is not None}
-    wrong |= {name for name, found in damaged if found.code != _HIDDEN}
-    sound = {name: text for name, text in texts.items() if name not in wrong}
-    return _Row(label, cells, problems, RowToken.of(label, sound, marks).write(), is_hidden)
+        problems = [(at, replace(each, hint=_SHOW) if each.code == _HIDDEN else each) for at, each in problems]
+    texts = {each.field: text for each, text in zip(columns, cells, strict=True) if each.field is not None}
+    marks, is_hidden = [], False
+    wrong = {columns[at].field for at, _ in problems if at is not None}
+    for name, found in damaged:
+        if found.code != _HIDDEN:
+            marks.append((name, _digest(texts[name]), found))
+            wrong.add(name)
+            continue
+        is_hidden = True
+        if is_csv:
+            marks.append((name, "", replace(found, hint=_SHOW)))
+    id_text = texts.get(_ID) if _ID not in wrong else None
+    fragile = {}
+    for name, text in texts.items():
+        if name not in wrong and name != _ID and _is_fragile(text):
+            fragile[name] = _digest(_plain(text))
+    token = RowToken(label, _digest(id_text) if id_text else "", fragile, marks)
+    return _Row(label, cells, problems, token.write(), is_hidden)
 
 
-def _ask_to_show(found: _Found) -> _Found:
-    """Return a finding or a problem of a hidden row, for a file in which no row is hidden."""
-    return replace(found, hint="Delete the row; or clear its last cell, so that it is sent as a new row.")
+def _damage_code(cell: Any) -> str:
+    """Return the code of what a cell is that is no text, "" for text and for a blank one."""
+    if isinstance(cell, str) or is_blank(cell):
+        return ""
+    if hasattr(cell, "isoformat"):
+        return "became_date"
+    return "became_boolean" if type(cell).__name__ in {"bool", "bool_"} else "became_number"
+
+
+def _own_origin(rows: pd.DataFrame) -> Origin:
+    """Return where the rows come from; an empty origin if their own cells are not known, as after numbering anew."""
+    origin = origin_of(rows)
+    has_cells = origin.cells is not None and rows.index.is_unique and rows.index.isin(origin.cells.index).all()
+    return origin if has_cells and rows.index.name == "row" else Origin()
 
 
 def _last_label(rows: pd.DataFrame, origin: Origin) -> int | None:
@@ -161,14 +422,7 @@ def _last_label(rows: pd.DataFrame, origin: Origin) -> int | None:
     if not pd.api.types.is_integer_dtype(labels):
         return None
     own = own_file([each.header for each in origin.columns])
-    return int(max([own.last or 0 if own else 0, *labels.tolist()]))
-
-
-def _own_origin(rows: pd.DataFrame) -> Origin:
-    """Return where the rows come from; an empty origin if their own cells are not known, as after numbering anew."""
-    origin = origin_of(rows)
-    has_cells = origin.cells is not None and rows.index.is_unique and rows.index.isin(origin.cells.index).all()
-    return origin if has_cells and rows.index.name == "row" else Origin()
+    return int(max([own.token.last or 0 if own else 0, *labels.tolist()]))
 
 
 def _sender_columns(rows: pd.DataFrame, origin: Origin, chosen: list[int]) -> list[_Column]:
@@ -186,46 +440,14 @@ def _sender_columns(rows: pd.DataFrame, origin: Origin, chosen: list[int]) -> li
             texts = list(map(_text, cells[each.place].tolist()))
             if name is not None:
                 current = map(_text, rows[named.pop(name)].iloc[chosen].tolist())
-                read = (_text(changes[at]) if (at := (label, name)) in changes else None for label in labels)
-                texts = [
-                    text if now == (text if after is None else after) else now
-                    for text, now, after in zip(texts, current, read, strict=True)
-                ]
+                for place, (label, now) in enumerate(zip(labels, current, strict=True)):
+                    if now != (_text(changes[label, name]) if (label, name) in changes else texts[place]):
+                        texts[place] = now
             # By its key: columns of one name could not be told apart once they are moved.
             found.append(_Column(_UNWRITABLE.sub("\ufffd", each.key), name, texts))
     for name, column in named.items():
         found.append(_Column(_UNWRITABLE.sub("\ufffd", str(column)), name, list(map(_text, rows[column].iloc[chosen]))))
     return found
-
-
-def _damage(
-    rows: pd.DataFrame, fields: Sequence[str | None], chosen: list[int], wrong: Mapping[int, Sequence[_Placed]]
-) -> dict[int, list[tuple[str, Finding]]]:
-    """Return what must still be found when the file is read again, by place: all of its cells are text then.
-
-    That is what was found by reading, and cells of a DataFrame that are no text where text is needed.
-    """
-    found: dict[int, list[tuple[str, Finding]]] = {}
-    for place, column, finding in findings_in(rows):
-        found.setdefault(place, []).append((column, finding))
-    named = {name: column for column, name in name_columns(rows.columns).items()}
-    for place in chosen:
-        for number, problem in wrong.get(place, ()):
-            if number is not None and problem.kind == "error":
-                name = str(fields[number])
-                code = _damage_code(unwrap_secret(rows[named[name]].iloc[place]))
-                if code:
-                    found.setdefault(place, []).append((name, file_finding(code, field_of(name))))
-    return {place: list(dict.fromkeys(each)) for place, each in found.items()}
-
-
-def _damage_code(cell: Any) -> str:
-    """Return the code of what a cell is that is no text, "" for text and for a blank one."""
-    if isinstance(cell, str) or is_blank(cell):
-        return ""
-    if hasattr(cell, "isoformat"):
-        return "became_date"
-    return "became_boolean" if type(cell).__name__ in {"bool", "bool_"} else "became_number"
 
 
 def _text(cell: Any) -> str:
@@ -240,13 +462,22 @@ def _text(cell: Any) -> str:
     return _UNWRITABLE.sub("\ufffd", cell.isoformat() if isinstance(cell, date) else str(cell))
 
 
-def _write_csv(path: Path, content: _Content) -> None:
+def _described(headers: Sequence[str], row: _Row) -> list[str]:
+    """Return the problems of a row as texts, such as "error ZIP: Required."."""
+    texts = []
+    for column, each in row.problems:
+        name = f" {headers[column] if column is not None else each.column}".rstrip()
+        texts.append(f"{each.kind}{name}: {each.message} {each.hint}".rstrip())
+    return texts
+
+
+def _write_csv(path: Path, headers: Sequence[str], rows: Sequence[_Row], separator: str) -> None:
     text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter=_separator(content.origin))
-    writer.writerow(map(escaped, content.headers))
-    for row in content.rows:
-        found = " | ".join(content.describe(row))
-        writer.writerow(map(escaped, [*row.cells, found, str(row.label), row.token]))
+    writer = csv.writer(text, delimiter=separator)
+    writer.writerow(map(_escaped, headers))
+    for row in rows:
+        found = " | ".join(_described(headers, row))
+        writer.writerow(map(_escaped, [*row.cells, found, str(row.label), row.token]))
     with new_file_for_owner(path) as file:
         file.write(text.getvalue().encode("utf-8-sig"))  # with the mark by which Excel knows UTF-8
 
@@ -260,139 +491,38 @@ def _separator(origin: Origin) -> str:
     return separators[0]
 
 
-# As an Excel workbook: coloured cells with comments that say what to do
+def _write_excel(path: Path, headers: Sequence[str], rows: Sequence[_Row], title: str) -> None:
+    """Write the rows to a workbook, cells coloured and with a comment where something is wrong.
 
-_AUTHOR = "payerkit"
-
-_AS_TEXT = "@"
-"""Excel's number format of text: leading zeros stay, a date stays as it is typed, and nothing is computed."""
-
-COLOURS = {"error": ("FBD5D0", "7A1610"), "warning": ("FFE7B3", "5A3200")}
-"""Ground and text. Both are given, since a dark theme changes what is not."""
-
-_MAX_ROWS = 1_000_000
-_MAX_TEXT = 32_767
-"""What a sheet and a cell of Excel can hold; a longer text would be cut."""
-
-_WIDEST, _PROBLEMS_WIDTH, _NUMBERS_WIDTH = 40, 70, 14
-"""Characters that a column is wide: at most; of problems; of row numbers."""
-
-
-def _write_workbook(path: Path, content: _Content) -> None:
-    """Write the rows to a new .xlsx file. Raises InvalidInput if a workbook cannot hold them."""
-    try:
-        from openpyxl import Workbook  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise ImportError("Excel files need openpyxl: pip install openpyxl, or write a .csv file.") from None
-    _require_room(content)
-    book = Workbook(write_only=True)
-    _write_rows(book.create_sheet(_title(content.origin.sheet)), content, _Styles())
-    book.properties.creator = _AUTHOR
-    with new_file_for_owner(path) as file:
-        book.save(file)
-
-
-def _require_room(content: _Content) -> None:
-    """Raise InvalidInput for more rows or longer texts than a workbook can hold."""
-    if len(content.rows) > _MAX_ROWS:
+    Raises InvalidInput if a workbook cannot hold them.
+    """
+    if len(rows) > _MAX_ROWS:
         raise InvalidInput(f"path: an Excel sheet has room for {_MAX_ROWS:,} rows. Save a .csv file.")
-    for row in content.rows:
+    lines = []
+    for row in rows:
         if any(len(text) > _MAX_TEXT for text in (*row.cells, row.token)):
             label = mask("clientUserId", row.label)
             raise InvalidInput(f"path: row {label} has a text that is too long for a cell of Excel. Save a .csv file.")
+        found: dict[int | None, list[RowProblem]] = {}
+        for number, problem in row.problems:
+            found.setdefault(number, []).append(problem)
+        line = [_cell(text, found.get(number, ())) for number, text in enumerate(row.cells)]
+        colour = _cell("", [problem for _, problem in row.problems]).kind
+        texts = Styled("\n".join(_described(headers, row)), colour, is_wrapped=True)
+        lines.append([*line, texts, Styled(str(row.label)), Styled(row.token)])
+    widths: list[float] = []
+    for number, header in enumerate(headers[:-3]):
+        longest = max([len(header), *(len(row.cells[number]) for row in rows[:100])])
+        widths.append(min(longest, _WIDEST) + 3)
+    widths += [_PROBLEMS_WIDTH, _NUMBERS_WIDTH, _NUMBERS_WIDTH]
+    hidden = [number for number, row in enumerate(rows, start=2) if row.is_hidden]
+    write_workbook(path, title, headers, lines, widths, hidden)
 
 
-def _title(name: str) -> str:
-    """Return the name of the sheet of rows: the sender's, if Excel can have it."""
-    clean = "".join(char for char in name if char not in "[]:*?/\\").strip("' ")[:31]
-    return clean or "rows"
-
-
-class _Styles:
-    """Cells of text, each in one of a few styles."""
-
-    def __init__(self) -> None:
-        from openpyxl.styles import Alignment, Font, PatternFill  # noqa: PLC0415
-
-        self._made: dict[str, Any] = {}
-        self._bold = Font(bold=True)
-        self._wrapped = Alignment(wrap_text=True, vertical="top")
-        self._colours = {
-            kind: (PatternFill("solid", fgColor=ground), Font(color=text)) for kind, (ground, text) in COLOURS.items()
-        }
-
-    def cell(self, sheet: Any, text: str, kind: str = "", *, is_bold: bool = False, is_wrapped: bool = False) -> Any:
-        """Return a cell that holds a text, which is never computed. kind: "error", "warning" or ""."""
-        from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415
-
-        cell = WriteOnlyCell(sheet, text)
-        cell.data_type = "s"
-        key = f"{kind} {is_bold} {is_wrapped}"
-        if key in self._made:
-            cell._style = self._made[key]  # noqa: SLF001 - its parts are slow to set one by one
-            return cell
-        cell.number_format = _AS_TEXT
-        if kind:
-            cell.fill, cell.font = self._colours[kind]
-        if is_bold:
-            cell.font = self._bold
-        if is_wrapped:
-            cell.alignment = self._wrapped
-        self._made[key] = cell._style  # noqa: SLF001
-        return cell
-
-
-def _kind_of(problems: Iterable[RowProblem]) -> str:
-    """Return the colour of some problems: of the worst."""
-    kinds = {problem.kind for problem in problems}
-    return "" if not kinds else "warning" if kinds == {"warning"} else "error"
-
-
-def _write_rows(sheet: Any, content: _Content, styles: _Styles) -> None:
-    widths = [_width(content, number) for number in range(len(content.headers) - 3)]
-    for number, width in enumerate([*widths, _PROBLEMS_WIDTH, _NUMBERS_WIDTH, _NUMBERS_WIDTH]):
-        sheet.column_dimensions[column_letters(number)].width = width
-    sheet.column_dimensions[column_letters(len(content.headers) - 1)].hidden = True
-    for number, row in enumerate(content.rows, start=2):
-        if row.is_hidden:
-            sheet.row_dimensions[number].hidden = True
-    sheet.freeze_panes = "A2"
-    sheet.append([styles.cell(sheet, header, is_bold=True) for header in content.headers])
-    for row in content.rows:
-        sheet.append(_row_cells(sheet, content, row, styles))
-
-
-def _width(content: _Content, number: int) -> float:
-    """Return the width of a column, by its first texts."""
-    texts = (content.headers[number], *(row.cells[number] for row in content.rows[:100]))
-    return min(max(map(len, texts)), _WIDEST) + 3
-
-
-def _row_cells(sheet: Any, content: _Content, row: _Row, styles: _Styles) -> list[Any]:
-    """Return the cells of a row: coloured, with a comment, where something is wrong."""
-    cells: list[Any] = []
-    for number, text in enumerate(row.cells):
-        found = [problem for column, problem in row.problems if column == number]
-        cell = styles.cell(sheet, text, _kind_of(found))
-        if found:
-            cell.comment = _comment("\n\n".join(_note(problem) for problem in found))
-        cells.append(cell)
-    texts = "\n".join(content.describe(row))
-    return [
-        *cells,
-        styles.cell(sheet, texts, _kind_of(problem for _, problem in row.problems), is_wrapped=True),
-        styles.cell(sheet, str(row.label)),
-        styles.cell(sheet, row.token),
-    ]
-
-
-def _note(problem: RowProblem) -> str:
-    return "\n".join(filter(None, (f"{problem.kind}: {problem.message}", problem.hint)))
-
-
-def _comment(text: str) -> Any:
-    from openpyxl.comments import Comment  # noqa: PLC0415
-
-    comment = Comment(text, _AUTHOR)
-    comment.width, comment.height = 320, 40 + 18 * sum(1 + len(line) // 45 for line in text.splitlines())
-    return comment
+def _cell(text: str, problems: Iterable[RowProblem]) -> Styled:
+    """Return a cell in the colour of the worst of its problems, with what they say."""
+    kind, notes = "", []
+    for each in problems:
+        kind = "warning" if each.kind == "warning" and kind != "error" else "error"
+        notes.append("\n".join(filter(None, (f"{each.kind}: {each.message}", each.hint))))
+    return Styled(text, kind, "\n\n".join(notes))

@@ -10,15 +10,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from html import unescape
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from payerkit import _tsv
-from payerkit.checks.placeholders import error_values
-from payerkit.checks.table_findings import finding_of_kind
-from payerkit.findings import Finding
-from payerkit.tables.columns import HOLDER_IS_PAYER, field_of, holds_days
+from payerkit.checks.readings import error_values
+from payerkit.findings import Finding, finding_of_kind
+from payerkit.tables.header import HOLDER_IS_PAYER, field_of, holds_days
 from payerkit.tables.sheet import NoteKind, Sheet, cells_with
 
 BASIS = "file"
@@ -32,7 +32,7 @@ FILE_FINDING_CODES = tuple(_KINDS)
 @cache
 def file_finding(code: str, field: str, *values: str) -> Finding:
     """Return the finding with a code about a field. values: the texts for {0} and {1}."""
-    return finding_of_kind(_KINDS[code], field, BASIS, *values)
+    return finding_of_kind(_KINDS[code] | {"basis": BASIS}, code, field, *values)
 
 
 # Cells of a field
@@ -105,18 +105,16 @@ def cell_findings(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> C
         columns: The field of each column that is used, by its number in the file, as columns of tables are named
             (`bank_city`).
     """
-    noted = [*_noted(sheet, first_row, columns), *_swapped_days(sheet, first_row, columns)]
-    seen = {(row, column) for row, column, _ in noted}
-    kinds = {(note.row, note.column) for note in sheet.notes}
+    found = [*_noted(sheet, first_row, columns), *_swapped_days(sheet, first_row, columns)]
+    seen = {(note.row, note.column) for note in sheet.notes}
+    seen.update((row, column) for row, column, _ in found)
     rows = sheet.cells.loc[sheet.cells.index >= first_row]
-    told = [
-        (row, column, finding)
-        for column, name in columns.items()
-        if column in rows.columns
-        for row, finding in _text_findings(rows[column], name)
-        if (row, column) not in seen and (row, column) not in kinds
-    ]
-    return sorted(noted + told, key=lambda found: found[:2])
+    for column, name in columns.items():
+        if column in rows.columns:
+            for row, finding in _text_findings(rows[column], name):
+                if (row, column) not in seen:
+                    found.append((row, column, finding))
+    return sorted(found, key=itemgetter(0, 1))
 
 
 def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
@@ -126,12 +124,11 @@ def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator
         if note.kind == "hidden_row":
             if columns:
                 yield note.row, min(columns), file_finding("hidden_row", "")
-        elif note.column in columns and note.kind not in _right_kinds(columns[note.column]):
-            yield note.row, note.column, file_finding(_code(note.kind), field_of(columns[note.column]))
-
-
-def _code(kind: NoteKind) -> str:
-    return kind if kind in _CODES else f"became_{kind}"
+        elif note.column in columns:
+            name = columns[note.column]
+            if note.kind not in _RIGHT.get("day" if holds_days(name) else name, ()):
+                code = note.kind if note.kind in _CODES else f"became_{note.kind}"
+                yield note.row, note.column, file_finding(code, field_of(name))
 
 
 def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
@@ -152,10 +149,6 @@ def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> I
             and all(int(cells.loc[row][8:10]) <= 12 for row in rows)
         ):
             yield from ((row, column, file_finding("day_swapped", field_of(name))) for row in rows)
-
-
-def _right_kinds(column: str) -> frozenset[NoteKind]:
-    return _RIGHT.get("day" if holds_days(column) else column, frozenset())
 
 
 def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Finding]]:
@@ -215,16 +208,19 @@ r"""Matches every text that may be damaged. Without \s and (?, for which pandas 
 
 def text_damage(text: str) -> TextDamage | None:
     """Return what a program did to the text of a cell; None for sound text."""
-    return next(filter(None, (find(text) for find in _FINDERS)), None)
+    for code, find in _FINDERS.items():
+        if found := find(text):
+            return found if isinstance(found, TextDamage) else TextDamage(code)
+    return None
 
 
 def find_text_damage(cells: pd.DataFrame) -> Iterator[tuple[int, Any, TextDamage]]:
     """Yield the damaged texts of cells, column by column, with the label of their row and their column."""
+    known = cache(text_damage)
     for column, texts in cells.items():
         suspects = cells_with(_DAMAGED, texts)
-        found = {text: text_damage(text) for text in set(suspects)}
         for row, text in zip(suspects.index.tolist(), suspects.tolist(), strict=True):
-            if damage := found[text]:
+            if damage := known(text):
                 yield row, column, damage
 
 
@@ -324,10 +320,10 @@ _OTHER_SCRIPTS = re.compile(f"(?:{_bytes_between(0xCE, 0xDB)}{_TAIL}|{_bytes_bet
 _INNER_QUESTION_MARK = re.compile(r"[^\W\d_]\?+[^\W\d_]").search
 
 
-def _letters_lost(text: str) -> TextDamage | None:
-    """Find a question mark inside a word; in a link it is right."""
+def _has_lost_letters(text: str) -> bool:
+    """Return True for a question mark inside a word; in a link it is right."""
     is_link = "://" in text or "@" in text or "www." in text
-    return TextDamage("letters_lost") if not is_link and _INNER_QUESTION_MARK(text) else None
+    return not is_link and _INNER_QUESTION_MARK(text) is not None
 
 
 _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#[0-9]{2,5}|#[xX][0-9a-fA-F]{2,5});")
@@ -338,10 +334,10 @@ _TAG = re.compile(r"</?(?i:br|p|b|i|div|span|strong|em) */?>").search
 
 def _html_codes(text: str) -> TextDamage | None:
     """Find codes of HTML, such as &amp; or &#39;, and its tags, such as <br>."""
-    matches = (match.group() for match in _ENTITY.finditer(text))
-    entity = next((each for each in matches if unescape(each) != each), None)
-    if entity:
-        return TextDamage("html_codes", (entity, unescape(entity)), unescape(text))
+    for match in _ENTITY.finditer(text):
+        entity, meant = match.group(), unescape(match.group())
+        if meant != entity:
+            return TextDamage("html_codes", (entity, meant), unescape(text))
     return TextDamage("html_tag", (tag.group(),)) if (tag := _TAG(text)) else None
 
 
@@ -369,10 +365,11 @@ def _text_formula(text: str) -> TextDamage | None:
 
 
 def _link(text: str) -> TextDamage | None:
-    start = text.lstrip()[:7].lower()
-    kind = next((kind for kind in ("mailto:", "tel:") if start.startswith(kind)), None)
+    kind, colon, _ = text.lstrip().lower().partition(":")
+    if not colon or kind not in {"mailto", "tel"}:
+        return None
     match = _LINKED(text)
-    return TextDamage("link", (kind,), (match[1] or match[2]).strip() if match else None) if kind else None
+    return TextDamage("link", (f"{kind}:",), (match[1] or match[2]).strip() if match else None)
 
 
 def _angle_brackets(text: str) -> TextDamage | None:
@@ -395,28 +392,24 @@ _SHORT_DATE = re.compile(
 _FORMULA = re.compile(r"\s*=\s*(?:[A-Za-z.]+\(|'?[\w ]*'?!?\$?[A-Za-z]{1,3}\$?[0-9]+\b).*", re.DOTALL).fullmatch
 
 
-def _error_value(text: str) -> TextDamage | None:
+def _is_error_value(text: str) -> bool:
     shown = text.strip().upper()
     is_too_narrow = len(shown) > 2 and not shown.strip("#")
-    return TextDamage("error_value") if shown in error_values() or is_too_narrow else None
+    return shown in error_values() or is_too_narrow
 
 
-def _finder(code: str, is_damaged: Callable[[str], object]) -> Callable[[str], TextDamage | None]:
-    return lambda text: TextDamage(code) if is_damaged(text) else None
-
-
-_FINDERS: tuple[Callable[[str], TextDamage | None], ...] = (
-    _finder("replacement_character", lambda text: "\ufffd" in text),
-    _doubly_encoded,
-    _text_mark,
-    _text_formula,
-    _link,
-    _angle_brackets,
-    _error_value,
-    _finder("shortened_number", _EXPONENT),
-    _finder("like_date", _SHORT_DATE),
-    _finder("formula_without_value", _FORMULA),
-    _html_codes,
-    _letters_lost,
-)
-"""The kinds of damage, the worst first."""
+_FINDERS: Mapping[str, Callable[[str], object]] = {
+    "replacement_character": re.compile("\ufffd").search,
+    "doubly_encoded": _doubly_encoded,
+    "text_mark": _text_mark,
+    "text_formula": _text_formula,
+    "link": _link,
+    "angle_brackets": _angle_brackets,
+    "error_value": _is_error_value,
+    "shortened_number": _EXPONENT,
+    "like_date": _SHORT_DATE,
+    "formula_without_value": _FORMULA,
+    "html_codes": _html_codes,
+    "letters_lost": _has_lost_letters,
+}
+"""What finds each kind of damage, the worst first: the damage itself, or anything true."""

@@ -3,19 +3,89 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, MutableMapping, Sequence
 from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, NamedTuple, Self, get_args
 
 from payerkit.checks.dates import DateOrder
 from payerkit.checks.inputs import mask_name
+from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.errors import FieldProblem, InvalidInput
-from payerkit.html import Kind, advice, chip, grid, picture, title
-from payerkit.tables.columns import OUR_NAMES, likely_column
-from payerkit.tables.header import FileColumn, as_field, column_problem, map_headers, meant_by
+from payerkit.html import Kind, advice, chip, grid, picture, title, visible
+from payerkit.tables.header import (
+    BANK_COLUMNS,
+    HOLDER_COLUMNS,
+    NO_READING,
+    OUR_NAMES,
+    HeaderReading,
+    likely_column,
+    own_columns,
+    read_header,
+)
+from payerkit.tables.sheet import column_letters
 from payerkit.wire import parse_json, repeated_names
 from payerkit.wording import count_of, listed
+
+_NO_FIELD = "not a field of a payer or of bank details"
+
+_OWN_NAME = "bank_postal_code"
+"""The one column with `bank_` whose field has another name for payers, so that `postal_code` is the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileColumn:
+    """A column of a file. key: its header; with the letter of the column if that is not its own alone.
+
+    header: as in the file, "" for none. place: number of the column, from 0. column: ours that it fills, None if it is
+    left out or open. candidates: our columns that it may be, the likeliest first. how: as in `HeaderReading`; "chosen"
+    for what a person decided, "second" if another column fills its column, "blank" if there is nothing in it.
+    first_row: of a column without a header, the first row with a cell; 0 if that is unknown.
+    """
+
+    key: str
+    header: str
+    place: int
+    column: str | None = None
+    candidates: tuple[str, ...] = ()
+    how: str = "unknown"
+    first_row: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Return True if a person must say what the column is."""
+        return self.column is None and self.how not in {"chosen", "blank"}
+
+    @property
+    def letters(self) -> str:
+        """The letters of the column, as a spreadsheet shows them."""
+        return column_letters(self.place)
+
+    @property
+    def shown_key(self) -> str:
+        """The key, or the letters of the column if the header may be personal data."""
+        return self.key if mask_name(self.key) == self.key else f"({self.letters})"
+
+    @property
+    def shown_header(self) -> str:
+        """The sender's name of the column as it may be shown, "" for none."""
+        return visible(mask_name(self.header))
+
+    @property
+    def problem(self) -> str:
+        """Why the column is open, as the end of a sentence."""
+        if not self.header:
+            return "a column without a name" + (f"; row {self.first_row} has a cell in it." if self.first_row else ".")
+        if self.how == "second":
+            return f"a second column for {self.candidates[0]}."
+        if self.how == "near" and self.candidates:
+            return f"{_NO_FIELD}; did you mean {listed(self.candidates, 'or')}?"
+        if self.candidates:
+            return f"may be {listed(self.candidates, 'or')}."
+        return f"{_NO_FIELD}."
+
 
 Normalise = bool | Sequence[str]
 """Whether values with exactly one meaning are rewritten: all, none, or those of some of our columns."""
@@ -82,7 +152,8 @@ class Mapping(MutableMapping[str, str | None]):
 
     def _decide(self, chosen: AnyMapping[str, str | None]) -> None:
         """Read the headers beside what is chosen."""
-        self._all, self._problems = map_headers(self._headers, chosen, unnamed=self._unnamed)
+        self._all, self._problems = map_headers(self._headers, chosen, self._unnamed)
+        self._open = [each for each in self._all if each.is_open]
 
     @property
     def columns(self) -> tuple[FileColumn, ...]:
@@ -112,17 +183,14 @@ class Mapping(MutableMapping[str, str | None]):
     @property
     def open(self) -> dict[str, tuple[str, ...]]:
         """The columns that are not decided, each with those of ours that it may be, the likeliest first."""
-        return {each.key: each.candidates for each in self._open()}
-
-    def _open(self) -> list[FileColumn]:
-        return [each for each in self._all if each.is_open]
+        return {each.key: each.candidates for each in self._open}
 
     @property
     def proposals(self) -> dict[str, str | None]:
         """What each open column would be: the likeliest that no other column is; None to leave it out."""
         taken = {as_field(name) for name in self.fields.values()}
         proposed: dict[str, str | None] = {}
-        for each in self._open():
+        for each in self._open:
             proposed[each.key] = next((name for name in each.candidates if as_field(name) not in taken), None)
             taken.add(as_field(proposed[each.key]))
         return proposed
@@ -135,12 +203,12 @@ class Mapping(MutableMapping[str, str | None]):
 
     def check(self) -> Self:
         """Return the mapping. Raises InvalidInput that names every open column and every problem, and what to pass."""
-        missing = self._open()
+        missing = self._open
+        if not missing and not self._problems:
+            return self
         is_foreign = not self._is_known() and not any(each.candidates for each in missing)
         if missing and (self.looks_personal or is_foreign):
             raise InvalidInput("No column is a known field. Does the table have a header row?", advice=_RENAME)
-        if not missing and not self._problems:
-            return self
         told = tuple(column_problem(each.shown_key, each.problem) for each in missing)
         message = "The table has columns that cannot be used."
         raise InvalidInput(message, fields=(*told, *self._problems), advice=self._advice() if told else _RENAME)
@@ -263,14 +331,14 @@ class Mapping(MutableMapping[str, str | None]):
         rows = [(*row[:2], chip(kind, row[2]), row[3]) for kind, row in zip(kinds, self._shown(), strict=True)]
         table = grid(["header", "column", "how", "first values"], rows, caption="")
         todo = ""
-        if missing := self._open():
+        if missing := self._open:
             key, name = missing[0].shown_key, self.proposals[missing[0].key]
             choice = f"mapping[{_quoted(key)}] = {_quoted(name)}"
             todo = advice(f"Decide what is open, such as {choice}, or take all proposals: mapping.accept()")
         return picture(title(self._summary()), table, todo)
 
     def _summary(self) -> str:
-        return f"Mapping of {count_of(len(self.columns), 'column')}, {len(self._open())} open"
+        return f"Mapping of {count_of(len(self.columns), 'column')}, {len(self._open)} open"
 
     def _shown(self) -> list[tuple[str, str, str, str]]:
         """Return for each column its header, our column, how it is known, and its first values."""
@@ -292,10 +360,6 @@ _RENAME = (
 )
 
 
-def _kind(each: FileColumn) -> Kind:
-    return "warning" if each.is_open else "success" if each.column else "neutral"
-
-
 def _remark(each: FileColumn, name: str | None) -> str:
     """Return what else an open column may be, as a comment."""
     if each.how == "second" and name is None:
@@ -314,7 +378,7 @@ def _quoted(text: str | None) -> str:
 def name_columns(columns: Iterable[Hashable]) -> dict[Hashable, str]:
     """Return the field name of each column of a DataFrame. Raises InvalidInput that names every open column."""
     columns = list(columns)
-    headers = [str(column) for column in columns]
+    headers = list(map(str, columns))
     unnamed = {place: 0 for place, header in enumerate(headers) if not header}
     fields = Mapping(headers, unnamed=unnamed).check().fields
     return {columns[place]: field for place, field in fields.items()}
@@ -392,3 +456,163 @@ def _setting_problems(settings: AnyMapping[str, Any]) -> dict[str, str]:
         "date_order": (order in {None, *get_args(DateOrder)}, "expected day_first, month_first or null."),
     }
     return {key: problem for key, (is_right, problem) in rules.items() if not is_right}
+
+
+# What the headers of a table name, beside each other
+
+
+def map_headers(
+    names: Sequence[str], chosen: AnyMapping[str, str | None], unnamed: AnyMapping[int, int]
+) -> tuple[tuple[FileColumn, ...], tuple[FieldProblem, ...]]:
+    """Return all columns of a file with those of ours that they fill, and problems of what a person chose.
+
+    names: the headers in the file's order, "" for none. chosen: what a person decided, by header, by header with the
+    letter of its column, such as "Name (D)", or by the letter, "(D)"; None leaves a column out. unnamed: the first row
+    with a cell of each column without a header, by its number; any other such column is blank.
+    """
+    times = Counter(names)
+    columns = []
+    for place, name in enumerate(names):
+        key = name if name and times[name] == 1 else f"{name} ({column_letters(place)})".strip()
+        columns.append(FileColumn(key, name, place))
+    decided, problems = _decide(columns, chosen)
+    readings = []
+    for place, name in enumerate(names):
+        columns[place] = decided.get(place, columns[place])
+        readings.append(NO_READING if place in decided else read_header(name))
+    owners = _owners(columns, readings)
+    for each, found in zip(columns, readings, strict=True):
+        if each.place not in decided:
+            if each.header:
+                columns[each.place] = _read(each, found, owners)
+            elif each.place in unnamed:
+                columns[each.place] = replace(each, first_row=unnamed[each.place])
+            else:
+                columns[each.place] = replace(each, how="blank")
+    columns = _without_needed(columns, readings)
+    return _without_second(columns, owners), problems
+
+
+def _decide(
+    columns: Sequence[FileColumn], chosen: AnyMapping[str, str | None]
+) -> tuple[dict[int, FileColumn], tuple[FieldProblem, ...]]:
+    """Return the columns that a person chose, by number, and problems of the choices.
+
+    A column for which no field was chosen is open, with the field that was likely meant.
+    """
+    decided: dict[int, FileColumn] = {}
+    problems = []
+    for key, wanted in chosen.items():
+        meant = meant_by(key, columns)
+        if not meant and wanted is not None:
+            problems.append(column_problem(key, "not a column of the table."))
+        for each in meant:
+            name = OUR_NAMES.get(wanted)
+            if wanted is not None and name is None:
+                if each.place not in decided or decided[each.place].how == "near":
+                    likely = likely_column(wanted)
+                    decided[each.place] = replace(each, candidates=(likely,) if likely else (), how="near")
+                continue
+            if name is not None and any(name == other.column for other in decided.values()):
+                problems.append(column_problem(each.shown_key, f"a second column for {name}."))
+            decided[each.place] = replace(each, column=name, how="chosen")
+    return decided, tuple(problems)
+
+
+def meant_by(key: str, columns: Iterable[FileColumn]) -> list[FileColumn]:
+    """Return the columns that a key of a mapping means: several only for a header that repeats."""
+    words = " ".join(key.split())
+    return [
+        each
+        for each in columns
+        if key in {each.header, each.key, f"({each.letters})"} or (words and words == " ".join(each.header.split()))
+    ]
+
+
+class _Owners(NamedTuple):
+    """What the columns of a table tell apart: whether it has payers, too, and whether it has accounts.
+
+    With payers, `country` is the payer's country, not the account holder's. names: what is chosen or certain.
+    """
+
+    has_payers: bool
+    has_accounts: bool
+    names: set[str]
+
+    def fits(self, name: str) -> bool:
+        """Return False for a column that the table would rather not have."""
+        if name == "last_name":
+            return "first_name" in self.names
+        return self.has_payers or not self.has_accounts or name not in own_columns(PAYER)
+
+
+def _owners(columns: Iterable[FileColumn], readings: Iterable[HeaderReading]) -> _Owners:
+    """Return what is told apart by what was chosen, and by the headers that are certain."""
+    named, certain = set[str](), set[str]()
+    for each, found in zip(columns, readings, strict=True):
+        if each.column is not None:
+            named.add(each.column)
+        elif found.is_certain:
+            (named if found.how == "exact" else certain).add(found.columns[0])
+    certain |= named
+    has_payers = not own_columns(PAYER).isdisjoint(certain) or not named.isdisjoint(BANK_COLUMNS)
+    return _Owners(has_payers, not own_columns(BANK_DETAILS).isdisjoint(certain), certain)
+
+
+def _read(each: FileColumn, found: HeaderReading, owners: _Owners) -> FileColumn:
+    """Return a column with what its header says in this table."""
+    names = found.columns
+    if found.how == "exact":
+        is_payers = names == ("postal_code",) and owners.has_payers and not owners.has_accounts
+        names = ("postcode",) if is_payers and "postcode" not in owners.names else names
+    elif not owners.has_payers:
+        names = tuple(dict.fromkeys(BANK_COLUMNS.get(name, name) for name in names))
+    is_certain = found.is_certain or (found.how == "either" and len(names) == 1)
+    how = "certain" if found.how == "either" and is_certain else found.how
+    candidates = tuple(sorted(names, key=owners.fits, reverse=True))
+    return replace(each, column=names[0] if is_certain else None, candidates=candidates, how=how)
+
+
+def _without_needed(columns: Sequence[FileColumn], readings: Sequence[HeaderReading]) -> list[FileColumn]:
+    """Return the columns; open those that are certain only beside one of the same owner that is missing."""
+    present = {as_field(each.column) for each in columns}
+    found = []
+    for each, reading in zip(columns, readings, strict=True):
+        needed = as_field(HOLDER_COLUMNS.get(reading.needs) if each.column in BANK_COLUMNS else reading.needs)
+        is_unsure = each.how == "certain" and reading.needs and needed not in present
+        found.append(replace(each, column=None, how="ambiguous") if is_unsure else each)
+    return found
+
+
+def _without_second(columns: Sequence[FileColumn], owners: _Owners) -> tuple[FileColumn, ...]:
+    """Return the columns, open where another one fills the same: what was chosen comes first, then our own names.
+
+    Of two that are merely known names, neither may keep it.
+    """
+    ranks = {"chosen": 0, "exact": 1}
+    by_field: dict[str | None, list[tuple[int, int]]] = {}
+    for each in columns:
+        by_field.setdefault(as_field(each.column), []).append((ranks.get(each.how, 2), each.place))
+    found = []
+    for each in columns:
+        same = by_field[as_field(each.column)]
+        best = min(same)
+        is_first = each.place == best[1] and (best[0] < 2 or len(same) == 1)
+        if each.column is None or each.how == "chosen" or is_first:
+            found.append(each)
+            continue
+        holders = HOLDER_COLUMNS.get(each.column) if owners.has_payers and owners.has_accounts else None
+        candidates = tuple(filter(None, dict.fromkeys((each.column, holders))))
+        found.append(replace(each, column=None, candidates=candidates, how="second"))
+    return tuple(found)
+
+
+def as_field(name: str | None) -> str | None:
+    """Return a column of ours, the same for both names of the account holder's postal code."""
+    return BANK_COLUMNS[_OWN_NAME] if name == _OWN_NAME else name
+
+
+def column_problem(key: str, message: str) -> FieldProblem:
+    """Return what is wrong with a column, which is named by its key unless that may be personal data."""
+    name = mask_name(key)
+    return FieldProblem(name, name, message, "unknown_column")

@@ -6,18 +6,17 @@ Names, addresses and ids are never rewritten; nor is a text that may mean two th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from payerkit.checks.placeholders import is_clearable, is_placeholder
 from payerkit.checks.places import one_alias
-from payerkit.checks.readings import reading
-from payerkit.checks.schema import BANK_DETAILS, FORMATS, PAYER, Schema
+from payerkit.checks.readings import is_clearable, is_placeholder, reading
+from payerkit.checks.schema import BANK_DETAILS, FORMATS, PAYER, Format, Schema
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.masking import mask
-from payerkit.tables.columns import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns, payer_columns
+from payerkit.tables.header import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns, payer_columns
 
 Readings = Mapping[tuple[int, str], str | None]
 """What cells become, by the place of the row and the column."""
@@ -29,28 +28,29 @@ class _Texts:
     """The texts of a column, None for a blank cell and for one that is no text, and the rows of each text."""
 
     def __init__(self, column: pd.Series[Any]) -> None:
-        self.cells = [cell if isinstance(cell, str) else None for cell in column.tolist()]
+        self.cells: list[str | None] = []
         self.rows_of: dict[str | None, list[int]] = {}
-        for row, text in enumerate(self.cells):
+        for row, cell in enumerate(column.tolist()):
+            text = cell if isinstance(cell, str) else None
+            self.cells.append(text)
             self.rows_of.setdefault(text, []).append(row)
-
-    def rows(self, is_wanted: Callable[[str], object]) -> list[int]:
-        """Return the rows with a text for which a function returns something true."""
-        return [row for text, rows in self.rows_of.items() if text is not None and is_wanted(text) for row in rows]
 
 
 def rewrite(frame: pd.DataFrame, readings: Readings) -> pd.DataFrame:
-    """Return a table with some cells replaced, by the place of their row and their column; None and "" make blanks."""
-    cells = {column: frame[column].to_numpy(object, copy=True) for column in {column for _, column in readings}}
+    """Return a table with some cells replaced, by the place of their row and their column; None and "" make blanks.
+
+    A column that has categories, which lack the new texts, becomes one of objects.
+    """
+    cells: dict[str, Any] = {}
     for (place, column), after in readings.items():
+        if column not in cells:
+            cells[column] = frame[column].to_numpy(object, copy=True)
         cells[column][place] = after or None
-    return frame.assign(**{column: _like(frame[column], texts) for column, texts in cells.items()})
-
-
-def _like(column: pd.Series[Any], cells: Any) -> pd.Series[Any]:
-    """Return cells as a column of the same dtype; as objects if it has categories, which lack the new texts."""
-    dtype = "object" if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
-    return pd.Series(cells, column.index, dtype)
+    for column, texts in cells.items():
+        dtype = frame[column].dtype
+        kept = "object" if isinstance(dtype, pd.CategoricalDtype) else dtype
+        cells[column] = pd.Series(texts, frame.index, kept)
+    return frame.assign(**cells)
 
 
 def chosen_columns(which: object, columns: Collection[str]) -> Collection[str]:
@@ -73,8 +73,8 @@ def readings_of(frame: pd.DataFrame, date_order: str | None = None) -> dict[tupl
     """
     texts = {column: _Texts(frame[column]) for column in frame.columns}
     found: dict[tuple[int, str], str | None] = {}
-    for column, own in texts.items():
-        for place, after in _read_column(column, own, texts, date_order):
+    for column in texts:
+        for place, after in _read_column(column, texts, date_order):
             found[place, column] = after
     for schema in (PAYER, BANK_DETAILS):
         found |= dict.fromkeys(_placeholders_alone(schema, texts))
@@ -82,29 +82,45 @@ def readings_of(frame: pd.DataFrame, date_order: str | None = None) -> dict[tupl
     return dict(sorted(found.items(), key=lambda item: (item[0][0], order[item[0][1]])))
 
 
-def _read_column(
-    column: str, own: _Texts, texts: Mapping[str, _Texts], date_order: str | None
-) -> Iterator[tuple[int, str | None]]:
+def _read_column(column: str, texts: Mapping[str, _Texts], date_order: str | None) -> Iterator[tuple[int, str | None]]:
     """Yield the rows of a column whose cell has a reading, each with it."""
+    own, place = texts[column].rows_of, _place_of(column, texts)
     if column == HOLDER_IS_PAYER:
-        for row in own.rows(lambda text: one_alias(HOLDER_IS_PAYER, text)):
-            yield row, one_alias(HOLDER_IS_PAYER, own.cells[row] or "")
-    place = _place_of(column, texts)
+        for text, rows in own.items():
+            if text is not None and (after := one_alias(HOLDER_IS_PAYER, text)):
+                yield from ((row, after) for row in rows)
     if place is None:
         return
     schema, name, prefix = place
-    if not schema.fields[name].required:
-        yield from ((row, None) for row in own.rows(lambda text: is_clearable(schema, name, text)))
-    is_right = _rightness(schema, name)
-    if is_right is None:
-        return
+    field = schema.fields[name]
+    is_right = _IS_RIGHT_BY_FORMAT.get(field.format) or _IS_RIGHT.get(name)
+    has_readings = bool(is_right or field.lookup or field.options)  # there are few texts of the latter
     around = {other: texts[f"{prefix}{other}"].cells for other in _READ_BY.get(name, ()) if f"{prefix}{other}" in texts}
-    known: dict[Any, str | None] = {}
-    for row in own.rows(lambda text: not is_right(text)):
+    for text, rows in own.items():
+        if text is None:
+            continue
+        if not field.required and is_clearable(schema, name, text):
+            yield from ((row, None) for row in rows)
+        if not has_readings or (is_right and is_right(text)):
+            continue
+        yield from _read_rows(schema, name, text, around, rows, date_order)
+
+
+def _read_rows(
+    schema: Schema,
+    name: str,
+    text: str,
+    around: Mapping[str, Sequence[str | None]],
+    rows: Iterable[int],
+    date_order: str | None,
+) -> Iterator[tuple[int, str | None]]:
+    """Yield rows in which a field has one text, each with its reading, if there is one. around: what it is read by."""
+    known: dict[tuple[str | None, ...], str | None] = {}
+    for row in rows:
         record = {other: cells[row] for other, cells in around.items()}
-        key = own.cells[row], *record.values()
+        key = tuple(record.values())
         if key not in known:
-            known[key] = reading(schema, name, own.cells[row], _as_written(record), date_order=date_order)
+            known[key] = reading(schema, name, text, _as_written(record), date_order=date_order)
         if known[key] is not None:
             yield row, known[key]
 
@@ -138,15 +154,6 @@ def _place_of(column: str, columns: Collection[str]) -> tuple[Schema, str, str] 
     return None
 
 
-def _rightness(schema: Schema, name: str) -> Callable[[str], object] | None:
-    """Return a quick test of whether a text of a field is right already; None if none of them is ever rewritten."""
-    field = schema.fields[name]
-    if field.lookup or field.options:
-        return lambda _text: False  # there are few of them
-    kind = next(kind for kind, known in FORMATS.items() if known is field.format)
-    return _IS_RIGHT.get(kind) or _IS_RIGHT.get(name)
-
-
 def _matcher(pattern: str) -> Callable[[str], object]:
     return re.compile(pattern, re.ASCII).fullmatch
 
@@ -154,10 +161,12 @@ def _matcher(pattern: str) -> Callable[[str], object]:
 _POSTAL_CODE = _matcher("[0-9]{5,}|.*[^0-9].*")
 """Any but a few digits, of which a zero may be lost."""
 
+_IS_RIGHT_BY_FORMAT: Mapping[Format, Callable[[str], object]] = {
+    FORMATS["phone"]: _matcher("[+][1-9][0-9]{6,14}"),
+    FORMATS["day"]: _matcher("[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"),
+    FORMATS["email"]: _matcher(r"[^\s<>:;,]+@[^\s<>:;,]*[^\s<>:;,.]"),
+}
 _IS_RIGHT: Mapping[str, Callable[[str], object]] = {
-    "phone": _matcher("[+][1-9][0-9]{6,14}"),
-    "day": _matcher("[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"),
-    "email": _matcher(r"[^\s<>:;,]+@[^\s<>:;,]*[^\s<>:;,.]"),
     "iban": _matcher("(?!IBAN)[A-Za-z0-9]*"),
     "swift_bic": _matcher("[A-Za-z0-9]*"),
     "routing_number": _matcher("[0-9]{9}"),
@@ -166,7 +175,7 @@ _IS_RIGHT: Mapping[str, Callable[[str], object]] = {
     "postal_code": _POSTAL_CODE,
     "state": _matcher("[A-Z]{2,3}"),
 }
-"""Matchers of texts that have no reading, by format or field."""
+"""Matchers of texts that have no reading: that are right already, or are never rewritten."""
 
 
 def _placeholders_alone(schema: Schema, texts: Mapping[str, _Texts]) -> Iterator[tuple[int, str]]:
@@ -174,18 +183,21 @@ def _placeholders_alone(schema: Schema, texts: Mapping[str, _Texts]) -> Iterator
 
     Such a row describes no payer, or no account: its placeholders mean blank cells, in required columns, too.
     """
-    own = {name: texts[name] for name in texts if name in own_columns(schema)}
-    cleared: dict[str, set[int]] = {}
+    names = [name for name in texts if name in own_columns(schema)]
+    cleared: dict[str, list[int]] = {}
     alone: set[int] | None = None
-    for column, cells in sorted(own.items(), key=lambda item: len(item[1].rows_of)):
-        name = field_of(column)
-        cleared[column] = {*cells.rows(lambda text, name=name: is_clearable(schema, name, text))}  # type: ignore[misc]
-        blank = cleared[column].union(cells.rows_of.get(None, ()))
+    for column in sorted(names, key=lambda name: len(texts[name].rows_of)):
+        rows_of = texts[column].rows_of
+        cleared[column] = []
+        for text, rows in rows_of.items():
+            if text is not None and is_clearable(schema, field_of(column), text):
+                cleared[column] += rows
+        blank = {*cleared[column], *rows_of.get(None, ())}
         alone = blank if alone is None else alone & blank
         if not alone:
             return
     for column, rows in cleared.items():
-        yield from ((row, column) for row in rows & (alone or set()))
+        yield from ((row, column) for row in rows if row in (alone or ()))
 
 
 def shown_change(column: str, before: str, after: str | None) -> tuple[str, str]:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from pathlib import Path
 from typing import Any, Self, get_args
 
 import pandas as pd
 
 from payerkit.checks.dates import DateOrder, file_date_order, has_two_readings
 from payerkit.checks.schema import MASK
-from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.masking import mask
-from payerkit.tables.columns import field_of, holds_days, is_known_header
+from payerkit.tables.corrections import OwnFile, own_file, own_header
 from payerkit.tables.damage import cell_findings, file_finding, find_text_damage
+from payerkit.tables.header import IsKnown, field_of, find_header, holds_days, is_known_header
 from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.normalise import Readings, chosen_columns, readings_of, rewrite
-from payerkit.tables.sheet import column_letters
-from payerkit.tables.source import RawTable, open_table
-from payerkit.tables.source_table import CellFinding, Change, Origin, SourceTable
+from payerkit.tables.sheet import Sheet, SheetInfo, column_letters
+from payerkit.tables.source_table import CellFinding, Change, FoundInCell, Origin, SourceTable
+from payerkit.tables.text_files import EMPTY, read_delimited
+from payerkit.tables.workbooks import kind_of_file, read_sheets
 
 _DATE_ORDER = "date_order"
 
@@ -144,27 +146,6 @@ def propose_mapping(source: Any, *, sheet: str | None = None) -> ColumnMapping:
     return mapping
 
 
-_FIRST_ROWS = 100
-_EXAMPLES = 3
-_MAX_EXAMPLE = 24
-
-
-def _masked(column: str | None, values: Iterable[Any]) -> tuple[str, ...]:
-    """Return the first different values of a column, masked."""
-    texts = dict.fromkeys(" ".join(str(value).split()) for value in values if not pd.isna(value))
-    shown = dict.fromkeys(_mask_one(column, text) for text in texts if text)
-    return tuple(islice(shown, _EXAMPLES))
-
-
-def _mask_one(column: str | None, text: str) -> str:
-    """Return what may be shown of a value: its shape where it is personal, or what it is is not known."""
-    shown = MASK if column is None else mask(field_of(column), text)
-    if shown == MASK:
-        kinds = ((str.isdigit, "0"), (str.isupper, "X"), (str.isalpha, "x"))
-        shown = "".join(next((shape for is_kind, shape in kinds if is_kind(char)), char) for char in text)
-    return shown if len(shown) <= _MAX_EXAMPLE else f"{shown[:_MAX_EXAMPLE]}…"
-
-
 @dataclass(frozen=True, slots=True)
 class _Options:
     """How a table is read, as a person said. chosen: the columns that were decided."""
@@ -180,12 +161,15 @@ class _Options:
         """Return options, checked; those that are not given are the mapping's. Raises InvalidInput."""
         kept = mapping if isinstance(mapping, ColumnMapping) else None
         chosen = kept.chosen if kept else {str(name): field for name, field in dict(mapping or {}).items()}
+        order = date_order if date_order is not None else getattr(kept, "date_order", None)
+        if order is not None and order not in get_args(DateOrder):
+            raise InvalidInput('date_order: expected "day_first", "month_first" or None.')
         return cls(
             chosen,
             sheet if sheet is not None else getattr(kept, "sheet", None),
             getattr(kept, "header_row", None),
             normalise if normalise is not False or kept is None else kept.normalise,
-            _checked_order(date_order if date_order is not None else getattr(kept, "date_order", None)),
+            order,
         )
 
     def as_before(self, settings: Mapping[str, Any]) -> Self:
@@ -198,32 +182,25 @@ class _Options:
         return text in self.chosen or is_known_header(text)
 
 
-def _checked_order(date_order: Any) -> DateOrder | None:
-    if date_order is not None and date_order not in get_args(DateOrder):
-        raise InvalidInput('date_order: expected "day_first", "month_first" or None.')
-    order: DateOrder | None = date_order
-    return order
-
-
 def _read(source: Any, options: _Options) -> SourceTable:
     """Return a table whose columns are named by field, and whose cells are rewritten as the options say."""
     raw = open_table(source, options.is_known, sheet=options.sheet, header_row=options.header_row)
+    options = options.as_before(raw.own.token.settings) if raw.own else options
     mapping = _map_columns(raw, options.chosen).check()
-    rows, found, numbers = raw.rows, list[CellFinding](), dict[Hashable, int]()
-    if raw.own is not None:
-        options = options.as_before(raw.own.settings)
-        numbers, found = raw.own.identify(rows)
+    rows, numbers, known = raw.rows, dict[Hashable, int](), list[FoundInCell]()
+    if raw.own:
+        numbers, known = raw.own.identify(rows)
         rows = rows.set_axis(pd.Index([*numbers], name="row"))
     frame = rows[list(mapping.fields)].set_axis(list(mapping.fields.values()), axis=1)
-    damage, repaired = _find_damage(raw, mapping.fields, frame)
-    places = {label: place for place, label in enumerate(numbers)}
-    lost = {(place, each.column) for place, each in damage if _is_lost(each)} - repaired.keys()
-    lost |= {(places[each.label], each.column) for each in found if _is_lost(each)}
-    readings = _find_readings(frame, repaired, lost, options.date_order)
+    found, readings = _read_cells(raw, mapping.fields, frame, known, options.date_order)
     consented = chosen_columns(options.normalise, frame.columns)
     rewritten = {cell: after for cell, after in readings.items() if cell[1] in consented}
-    labels, cells = frame.index.tolist(), {name: frame[name].tolist() for name in {name for _, name in rewritten}}
     _keep_settings(mapping, raw, options)
+    labels, cells = frame.index.tolist(), {name: frame[name].tolist() for name in frame.columns}
+    findings: dict[CellFinding, None] = {}  # each once
+    for place, name, finding in found:
+        text = cells[name][place]
+        findings[CellFinding(labels[place], name, text if isinstance(text, str) else None, finding)] = None
     origin = Origin(
         file=raw.file,
         path=raw.path,
@@ -231,7 +208,7 @@ def _read(source: Any, options: _Options) -> SourceTable:
         header_row=raw.header_row,
         columns=tuple(replace(each, header=str(raw.names[each.place])) for each in mapping.all_columns),
         cells=rows,
-        findings=tuple(dict.fromkeys([*found, *(each for _, each in damage), *_ask_date_order(frame, readings)])),
+        findings=tuple(findings),
         changes=tuple(
             Change(labels[place], name, cells[name][place], after or None) for (place, name), after in rewritten.items()
         ),
@@ -243,19 +220,24 @@ def _read(source: Any, options: _Options) -> SourceTable:
     return SourceTable.of(rewrite(frame, rewritten), origin)
 
 
+_FIRST_ROWS = 100
+_EXAMPLES = 3
+_MAX_EXAMPLE = 24
+
+
 def _map_columns(raw: RawTable, chosen: Mapped) -> ColumnMapping:
     """Return which column of a file is which of ours, with its first values; choices may be wrong, or missing.
 
     The columns of a corrections file are what they were at first. payerkit's own are blank.
     """
-    names, known = raw.names, raw.own.columns if raw.own else {}
+    names = raw.names
     if raw.own:
-        theirs = {names[place] for place in known}
+        theirs = {names[place] for place in raw.own.columns}
         added = {key: column for key, column in chosen.items() if key not in theirs}
-        chosen = added | {f"({column_letters(place)})": column for place, column in known.items()}
+        chosen = added | {f"({column_letters(place)})": column for place, column in raw.own.columns.items()}
         names = tuple("" if place in raw.own.ours else name for place, name in enumerate(names))
     mapping = ColumnMapping.of(names, chosen, unnamed=raw.unnamed)
-    mapping.show(_masked(each.column, raw.rows[each.place].head(_FIRST_ROWS)) for each in mapping.all_columns)
+    mapping.show([_examples(each.column, raw.rows[each.place]) for each in mapping.all_columns])
     return mapping
 
 
@@ -267,55 +249,171 @@ def _keep_settings(mapping: ColumnMapping, raw: RawTable, options: _Options) -> 
     mapping.date_order = options.date_order
 
 
+def _examples(column: str | None, cells: pd.Series[Any]) -> tuple[str, ...]:
+    """Return the first different values of a column: their shape where they are personal, or nobody knows what."""
+    found: dict[str, None] = {}
+    for value in cells.head(_FIRST_ROWS):
+        text = "" if pd.isna(value) else " ".join(str(value).split())
+        if not text:
+            continue
+        shown = MASK if column is None else mask(field_of(column), text)
+        if shown == MASK:
+            shown = _shape_of(text)
+        found[shown if len(shown) <= _MAX_EXAMPLE else f"{shown[:_MAX_EXAMPLE]}…"] = None
+        if len(found) == _EXAMPLES:
+            break
+    return tuple(found)
+
+
+def _shape_of(text: str) -> str:
+    """Return a text with X and x in place of letters, and 0 in place of digits."""
+    shape = ""
+    for char in text:
+        shape += "0" if char.isdigit() else "X" if char.isupper() else "x" if char.isalpha() else char
+    return shape
+
+
+def _read_cells(
+    raw: RawTable,
+    fields: Mapping[int, str],
+    frame: pd.DataFrame,
+    known: Sequence[FoundInCell],
+    date_order: DateOrder | None,
+) -> tuple[list[FoundInCell], Readings]:
+    """Return what is found in the cells of a table, and what they would become: repaired, then read as one value.
+
+    known: what a corrections file says of its cells. A cell with an error after which nobody knows what it was has no
+    reading: the error holds only as long as the text stays. Whoever says the order of dates has corrected them.
+    """
+    damage, repaired = _find_damage(raw, fields, frame)
+    days = (text for name in filter(holds_days, frame.columns) for text in frame[name] if isinstance(text, str))
+    readings = {**repaired, **readings_of(rewrite(frame, repaired), date_order or file_date_order(days))}
+    lost = [*known, *(each for each in damage if each[:2] not in repaired)]
+    for place, name, finding in lost:
+        if finding.severity == "error" and finding.code != _DATE_ORDER:
+            readings.pop((place, name), None)
+    found = [*known, *damage]
+    for name in filter(holds_days, frame.columns):
+        for place, text in enumerate(frame[name]):
+            if isinstance(text, str) and (place, name) not in readings and has_two_readings(text):
+                found.append((place, name, file_finding(_DATE_ORDER, field_of(name))))
+    return found, readings
+
+
 def _find_damage(
     raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame
-) -> tuple[list[tuple[int, CellFinding]], dict[tuple[int, str], str]]:
-    """Return what was done to the cells of a table before it came here, each by the place of its row.
+) -> tuple[list[FoundInCell], dict[tuple[int, str], str]]:
+    """Return what was done to the cells of a table before it came here.
 
     Also return, by place and column, the only text that a damaged one can mean.
     """
-    places = {row: place for place, row in enumerate(raw.rows.index)} if raw.file else {}
-    noted = cell_findings(raw.sheet, raw.header_row + 1, fields) if raw.file else []
-    found = [(places[row], fields[column], finding) for row, column, finding in noted if row in places]
-    seen = {(place, name) for place, name, _ in found}
-    texts = frame.set_axis(pd.RangeIndex(len(frame))).select_dtypes(["object", "string"])
+    found: list[FoundInCell] = []
+    if raw.file:
+        places = {row: place for place, row in enumerate(raw.rows.index)}
+        for row, column, finding in cell_findings(raw.sheet, raw.header_row + 1, fields):
+            if row in places:
+                found.append((places[row], fields[column], finding))
+    seen = {each[:2] for each in found}
     repaired = {}
+    texts = frame.set_axis(pd.RangeIndex(len(frame))).select_dtypes(["object", "string"])
     for place, name, (code, values, text) in find_text_damage(texts):
         if (place, name) not in seen:
             found.append((place, name, file_finding(code, field_of(name), *values)))
             if text is not None:
                 repaired[place, name] = text
-    labels, cells = frame.index.tolist(), {name: frame[name].tolist() for name in {name for _, name, _ in found}}
-    damage = []
-    for place, name, finding in found:
-        cell = cells[name][place]
-        damage.append((place, CellFinding(labels[place], name, cell if isinstance(cell, str) else None, finding)))
-    return damage, repaired
+    return found, repaired
 
 
-def _is_lost(each: CellFinding) -> bool:
-    """Return True for an error after which nobody knows what the cell was.
+# The table as it stands in its file, before anything is understood
 
-    Whoever says the order of dates has corrected them.
+
+@dataclass(frozen=True, slots=True)
+class RawTable:
+    """A table before its columns are named.
+
+    names: of all columns, in order, "" for none. rows: those below the header, all columns by number. sheet: the cells
+    as they were read, with notes. header_row: number of the header's last row, 0 for a DataFrame. unnamed: for each
+    column without a name that has cells, by its number, the first row with one. file: its name, "" for a DataFrame.
+    own: what the file says about itself, if payerkit wrote it.
     """
-    return each.finding.severity == "error" and each.finding.code != _DATE_ORDER
+
+    names: tuple[str, ...]
+    rows: pd.DataFrame = field(repr=False)
+    sheet: Sheet = field(repr=False)
+    header_row: int = 0
+    unnamed: Mapping[int, int] = field(default_factory=dict)
+    file: str = ""
+    path: Path | None = None
+    own: OwnFile | None = None
 
 
-def _find_readings(
-    frame: pd.DataFrame, repaired: Readings, lost: Collection[tuple[int, str]], date_order: DateOrder | None
-) -> Readings:
-    """Return what cells would become: repaired, then read as the one value that they can mean.
+def open_table(source: Any, is_known: IsKnown, *, sheet: str | None = None, header_row: int | None = None) -> RawTable:
+    """Return the table of a file, or of a DataFrame of pandas.
 
-    A lost cell is left out: its error holds only as long as its text stays.
+    is_known: whether a text is the name of a column. sheet, header_row: where the table is, if a person says so. Raises
+    InvalidInput for anything else, and for a file that cannot be read without guessing.
     """
-    days = (text for name in filter(holds_days, frame.columns) for text in frame[name] if isinstance(text, str))
-    readings = {**repaired, **readings_of(rewrite(frame, repaired), date_order or file_date_order(days))}
-    return {cell: after for cell, after in readings.items() if cell not in lost}
+    if isinstance(source, pd.DataFrame):
+        rows = source.set_axis(range(source.shape[1]), axis=1)
+        return RawTable(tuple(map(str, source.columns)), rows, Sheet(rows))
+    read = _read_source(source, sheet=sheet)
+    path = Path(source) if isinstance(source, str | Path) else None
+    file = path.name if path else Path(str(getattr(source, "name", ""))).name or "the file"
+    own_row = own_header(read)
+    if own_row is not None and (own := own_file([*read.cells.loc[own_row]])):
+        cells = own.restore(read.cells)
+        names = tuple(name if isinstance(name, str) else "" for name in [*cells.loc[own_row]])
+        theirs = [place for place in cells if place not in own.ours]
+        rows = cells.loc[cells.index > own_row].dropna(how="all", subset=theirs)
+        return RawTable(names, rows, Sheet(cells, read.notes, name=read.name), own_row, {}, file, path, own)
+    header = find_header(read, is_known, row=header_row)
+    rows = read.cells.loc[read.cells.index > header.row].dropna(how="all")
+    return RawTable(header.names, rows, read, header.row, header.unnamed, file, path)
 
 
-def _ask_date_order(frame: pd.DataFrame, readings: Readings) -> Iterator[CellFinding]:
-    """Yield the dates of which only a person knows what stands first, day or month."""
-    for name in filter(holds_days, frame.columns):
-        for place, text in enumerate(frame[name]):
-            if isinstance(text, str) and (place, name) not in readings and has_two_readings(text):
-                yield CellFinding(frame.index[place], name, text, file_finding(_DATE_ORDER, field_of(name)))
+def _read_source(source: Any, *, sheet: str | None) -> Sheet:
+    """Return the sheet of a file, or of an open file.
+
+    sheet: its name; None for the only one that has a table. Raises InvalidInput for a workbook with several tables, for
+    a file that cannot be read, and for anything else.
+    """
+    if hasattr(source, "read"):
+        return Sheet(read_delimited(source.read()))
+    if not isinstance(source, str | Path):
+        raise InvalidInput(f"source: expected a file or a DataFrame of pandas, got {kind_of(source)}.")
+    path = Path(source)
+    if not path.is_file():
+        raise InvalidInput(f"source: file {path.name} not found.")
+    if kind_of_file(path) == "text":
+        return Sheet(read_delimited(path.read_bytes()))
+    infos, sheets = read_sheets(path, sheet)
+    return sheets[0] if sheet is not None else _choose_sheet(path, infos, sheets)
+
+
+def _choose_sheet(path: Path, infos: Sequence[SheetInfo], sheets: Sequence[Sheet]) -> Sheet:
+    """Return the only visible sheet that has a table. sheets: all that are visible and have rows."""
+    filled = [info for info in infos if info.rows]
+    if not filled:
+        raise InvalidInput(EMPTY)
+    if not sheets:
+        raise InvalidInput(
+            f"source: all sheets of {path.name} that have rows are hidden: {_names(filled)}.",
+            advice='Show the sheet in the file, or name it: sheet="..." (--sheet).',
+        )
+    own = [sheet for sheet in sheets if own_header(sheet) is not None]
+    tables = own or [sheet for sheet in sheets if _has_names(sheet)] if len(sheets) > 1 else sheets
+    if len(tables) != 1:
+        raise InvalidInput(
+            f"source: {path.name} has several sheets: {_names(info for info in filled if not info.is_hidden)}.",
+            advice=f'Say which one has the table, such as sheet="{sheets[0].name}" (--sheet "{sheets[0].name}").',
+        )
+    return tables[0]
+
+
+def _has_names(sheet: Sheet) -> bool:
+    """Return True if a sheet has a header with two known names or more."""
+    return sum(map(is_known_header, find_header(sheet, is_known_header).names)) > 1
+
+
+def _names(infos: Iterable[SheetInfo]) -> str:
+    return ", ".join(f"{info.name} ({info.rows:,} rows)" for info in infos)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, partial
 from typing import Any, Literal
@@ -87,16 +87,6 @@ class SheetInfo:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """What a sheet hides and merges. merged: first and last row, from 1, then first and last column, from 0."""
-
-    hidden_rows: Collection[int] = frozenset()
-    merged: Sequence[tuple[int, int, int, int]] = ()
-
-
-NO_LAYOUT = Layout()
-
 CellText = tuple[str, NoteKind | None]
 """The text of a cell, and what it is, if it is no text."""
 
@@ -108,41 +98,39 @@ def frame_of(rows: Sequence[list[str | None]], index: pd.Index[int]) -> pd.DataF
     return pd.DataFrame(filled, index=index, dtype=str)
 
 
-@dataclass(slots=True)
-class SheetCells:
-    """The rows of a sheet that have any text."""
+def make_sheet(
+    name: str,
+    rows: Iterable[tuple[int, Iterable[tuple[int, CellText]]]],
+    *,
+    hidden: Collection[int] = (),
+    merged: Iterable[tuple[int, int, int, int]] = (),
+) -> Sheet:
+    """Return a sheet of the rows that have any text.
 
-    _notes: list[CellNote] = field(default_factory=list)
-    _last_row: int = 0
-    _rows: list[list[str | None]] = field(default_factory=list)
-    _numbers: list[int] = field(default_factory=list)
-
-    def add(self, number: int, cells: Iterable[tuple[int, CellText]], *, is_hidden: bool = False) -> None:
-        """Add a row by its number in the file; one without texts only counts. cells: by their numbers, in order."""
-        self._last_row = number
+    rows: each with its number in the file, and with its cells by their numbers, in order. hidden: the numbers of hidden
+    rows. merged: first and last row, from 1, then first and last column, from 0.
+    """
+    notes: list[CellNote] = []
+    filled: dict[int, list[str | None]] = {}
+    number = 0
+    for number, cells in rows:
         texts: list[str | None] = []
         for column, (text, kind) in cells:
             if text:
                 texts += [None] * (column - len(texts))
                 texts.append(text)
                 if kind:
-                    self._notes.append(CellNote(number, column, kind))
+                    notes.append(CellNote(number, column, kind))
         if texts:
-            self._numbers.append(number)
-            self._rows.append(texts)
-            if is_hidden:
-                self._notes.append(CellNote(number, -1, "hidden_row"))
-
-    def sheet(self, name: str, layout: Layout) -> Sheet:
-        """Return the sheet."""
-        cells = frame_of(self._rows, pd.Index(self._numbers, dtype="int64", name="row"))
-        merged = (
-            (row, first, last)
-            for top, bottom, first, last in layout.merged
-            if last > first
-            for row in range(top, min(bottom, self._last_row) + 1)
-        )
-        return Sheet(cells, tuple(self._notes), sorted(merged), name)
+            filled[number] = texts
+            if number in hidden:
+                notes.append(CellNote(number, -1, "hidden_row"))
+    across = []
+    for top, bottom, first, last in merged:
+        if last > first:
+            across += [(row, first, last) for row in range(top, min(bottom, number) + 1)]
+    index = pd.Index([*filled], dtype="int64", name="row")
+    return Sheet(frame_of([*filled.values()], index), tuple(notes), sorted(across), name)
 
 
 # Numbers and dates as texts
@@ -163,28 +151,20 @@ def shown_by(code: str) -> Callable[[int], str] | None:
 
     Other formats, as for amounts, days or with conditions: None.
     """
-    parts = []
-    for match in _TOKENS.finditer(_first_section(code)):
-        part = _part(match)
-        if part is None:
+    parts: list[_Part] = []
+    positive = re.split(r""";(?=(?:[^"]*"[^"]*")*[^"]*$)""", code)[0]
+    for match in _TOKENS.finditer(positive):
+        bracket, bare = match["bracket"], match["bare"]
+        if bracket is not None:
+            if not (bracket.isalpha() or bracket.startswith("$-")):  # neither a colour nor a language
+                return None
+        elif bare is None:
+            parts.append((False, match["quoted"] or match["escaped"] or ""))
+        elif bare in _DIGITS | _SIGNS:
+            parts.append((bare in _DIGITS, bare))
+        else:
             return None
-        parts.append(part)
     return partial(_fill, parts) if (True, "0") in parts else None
-
-
-def _first_section(code: str) -> str:
-    """Return the section for positive numbers."""
-    return re.split(r""";(?=(?:[^"]*"[^"]*")*[^"]*$)""", code)[0]
-
-
-def _part(match: re.Match[str]) -> _Part | None:
-    """Return a part of a format; None if it is for other than digits and signs."""
-    bracket, bare = match["bracket"], match["bare"]
-    if bracket is not None:
-        return (False, "") if bracket.isalpha() or bracket.startswith("$-") else None  # a colour, or a language
-    if bare is None:
-        return False, match["quoted"] or match["escaped"] or ""
-    return (bare in _DIGITS, bare) if bare in _DIGITS | _SIGNS else None
 
 
 def _fill(parts: list[_Part], number: int) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from payerkit.findings import Finding
-from payerkit.tables.header import FileColumn
+from payerkit.tables.mapping import FileColumn
 from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.normalise import shown_change
 from payerkit.wire import our_name
+
+FoundInCell = tuple[int, str, Finding]
+"""What was found in a cell of a table: the place of its row, its column, and the finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,24 +151,19 @@ def changes_frame(origin: Origin, labels: pd.Index[Any]) -> pd.DataFrame:
     If the rows of a file were numbered anew, their labels do not tell which they are: then all changes are returned.
     """
     is_numbered_anew = bool(origin.file) and labels.name != "row"
-    changes = [each for each in origin.changes if is_numbered_anew or each.label in labels]
-    columns = origin.by_name if origin.file else {}
-    headers = {column: origin.shown_header(column) for column in {each.column for each in changes}}
-    shown = [shown_change(each.column, each.before, each.after) for each in changes]
-    texts = {
-        "cell": [
-            f"{columns[each.column].letters}{origin.rows.get(each.label, each.label)}" if each.column in columns else ""
-            for each in changes
-        ],
-        "column": [headers[each.column] for each in changes],
-        "from": [before for before, _ in shown],
-        "to": [after for _, after in shown],
-    }
-    rows = pd.Series([each.label for each in changes], dtype=None if is_numbered_anew else labels.dtype)
-    return pd.DataFrame({"row": rows} | {name: pd.array(column, "string") for name, column in texts.items()})
+    columns, header = origin.by_name if origin.file else {}, cache(origin.shown_header)
+    lines = []
+    for each in origin.changes:
+        if is_numbered_anew or each.label in labels:
+            own = columns.get(each.column)
+            cell = f"{own.letters}{origin.rows.get(each.label, each.label)}" if own else ""
+            lines.append((each.label, cell, header(each.column), *shown_change(each.column, each.before, each.after)))
+    names = ["row", "cell", "column", "from", "to"]
+    frame = pd.DataFrame(lines, columns=names).astype(dict.fromkeys(names[1:], "string"))
+    return frame if is_numbered_anew else frame.astype({"row": labels.dtype})
 
 
-def findings_in(rows: pd.DataFrame) -> Iterator[tuple[int, str, Finding]]:
+def findings_in(rows: pd.DataFrame) -> Iterator[FoundInCell]:
     """Yield what was found in the cells of a table when it was read: the place of the row, the column, the finding.
 
     A finding holds for the row that has its label, if the cell still has its text. If the rows were numbered anew, it

@@ -1,18 +1,19 @@
-"""Files and texts for spreadsheets, without formulas, and files that only their owner may read."""
+"""Files for spreadsheets, written without formulas, and files that only their owner may read."""
 
 from __future__ import annotations
 
 import os
 import re
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import pandas as pd
 
 from payerkit.errors import InvalidInput
+from payerkit.tables.sheet import column_letters
 
 FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")
 """Characters at the beginning of a cell that a spreadsheet computes; in some languages, their wide forms, too."""
@@ -93,3 +94,92 @@ def _inert_labels(labels: pd.Index[Any]) -> pd.Index[Any]:
     if pd.api.types.is_numeric_dtype(labels):
         return labels
     return labels.map(lambda label: inert(label) if isinstance(label, str) else label)
+
+
+# Excel workbooks
+
+AS_TEXT = "@"
+"""Excel's number format of text: leading zeros stay, a date stays as it is typed, and nothing is computed."""
+
+COLOURS = {"error": ("FBD5D0", "7A1610"), "warning": ("FFE7B3", "5A3200")}
+"""Ground and text. Both are given, since a dark theme changes what is not."""
+
+_AUTHOR = "payerkit"
+
+
+class Styled(NamedTuple):
+    """A cell of text, which is never computed. kind: its colour, "error", "warning" or "". note: its comment."""
+
+    text: str
+    kind: str = ""
+    note: str = ""
+    is_wrapped: bool = False
+
+
+def import_openpyxl() -> Any:
+    """Return the library that writes workbooks. Raises ImportError that says how to install it."""
+    try:
+        import openpyxl  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise ImportError("Excel files need openpyxl: pip install openpyxl, or write a .csv file.") from None
+    return openpyxl
+
+
+def write_workbook(
+    path: Path,
+    title: str,
+    headers: Sequence[str],
+    rows: Sequence[Sequence[Styled]],
+    widths: Sequence[float],
+    hidden: Collection[int],
+) -> None:
+    """Write rows of text to a new .xlsx file that its owner alone may read; its header stays in view.
+
+    title: of the sheet; "rows" if Excel cannot have it. widths: of all columns; the last one is hidden. hidden: the
+    numbers of rows that are hidden.
+    """
+    book = import_openpyxl().Workbook(write_only=True)
+    clean = "".join(char for char in title if char not in "[]:*?/\\").strip("' ")[:31]
+    sheet = book.create_sheet(clean or "rows")
+    for number, width in enumerate(widths):
+        sheet.column_dimensions[column_letters(number)].width = width
+    sheet.column_dimensions[column_letters(len(widths) - 1)].hidden = True
+    for number in hidden:
+        sheet.row_dimensions[number].hidden = True
+    sheet.freeze_panes = "A2"
+    styles: dict[str, Any] = {}
+    sheet.append([_cell(sheet, Styled(header), "header", styles) for header in headers])
+    for row in rows:
+        sheet.append([_cell(sheet, each, f"{each.kind} {each.is_wrapped}", styles) for each in row])
+    book.properties.creator = _AUTHOR
+    with new_file_for_owner(path) as file:
+        book.save(file)
+
+
+def _cell(sheet: Any, styled: Styled, style: str, styles: dict[str, Any]) -> Any:
+    """Return a cell in a style. styles: those that were made before: their parts are slow to set one by one."""
+    from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415 - an extra
+
+    cell = WriteOnlyCell(sheet, styled.text)
+    cell.data_type = "s"
+    if style in styles:
+        cell._style = styles[style]  # noqa: SLF001
+    else:
+        from openpyxl.styles import Alignment, Font, PatternFill  # noqa: PLC0415
+
+        cell.number_format = AS_TEXT
+        if styled.kind:
+            ground, text = COLOURS[styled.kind]
+            cell.fill, cell.font = PatternFill("solid", fgColor=ground), Font(color=text)
+        if style == "header":
+            cell.font = Font(bold=True)
+        if styled.is_wrapped:
+            cell.alignment = Alignment(wrap_text=True, vertical="top")
+        styles[style] = cell._style  # noqa: SLF001
+    if styled.note:
+        from openpyxl.comments import Comment  # noqa: PLC0415
+
+        cell.comment = Comment(styled.note, _AUTHOR)
+        lines = sum(1 + len(line) // 45 for line in styled.note.splitlines())
+        cell.comment.width, cell.comment.height = 320, 40 + 18 * lines
+    return cell

@@ -16,23 +16,16 @@ from payerkit.checks.places import countries
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, SchemaField
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
-from payerkit.tables.columns import HOLDER_IS_PAYER, account_columns, columns_by_field
-from payerkit.tables.spreadsheets import require_new_file
+from payerkit.tables.header import HOLDER_IS_PAYER, account_columns, columns_by_field
+from payerkit.tables.spreadsheets import AS_TEXT, import_openpyxl, require_new_file
 
 _LAST_ROW = 1048576
 """The last row of an Excel sheet: drop-downs are for all rows."""
 
-_AS_TEXT = "@"
-"""Excel's number format of text: leading zeros stay, and a date stays as it is typed."""
-
 
 def write_workbook(path: Path, columns: Sequence[str], records: Sequence[Mapping[str, str]]) -> None:
     """Write a table of payers with accounts to a new .xlsx file."""
-    try:
-        from openpyxl import Workbook  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise ImportError("Excel files need openpyxl: pip install openpyxl, or write a .csv file.") from None
-    book = Workbook()
+    book = import_openpyxl().Workbook()
     sheet = book.active
     sheet.title = "payers and accounts"
     lists = book.create_sheet("lists")
@@ -56,10 +49,10 @@ def _write_column(sheet: Any, number: int, cells: Sequence[str | None]) -> None:
 
     for row, value in enumerate(cells, start=1):
         cell = sheet.cell(row, number, value)
-        cell.number_format = _AS_TEXT
+        cell.number_format = AS_TEXT
     sheet.cell(1, number).font = Font(bold=True)
     dimension = sheet.column_dimensions[sheet.cell(1, number).column_letter]
-    dimension.number_format = _AS_TEXT  # for the rows below the examples
+    dimension.number_format = AS_TEXT  # for the rows below the examples
     dimension.width = max(len(value or "") for value in cells) + 3
 
 

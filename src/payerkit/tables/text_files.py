@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple, NoReturn
 
 import pandas as pd
@@ -61,7 +62,7 @@ def read_delimited(content: bytes | str) -> pd.DataFrame:
     if not content or content.isspace():
         raise InvalidInput(EMPTY)
     layout = _find_layout(content, sep_line and sep_line[1].decode())
-    rows = [[cell or None for cell in row] for row in _read_rows(content, layout)]
+    rows = _read_rows(content, layout)
     return frame_of(rows, pd.RangeIndex(1, 1 + len(rows), name="row"))
 
 
@@ -75,34 +76,36 @@ def _find_layout(content: bytes, declared: str | None) -> _Layout:
     head = content[:_HEAD]
     if len(head) < len(content):  # without the row that is cut off
         head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] or head
-    layouts = {separator: _layout(head, separator) for separator in (declared or "", *_SEPARATORS) if separator}
-    if declared and layouts[declared][1].width > 1:
-        return layouts[declared][1]
-    return max(layouts.values(), key=lambda scored: scored[0])[1]
+    layouts = []
+    for separator in filter(None, (declared, *_SEPARATORS)):
+        scored = _layout(head, separator)
+        if separator == declared and scored[1].width > 1:
+            return scored[1]
+        layouts.append(scored)
+    return max(layouts, key=itemgetter(0))[1]
 
 
 def _layout(head: bytes, separator: str) -> tuple[tuple[bool, float], _Layout]:
     """Return a layout with a score: whether the first row is a usual one, then how many cells and rows are usual."""
     rows = list(csv.reader(_lines(head), delimiter=separator))
-    widths = Counter(len(cells) for cells in rows if any(cells))
+    filled = [(row, cells) for row, cells in enumerate(rows, start=1) if any(cells)]
+    widths = Counter(len(cells) for _, cells in filled)
     usual = max(widths, key=lambda width: (widths[width], width), default=1)
-    header_row, header = next(
-        ((row, cells) for row, cells in enumerate(rows, start=1) if any(cells) and len(cells) > usual / 2), (1, [""])
-    )
+    header_row, header = next((each for each in filled if len(each[1]) > usual / 2), (1, [""]))
     is_spaced = any(cell.startswith(" ") for cell in header[1:])
     has_quote = any(cell.startswith(" ") and cell.lstrip(" ").startswith('"') for cells in rows for cell in cells)
     may_skip = rf'(?m)(?:^|{re.escape(separator)}) +"'  # unlike " ""x""", a quote of the cell itself
     skips_blanks = has_quote and re.search(may_skip, head.decode(errors="replace")) is not None
     layout = _Layout(separator, header_row, len(header), is_spaced, skips_blanks)
-    first = next((len(cells) for cells in rows if any(cells)), 1)
+    first = len(filled[0][1]) if filled else 1
     return (first == usual > 1, (usual - 1) * widths[usual] / max(widths.total(), 1)), layout
 
 
-def _read_rows(content: bytes, layout: _Layout) -> list[list[str]]:
+def _read_rows(content: bytes, layout: _Layout) -> list[list[str | None]]:
     """Return the cells of each row. Raises InvalidInput for a row with too many cells, or one that swallows others."""
     reader = csv.reader(_lines(content), delimiter=layout.separator, skipinitialspace=layout.skips_blanks, strict=True)
     row = line = whole = first_padded = 0
-    rows = []
+    rows: list[list[str | None]] = []
     try:
         for cells in reader:
             row += 1
@@ -110,7 +113,7 @@ def _read_rows(content: bytes, layout: _Layout) -> list[list[str]]:
             if reader.line_num - line > 1:
                 _check_line_breaks(cells, row, layout)
             line = reader.line_num
-            rows.append(cells)
+            rows.append([cell or None for cell in cells])
             if width > layout.width and row >= layout.header_row and any(cells):
                 if any(cells[layout.width :]):
                     _refuse_long_row(row, width, layout)

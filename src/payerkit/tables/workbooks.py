@@ -23,7 +23,7 @@ from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile, ZipFile
 
 from payerkit.errors import InvalidInput
-from payerkit.tables.sheet import NO_LAYOUT, CellText, Layout, Sheet, SheetCells, SheetInfo, shown_by, value_text
+from payerkit.tables.sheet import CellText, Sheet, SheetInfo, make_sheet, shown_by, value_text
 
 _BROKEN = (
     *(BadZipFile, zlib.error, EOFError, OSError, RuntimeError),  # of the package; RuntimeError: an encrypted part
@@ -133,11 +133,14 @@ def _count_rows(sheet: Any) -> int:
 
 def _read_sheet(sheet: Any, other: Any, *, has_layout: bool) -> Sheet:
     """Return a sheet. other: the same with the values of formulas, None if the workbook has none."""
-    cells, layout = SheetCells(), _layout(other) if has_layout else NO_LAYOUT
+    hidden, merged = set[int](), []
+    if has_layout:
+        hidden = {number for number, row in other.row_dimensions.items() if row.hidden}
+        ranges = other.merged_cells.ranges
+        merged = [(each.min_row, each.max_row, each.min_col - 1, each.max_col - 1) for each in ranges]
     computed = chain(_rows(other) if other is not None else (), repeat(()))
-    for number, (row, values) in enumerate(zip(_rows(sheet), computed, strict=False), start=1):
-        cells.add(number, _read_row(row, values), is_hidden=number in layout.hidden_rows)
-    return cells.sheet(sheet.title, layout)
+    cells = map(_read_row, _rows(sheet), computed)
+    return make_sheet(sheet.title, enumerate(cells, start=1), hidden=hidden, merged=merged)
 
 
 def _rows(sheet: Any) -> Iterable[Sequence[Any]]:
@@ -146,13 +149,6 @@ def _rows(sheet: Any) -> Iterable[Sequence[Any]]:
         sheet.reset_dimensions()
     rows: Iterable[Sequence[Any]] = sheet.iter_rows()
     return rows
-
-
-def _layout(sheet: Any) -> Layout:
-    return Layout(
-        frozenset(number for number, row in sheet.row_dimensions.items() if row.hidden),
-        [(each.min_row, each.max_row, each.min_col - 1, each.max_col - 1) for each in sheet.merged_cells.ranges],
-    )
 
 
 def _read_row(row: Iterable[Any], computed: Sequence[Any]) -> Iterator[tuple[int, CellText]]:
@@ -197,13 +193,14 @@ def _count_old_rows(sheet: Any) -> int:
 
 
 def _read_old_sheet(name: str, sheet: Any) -> Sheet:
-    cells = SheetCells()
     first_row, first_column = sheet.start or (0, 0)
-    for number, row in enumerate(sheet.to_python(), start=first_row + 1):
-        cells.add(number, ((column, _old_value(value)) for column, value in enumerate(row, start=first_column)))
+    rows = (
+        (number, ((column, _old_value(value)) for column, value in enumerate(row, start=first_column)))
+        for number, row in enumerate(sheet.to_python(), start=first_row + 1)
+    )
     ranges = sheet.merged_cell_ranges or []
     merged = [(top + 1, bottom + 1, left, right) for (top, left), (bottom, right) in ranges]
-    return cells.sheet(name, Layout(merged=merged))
+    return make_sheet(name, rows, merged=merged)
 
 
 def _old_value(value: Any) -> CellText:
@@ -258,7 +255,9 @@ def kind_of_file(path: Path) -> FileKind:
     if start.startswith(b"PK\x03\x04"):
         return _kind_of_zip(path)
     if start.startswith(_OLE):
-        return _kind_of_compound_file(path)
+        if _ENCRYPTED in path.read_bytes():
+            raise encrypted()
+        return "old_workbook"
     if _MARKUP.match(start):
         raise InvalidInput(f"source: {path.name} is a web page or XML, not a workbook.", advice=SAVE_AS)
     if suffix == ".xls" and start and b"\x00" not in start:
@@ -295,9 +294,3 @@ def _kind_of_zip(path: Path) -> FileKind:
         else:
             return "workbook"
     raise problem
-
-
-def _kind_of_compound_file(path: Path) -> FileKind:
-    if _ENCRYPTED in path.read_bytes():
-        raise encrypted()
-    return "old_workbook"
