@@ -12,6 +12,9 @@ import pandas as pd
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
+from payerkit.bulk.rows import Step
+from payerkit.bulk.table import Table
+from payerkit.bulk.tasks import Task, Tasks
 from payerkit.onboarding import RunOptions
 from payerkit.service.database import open_database
 from payerkit.service.keys import load_seal
@@ -74,6 +77,11 @@ def payer_rows(payers: int) -> pd.DataFrame:
 def rows_of(table: pd.DataFrame) -> list[Row]:
     """Return the rows of a table."""
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def make_task(table: Table, secret: bytes, step: Step, row: int = 0) -> Task:
+    """Return the task of a row of a table."""
+    return Tasks(table, secret).task(step, table.rows[row])
 
 
 def account_of(row: Mapping[str, str]) -> Account:

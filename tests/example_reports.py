@@ -11,6 +11,7 @@ import pandas as pd
 from cases import said
 from payerkit.bulk.journal import Journal, State
 from payerkit.bulk.report import make_report
+from payerkit.bulk.rows import Row
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.onboarding import Plan, Report
@@ -47,16 +48,16 @@ def example_report(folder: Path | str, count: int = 120) -> Report:
     rows = example_rows(count)
     with Journal(Path(folder) / "example.journal", b"key") as journal:
         tasks = Tasks(Table(rows, holder_is_payer=True), journal.secret)
-        for row in range(count):
+        for row in tasks.table.rows:
             _record(journal, tasks, row)
         return make_report(tasks, journal, None)
 
 
-def _record(journal: Journal, tasks: Tasks, row: int) -> None:
-    if tasks.table.blocked[row]:
+def _record(journal: Journal, tasks: Tasks, row: Row) -> None:
+    if row.is_blocked:
         return
-    state, options = OUTCOMES[row % len(OUTCOMES)]
-    facts = {name: _numbered(value, row) for name, value in options.get("facts", {}).items()}
+    state, options = OUTCOMES[row.number % len(OUTCOMES)]
+    facts = {name: _numbered(value, row.number) for name, value in options.get("facts", {}).items()}
     payer, account = tasks.task("payer", row), tasks.task("bank_details", row)
     for task in (payer, account):
         journal.sent(task.key, payer=task.payer_key, content=task.content)

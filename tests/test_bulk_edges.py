@@ -18,6 +18,7 @@ import pytest
 from pydantic import SecretStr
 
 import payerkit
+from bulk_tables import make_task
 from cases import pairs, said
 from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
@@ -28,7 +29,6 @@ from payerkit.bulk.progress import Progress
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, run_workers
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Tasks
 from payerkit.client import Client
 from payerkit.client.call import RequestBody
 from payerkit.client.pace import LONGEST_WAIT, MAX_RATE_LIMITED, RUN_RETRIES, Pace
@@ -91,9 +91,9 @@ def test_a_row_is_sent_as_a_single_call_or_not_at_all(member: str, cell: str) ->
     try:
         alone = RequestBody.of(Payer.of(row, {})).content
     except InvalidInput:
-        assert table.blocked.tolist() == [True]
+        assert [True] == [row.is_blocked for row in table.rows]
         return
-    task = Tasks(table, SECRET).task("payer", 0)
+    task = make_task(table, SECRET, "payer", 0)
 
     assert json.loads(alone) == json.loads(task.body.content)
     assert task.client_user_id == Payer.of(row, {}).client_user_id
@@ -106,14 +106,14 @@ def test_nan_is_a_blank_cell(dtype: str) -> None:
     if dtype == "double[pyarrow]":
         arrow = pytest.importorskip("pyarrow")  # which does not call it missing, as here
         table["companyName"] = pd.arrays.ArrowExtensionArray(arrow.array([float("nan")] * 2, from_pandas=False))
-    task = Tasks(Table(table), SECRET).task("payer", 0)
+    task = make_task(Table(table), SECRET, "payer", 0)
 
     assert "companyName" not in json.loads(task.body.content)
 
 
 def test_rows_that_differ_in_a_secret_differ() -> None:
     """Secrets are compared by value, not by their masked form; it is the same payer all the same."""
-    one, other = (Tasks(Table(payers(1, ssn=SecretStr(f"123-45-678{end}"))), SECRET).task("payer", 0) for end in (8, 9))
+    one, other = (make_task(Table(payers(1, ssn=SecretStr(f"123-45-678{end}"))), SECRET, "payer", 0) for end in (8, 9))
 
     assert one.content != other.content
     assert one.key == other.key
@@ -123,7 +123,7 @@ def test_rows_of_a_table_that_differ_in_a_secret_contradict() -> None:
     """Secrets are compared by value, not by their masked form."""
     one, same, other = (payers(1, ssn=SecretStr(number)) for number in ("123-45-6789", "123-45-6789", "123-45-6788"))
 
-    assert not Table(pd.concat([one, same])).blocked.any()
+    assert not any(row.is_blocked for row in Table(pd.concat([one, same])).rows)
     assert ["id_twice"] * 3 == Table(pd.concat([one, same, other])).findings["code"].tolist()
 
 

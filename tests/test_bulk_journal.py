@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from bulk_tables import payer_row, run_arguments
+from bulk_tables import make_task, payer_row, run_arguments
 from cases import said
 from clocks import HandClock, LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
@@ -30,7 +30,7 @@ from payerkit.bulk.reconcile import Reconciler
 from payerkit.bulk.run import run_table
 from payerkit.bulk.sending import Sender
 from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Task, Tasks
+from payerkit.bulk.tasks import Task
 from payerkit.client import Client, SandboxClient
 from payerkit.errors import NotSent
 
@@ -80,7 +80,7 @@ def written(client: SandboxClient) -> dict[str, int]:
 
 def task_of(journal: Journal, rows: pd.DataFrame, step: Any, row: int = 0) -> Task:
     """Return a task as a run over these rows has it."""
-    return Tasks(Table(rows, holder_is_payer=True), journal.secret).task(step, row)
+    return make_task(Table(rows, holder_is_payer=True), journal.secret, step, row)
 
 
 # Opening a journal

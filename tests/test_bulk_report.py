@@ -45,7 +45,7 @@ def report(tmp_path: Path) -> Callable[..., Report]:
         with Journal(tmp_path / "run.journal", b"key") as journal:
             sent = Tasks(Table(table if sent_as is None else sent_as), journal.secret)
             for (step, row), (state, options) in (known or {}).items():
-                task = sent.task(step, row)
+                task = sent.task(step, sent.table.rows[row])
                 needs_look = bool(options.get("needs_look"))
                 journal.sent(task.key, payer=task.payer_key, content=task.content, needs_look=needs_look)
                 if state != "sent":

@@ -31,7 +31,7 @@ def table(*rows: dict[str, Any], **options: Any) -> Table:
 def codes(found: Table) -> list[list[str]]:
     """Return the codes of the errors and warnings of each row."""
     findings = found.findings[found.findings["severity"] != "info"]
-    return [findings.loc[findings["row"] == row, "code"].tolist() for row in range(len(found))]
+    return [findings.loc[findings["row"] == row, "code"].tolist() for row in range(len(found.rows))]
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_near_duplicates_are_one_and_told(one: dict[str, Any], other: dict[str, 
     """Two rows that differ only in blanks, case or Unicode form are sent as one; a third one decides which."""
     for rows, odd in (((one, other, one), 1), ((other, one, other), 1), ((other, one, one), 0)):
         found = table(*rows)
-        sent = {(found.payer_row if "ssn" in one else found.account_row)(row) for row in range(3)}
+        sent = {row.payer_row.number if row.payer_row else row.account_row.number for row in found.rows}
 
         assert [row == odd for row in range(3)] == ["near_duplicate" in row for row in codes(found)]
-        assert 1 == len({found.client_user_id(row) for row in range(3)})
+        assert 1 == len({row.client_user_id for row in found.rows})
         assert (1, False) == (len(sent), odd in sent and ID not in {name for name in one if one[name] != other[name]})
 
 
@@ -68,17 +68,21 @@ def test_what_is_sent_of_near_duplicates_does_not_depend_on_the_order() -> None:
     one, other = (TYPED_PAYER | {ID: name, "first_name": name} for name in ("Typed-001", "typed-001 "))
     tables = [table(one, other), table(other, one)]
 
-    assert {"Typed-001"} == {found.client_user_id(row) for found in tables for row in range(2)}
-    assert 1 == len({str(found.values("payer", found.payer_row(0))) for found in tables})
+    assert {"Typed-001"} == {row.client_user_id for found in tables for row in found.rows}
+    assert 1 == len({str(found.values("payer", found.rows[0].payer_row or found.rows[0])) for found in tables})
 
 
 def test_an_id_is_sent_as_it_was_sent_before() -> None:
     """Other rows of a longer table do not change it: under another id the payer would be stored again."""
     found = table(TYPED_PAYER, *[TYPED_PAYER | {ID: "TYPED-001"}] * 2, TYPED_PAYER | {ID: "typed-002"})
-    before = found.client_user_id(0)
+    before = found.rows[0].client_user_id
     found.prefer_ids(lambda text: text == "typed-001")
 
-    assert ("TYPED-001", "typed-001", "typed-002") == (before, found.client_user_id(1), found.client_user_id(3))
+    assert ("TYPED-001", "typed-001", "typed-002") == (
+        before,
+        found.rows[1].client_user_id,
+        found.rows[3].client_user_id,
+    )
 
 
 def test_a_longer_table_does_not_store_a_payer_again(shared: Client, tmp_path: Path) -> None:
@@ -100,9 +104,11 @@ def test_a_payer_is_sent_under_one_id() -> None:
     """The values of a row have the id as it is sent, and rows that name only the payer go by it, too."""
     found = table(TYPED_PAYER, TYPED_PAYER, {ID: "TYPED-001"})
 
-    assert ["typed-001"] * 3 == [found.client_user_id(row) for row in range(3)]
-    assert "typed-001" == table(TYPED_PAYER | {ID: "TYPED-001"}, TYPED_PAYER, TYPED_PAYER).values("payer", 0)[ID]
-    assert [[0, 1, 2]] == [rows.tolist() for rows in found.rows_by_payer()]
+    respelled = table(TYPED_PAYER | {ID: "TYPED-001"}, TYPED_PAYER, TYPED_PAYER)
+
+    assert ["typed-001"] * 3 == [row.client_user_id for row in found.rows]
+    assert "typed-001" == respelled.values("payer", respelled.rows[0])[ID]
+    assert [found.rows] == found.payers
 
 
 @pytest.mark.parametrize(
@@ -128,7 +134,9 @@ def test_contradictions_are_errors(rows: list[dict[str, Any]], expected: list[li
     found = table(*rows)
 
     assert expected == codes(found)
-    assert [bool({"account_twice", "id_twice"} & set(row)) for row in expected] == found.blocked.tolist()
+    assert [bool({"account_twice", "id_twice"} & set(row)) for row in expected] == [
+        row.is_blocked for row in found.rows
+    ]
 
 
 WARNED = {"iban": "DE89370400440532013001"}
@@ -150,8 +158,10 @@ def test_rows_with_warnings_are_kept_back(hold: Any, expected: list[bool]) -> No
     other = EUR | {ID: "typed-002", "iban": "DE02120300000000202051"}
     found = table(EUR, EUR | WARNED, EUR | {"bank_name": "TYPED BANK"}, other | {"bank_name": None}, EUR, hold=hold)
 
-    assert expected == found.held.tolist()[:4]
-    assert [True, not expected[1], not expected[2], False] == found.rows_to_send("bank_details").tolist()[:4]
+    rows = found.rows[:4]
+
+    assert expected == [row.is_held for row in rows]
+    assert [True, not expected[1], not expected[2], False] == [row.may_be_sent for row in rows]
 
 
 def test_the_account_of_a_payer_who_is_kept_back_is_not_sent() -> None:
@@ -161,8 +171,8 @@ def test_the_account_of_a_payer_who_is_kept_back_is_not_sent() -> None:
         payer, USD | {name: None for name in TYPED_PAYER if name not in USD}, hold="warnings", holder_is_payer=True
     )
 
-    assert [True, False] == held.held.tolist()
-    assert [False, True] == held.without_payer.tolist()
+    assert [True, False] == [row.is_held for row in held.rows]
+    assert [False, True] == [row.waits_for_payer for row in held.rows]
 
 
 def test_a_payer_is_sent_by_a_row_that_is_not_kept_back() -> None:
@@ -171,8 +181,8 @@ def test_a_payer_is_sent_by_a_row_that_is_not_kept_back() -> None:
     rows = [TYPED_PAYER | both | WARNED, TYPED_PAYER | both]
     found = table(*rows, hold="iban_checksum")
 
-    assert [True, False] == found.held.tolist()
-    assert [1, 1] == [found.payer_row(row) for row in range(2)]
+    assert [True, False] == [row.is_held for row in found.rows]
+    assert [found.rows[1]] * 2 == [row.payer_row for row in found.rows]
 
 
 def test_what_is_sent_is_not_kept_back() -> None:
@@ -180,8 +190,8 @@ def test_what_is_sent_is_not_kept_back() -> None:
     rows = [USD | {ID: "TYPED-001"}, USD | {"currency": "usd"}, USD | {"currency": "usd"}, USD]
     found = table(*rows, hold="near_duplicate")
 
-    assert {1} == {found.account_row(row) for row in range(4)}
-    assert [True, False, False, True] == found.held.tolist()
+    assert {found.rows[1]} == {row.account_row for row in found.rows}
+    assert [True, False, False, True] == [row.is_held for row in found.rows]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +219,7 @@ def test_a_row_that_was_changed_is_not_read() -> None:
     rows.loc[1, "city"] = "Utica"
 
     with pytest.raises(PayerkitError, match="not those that the run began with") as caught:
-        found.values("payer", 0)
+        found.values("payer", found.rows[0])
     assert "call again with the same journal" in str(caught.value)
 
 
@@ -218,7 +228,7 @@ def test_ids_are_kept_as_typed(value: str) -> None:
     """Also those that cannot be sent, which the report names."""
     found = table(TYPED_PAYER | {ID: "first"}, TYPED_PAYER | {ID: value}, TYPED_PAYER | {ID: "last"})
 
-    assert ["first", value or None, "last"] == [found.client_user_id(row) for row in range(3)]
+    assert ["first", value or None, "last"] == [row.client_user_id for row in found.rows]
 
 
 def test_a_plan_tells_near_duplicates() -> None:

@@ -99,7 +99,7 @@ def test_a_finding_about_the_row_is_told_whatever_is_sent() -> None:
     assert [("hidden_row", "", "")] == list(
         found.findings[["code", "field", "step"]].itertuples(index=False, name=None)
     )
-    assert [True] == found.blocked.tolist()
+    assert [True] == [row.is_blocked for row in found.rows]
 
 
 def test_a_corrected_cell_is_no_finding() -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from bulk_tables import payer_row
+from bulk_tables import make_task, payer_row
 from cases import first_cases, why
 from payerkit import PayerkitError, Refused, UnknownOutcome, reasons
 from payerkit.bulk import reconcile
@@ -24,7 +24,6 @@ from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.run import run_table
 from payerkit.bulk.sending import record_found
 from payerkit.bulk.table import Step, Table
-from payerkit.bulk.tasks import Tasks
 from payerkit.client import Client
 from payerkit.client.pace import Pace
 from payerkit.errors import NotFound, NotSent, ServiceError
@@ -164,7 +163,7 @@ class World:
     def entry(self, step: Step, row: dict[str, str] | None = None) -> Entry:
         """Return the journal's record of a row's task."""
         with self.journal() as journal:
-            entry = journal.entry(Tasks(make_table([row or ROW]), journal.secret).task(step, 0).key)
+            entry = journal.entry(make_task(make_table([row or ROW]), journal.secret, step, 0).key)
         assert entry is not None
         return entry
 
@@ -176,7 +175,7 @@ class World:
         """Leave the journal as a run does that is killed while it sends the row's task."""
         with self.journal() as journal:
             journal.require_same("service", digest(journal.salt, SERVICE), "service")
-            task = Tasks(make_table([ROW]), journal.secret).task(step, 0)
+            task = make_task(make_table([ROW]), journal.secret, step, 0)
             journal.add_to_baseline(task.payer_key, [])
             journal.sent(task.key, payer=task.payer_key, content=task.content)
 
@@ -725,7 +724,7 @@ def test_a_resumed_run_reads_the_list_again(world: World) -> None:
     world.run([ROW, second])
 
     with world.journal() as journal:
-        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).task("payer", 0).key)
+        baseline = journal.baseline(make_task(make_table([ROW]), journal.secret, "payer", 0).key)
     assert ["pd-7"] == baseline
     assert "done" == world.entry("bank_details", second).state
 
@@ -738,7 +737,7 @@ def test_what_came_while_an_outcome_was_unknown_is_not_of_the_baseline(world: Wo
     world.run([ROW, second])
 
     with world.journal() as journal:
-        baseline = journal.baseline(Tasks(make_table([ROW]), journal.secret).task("payer", 0).key)
+        baseline = journal.baseline(make_task(make_table([ROW]), journal.secret, "payer", 0).key)
     assert [] == baseline
     assert ["done", "done"] == [world.entry("bank_details", row).state for row in (ROW, second)]
     assert 2 == world.service.calls.count("create_payment_detail")
@@ -859,7 +858,7 @@ def test_a_payer_may_be_called_as_a_status_is(tmp_path: Path) -> None:
     """A status that is also the payer's id is not kept, and the reason says it all the same."""
     table = Table(pd.DataFrame([ROW | {"client_user_id": "failed"}]), holder_is_payer=True)
     with Journal(tmp_path / "run.journal", b"secret") as journal:
-        task = Tasks(table, journal.secret).task("bank_details", 0)
+        task = make_task(table, journal.secret, "bank_details", 0)
         journal.sent(task.key, payer=task.payer_key, content=task.content)
         state = record_found(journal, task, [record(status="failed")], reason="found_in_list")
         entry = journal.entry(task.key)

@@ -111,7 +111,7 @@ def sent(rows: Any) -> list[dict[str, Any]]:
     table = Table(rows)
     return [
         {**table.values("payer", row), **{f"bank_{n}": v for n, v in table.values("bank_details", row).items()}}
-        for row in range(len(table))
+        for row in table.rows
     ]
 
 

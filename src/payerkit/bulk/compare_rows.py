@@ -83,7 +83,7 @@ def tell_shared(rows: Iterable[Row], labels: pd.Index[Any]) -> None:
     """Warn the rows that share with those of another payer what two payers hardly share."""
     given = list(rows)
     for code, name, step, key in _SHARED:
-        compared = [row for row in given if step in row.data and not row.has_error_about(name)]
+        compared = [row for row in given if step in row.data and not row.has_error(name)]
         groups = grouped(compared, key).values()
         tell_differing(groups, lambda row: (row.payer,), table_finding(code, name), step, labels)
 

@@ -7,10 +7,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from payerkit.bulk.finding_texts import FindingTexts
 from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.naming import Naming, shown_id
-from payerkit.bulk.rows import Problem, Rows, Step
+from payerkit.bulk.naming import FindingTexts, Naming, shown_id
+from payerkit.bulk.rows import Problem, Row, Rows, Step
 from payerkit.bulk.tasks import Limit, Tasks, steps_of
 from payerkit.findings import Finding, table_finding
 from payerkit.reasons import Outcome
@@ -91,44 +90,43 @@ class Outcomes:
         self._tasks, self.table, self._journal, self.stopped = tasks, tasks.table, journal, stopped
         self._limit = limit
         self.changes: list[Problem] = []
-        self.stored = dict.fromkeys(self.table.steps, 0)
-        rows = range(len(self.table))
-        errors = FindingTexts(self.table.found.of_severity("error"), self.table.naming).of(rows)
-        self.rows = [self._tell_lost_links(row, self._outcome(row, errors[row])) for row in rows]
+        self.stored = dict.fromkeys(self.table.columns, 0)
+        rows = self.table.rows
+        errors = FindingTexts(self.table.found.of_severity("error"), self.table.naming).of(range(len(rows)))
+        self.rows = [self._tell_lost_links(row, self._outcome(row, errors[row.number])) for row in rows]
 
-    def _tell_lost_links(self, row: int, outcome: RowOutcome) -> RowOutcome:
+    def _tell_lost_links(self, row: Row, outcome: RowOutcome) -> RowOutcome:
         """Return the outcome of a row, with a reason that says so if it is done and its payer's links were lost."""
-        is_payer = outcome.state == "done" and "payer" in self.table.steps and self.table.payer_row(row) >= 0
-        if not is_payer or outcome.agreement_url or outcome.kyc_url:
+        if outcome.state != "done" or row.payer_row is None or outcome.agreement_url or outcome.kyc_url:
             return outcome
         entry = self._journal.entry(self._tasks.task("payer", row).key)
         if entry is None or entry.reason is None or entry.reason.code != "found_by_status":
             return outcome  # else the response, which has the links, was lost
         return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
 
-    def _outcome(self, row: int, errors: str) -> RowOutcome:
-        table, is_payer_blocked = self.table, False
-        outcome = RowOutcome(shown_id(table.client_user_id(row)))
+    def _outcome(self, row: Row, errors: str) -> RowOutcome:
+        is_payer_blocked = False
+        outcome = RowOutcome(shown_id(row.client_user_id))
         blocked = outcome._replace(reason=Outcome("has_errors", {"findings": errors}))
-        if errors and not any(table.rows_with(step)[row] for step in table.steps):  # it asks for nothing
+        if errors and not row.data:  # it asks for nothing
             return blocked
-        for step, source in steps_of(table, row):
+        for step, source in steps_of(row):
             entry = self._journal.entry(self._tasks.task(step, source).key)
-            is_payer_blocked |= bool(table.blocked[source])
+            is_payer_blocked |= source.is_blocked
             if errors and not _may_be_stored(entry):
                 return blocked
             is_unsent = entry is None or entry.is_unsent
             if is_payer_blocked and is_unsent:
                 return outcome._replace(step=step, state="not_sent", reason=PAYER_NOT_SENT)
-            if table.held[source] and is_unsent:
-                return outcome.not_sent(step, HELD if table.held[row] else PAYER_NOT_SENT, is_open=False)
+            if source.is_held and is_unsent:
+                return outcome.not_sent(step, HELD if row.is_held else PAYER_NOT_SENT, is_open=False)
             sent = self._tasks.sent_for(step, source)
             is_left = self._limit is not None and self._limit.leaves(sent)
             outcome = outcome.after(step, entry, self._limit.reason if self._limit and is_left else self.stopped)
             if entry is not None and entry.state in {"done", "duplicate"}:
-                self.stored[step] += row == sent.row  # once for all rows that are the same
+                self.stored[step] += row is sent.row  # once for all rows that are the same
                 if entry.content != sent.content:
-                    self.changes.append(Problem(row, table_finding("changed_after_storing"), step))
+                    self.changes.append(Problem(row.number, table_finding("changed_after_storing"), step))
             if outcome.state != "done":
                 break
         if errors:  # of a row that was sent before it had them, or before this table contradicted it
@@ -140,7 +138,7 @@ class Outcomes:
         """Return how many writes with unknown outcome the journal has that no row of the table explains."""
         if not (unresolved := self._journal.unresolved()):
             return 0
-        pairs = ((step, source) for row in range(len(self.table)) for step, source in steps_of(self.table, row))
+        pairs = (each for row in self.table.rows for each in steps_of(row))
         return len(unresolved - {self._tasks.task(step, source).key for step, source in pairs})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +11,12 @@ import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.finding_texts import FindingTexts, findings_frame
-from payerkit.bulk.naming import shown_id
+from payerkit.bulk.naming import FindingTexts, findings_frame, shown_id
 from payerkit.bulk.options import DEFAULTS, RunOptions
 from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT, Reason, Reasons
 from payerkit.bulk.plan_text import describe_counts, describe_file, describe_plan
-from payerkit.bulk.rows import Flags, Placeholders
-from payerkit.bulk.table import Step, Table
+from payerkit.bulk.rows import Placeholders, Row, Step
+from payerkit.bulk.table import Table
 from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.tables.source_table import changes_frame
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
     from payerkit.bulk.row_browser import RowBrowser
 
 _SHOWN_FINDINGS = 12
+
+_COLUMNS = ["state", "reason", "client_user_id", "payer", "bank_details"]
 
 _KINDS: dict[str, html.Kind] = {
     "error": "error",
@@ -104,17 +104,17 @@ class Plan:
     def __init__(self, table: Table, rows: Any = None, *, normalise: str = "normalise=True") -> None:
         self.frame = _plan_rows(table)
         self._rows = rows
-        self._found, self._origin, self._without_payer = table.found, table.origin, table.without_payer
+        self._found, self._origin = table.found, table.origin
         self._naming = replace(table.naming, normalise=normalise)
-        sent = _rows_to_send(table)
-        warned = np.unique(table.found.of_severity("warning").rows)
+        self._waits = [row.waits_for_payer for row in table.rows]
+        is_sent = self.frame["state"] == "to_send"
         self.counts = {
-            "rows": len(table),
-            "to_send": int(sent.sum()),
+            "rows": len(table.rows),
+            "to_send": int(is_sent.sum()),
             "payers": int((self.frame["payer"] == "send").sum()),
             "accounts": int((self.frame["bank_details"] == "send").sum()),
-            "with_warnings": int(np.count_nonzero(sent[warned])),
-            "held": int(np.count_nonzero(table.held & ~table.blocked)),
+            "with_warnings": int((rows_with_warnings(table.found, len(table.rows)) & is_sent).sum()),
+            "held": sum(row.is_held for row in table.rows),
         }
 
     @property
@@ -211,7 +211,7 @@ class Plan:
 
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return why a row is not sent, if none of its findings says it."""
-        return ("not sent", PAYER_NOT_SENT.text) if self._without_payer[row] else None
+        return ("not sent", PAYER_NOT_SENT.text) if self._waits[row] else None
 
     def browse(self) -> RowBrowser:
         """Return a widget that shows the rows by the page, filtered by state, searched and sorted.
@@ -258,7 +258,7 @@ class Plan:
     def _reasons(self, *, with_infos: bool = False) -> Reasons:
         """Return the errors and warnings of the rows, and why others are not sent, errors first."""
         findings = Reasons.of_findings(self._found, self._naming, with_infos=with_infos)
-        others = np.where(self._without_payer, PAYER_NOT_SENT.text, "").tolist()
+        others = [PAYER_NOT_SENT.text if waits else "" for waits in self._waits]
         return Reasons.join([findings, Reasons.of_states(self.frame["state"], others)]).sorted(list(_KINDS))
 
     def _repr_html_(self) -> str:
@@ -285,34 +285,23 @@ class Plan:
         return html.Html(f"{message}{hint}{html.small(reason.kind.code)}")
 
 
-def _rows_to_send(table: Table) -> Flags:
-    return ~table.blocked & ~table.held & ~table.without_payer
-
-
 def _plan_rows(table: Table) -> pd.DataFrame:
-    rows, held = range(len(table)), np.asarray(table.held & ~table.blocked)
-    errors = FindingTexts(table.found.of_severity("error"), table.naming).of(rows)
-    columns = {
-        "state": np.where(_rows_to_send(table), "to_send", np.where(held, "held", "not_sent")).tolist(),
-        "reason": list(map(_reason, repeat(table), rows, errors)),
-        "client_user_id": [shown_id(table.client_user_id(row)) for row in rows],
-        "payer": _planned(table, "payer"),
-        "bank_details": _planned(table, "bank_details"),
-    }
-    return pd.DataFrame(columns, index=table.labels, dtype="string")
-
-
-def _planned(table: Table, step: Step) -> list[str]:
-    """Return for each row "send", "as row ..." if another row sends the same, or ""."""
-    is_sent = table.rows_to_send(step) & _rows_to_send(table)
-    source_of = table.payer_row if step == "payer" else table.account_row
-    sources = [source_of(row) if is_sent[row] else -1 for row in range(len(table))]
-    return [
-        "" if source < 0 else "send" if source == row else f"as row {shown_id(table.labels[source])}"
-        for row, source in enumerate(sources)
+    errors = FindingTexts(table.found.of_severity("error"), table.naming).of(range(len(table.rows)))
+    planned = [
+        {
+            "state": "held" if row.is_held else "not_sent" if row.is_blocked or row.waits_for_payer else "to_send",
+            "reason": error or (HELD.text if row.is_held else PAYER_NOT_SENT.text if row.waits_for_payer else ""),
+            "client_user_id": shown_id(row.client_user_id),
+            "payer": _planned(row, "payer", row.payer_row, table.labels),
+            "bank_details": _planned(row, "bank_details", row.account_row, table.labels),
+        }
+        for row, error in zip(table.rows, errors, strict=True)
     ]
+    return pd.DataFrame(planned, index=table.labels, columns=_COLUMNS, dtype="string")
 
 
-def _reason(table: Table, row: int, errors: str) -> str:
-    """Return why a row would not be sent, "" if it would."""
-    return errors or (HELD.text if table.held[row] else PAYER_NOT_SENT.text if table.without_payer[row] else "")
+def _planned(row: Row, step: Step, source: Row | None, labels: pd.Index[Any]) -> str:
+    """Return "send", "as row ..." if another row sends the same, or "", if the row sends nothing in a step."""
+    if source is None or step not in row.data or not row.may_be_sent or row.waits_for_payer:
+        return ""
+    return "send" if source is row else f"as row {shown_id(labels[source.number])}"

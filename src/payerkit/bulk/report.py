@@ -15,8 +15,8 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.accounts import id_form
-from payerkit.bulk.finding_texts import FindingTexts, findings_frame
 from payerkit.bulk.journal import Journal, digest
+from payerkit.bulk.naming import FindingTexts, findings_frame
 from payerkit.bulk.outcomes import Outcomes, Reasons, RowOutcome
 from payerkit.bulk.rows import Problems
 from payerkit.bulk.table import Step
@@ -136,7 +136,7 @@ class Report:
         self._naming = outcomes.table.naming
         self._stored, self._strays = outcomes.stored, outcomes.count_strays()
         self._salt = secrets.token_bytes(16)
-        self._ids = _hash_ids(self._salt, map(outcomes.table.client_user_id, range(len(self.rows))))
+        self._ids = _hash_ids(self._salt, [row.client_user_id for row in outcomes.table.rows])
         self.frame = self._make_frame()
 
     def _make_frame(self) -> pd.DataFrame:

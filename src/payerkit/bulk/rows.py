@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -17,9 +18,11 @@ from payerkit.checks.readings import is_placeholder
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding, Severity, table_finding
-from payerkit.tables.header import columns_by_field, field_of, own_columns
+from payerkit.tables.header import HOLDER_IS_PAYER, columns_by_field, field_of, own_columns
 from payerkit.tables.mapping import name_columns
+from payerkit.tables.source_table import findings_in
 from payerkit.tables.templates import is_example
+from payerkit.wire import wire_name
 
 ID = "client_user_id"
 
@@ -77,32 +80,59 @@ class Problems(list[Problem]):
         return type(self)(sorted(self, key=lambda each: each.row))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Row:
     """A row of a table.
 
-    number: 0 for the first. client_user_id: as it is written, "" if the cell is blank. data: what is sent, by field, in
-    each step for which the row has any; blank cells are left out. payer: the number of its payer, -1 without an id.
+    number: 0 for the first. written_id: the client user id as it is written, "" if the cell is blank. data: what is
+    sent, by field, in each step for which the row has any; blank cells are left out. client_user_id: the id as it is
+    sent, None without one. payer: the number of its payer, -1 without an id; ids that are near duplicates are one.
+    is_blocked: it has an error, so that it is not sent. is_held: it has none, but a warning for which it is kept back.
+    payer_row: the row that describes its payer, preferably one that may be sent; None if no row does. account_row: the
+    row that is sent for all rows with the same account of the same payer.
     """
 
     number: int
-    client_user_id: str
+    written_id: str
     data: dict[Step, dict[str, Any]]
     problems: list[Problem] = field(default_factory=list)
+    client_user_id: str | None = None
     payer: int = -1
+    is_blocked: bool = False
+    is_held: bool = False
+    payer_row: Row | None = None
+    account_row: Row = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.account_row = self
+
+    @property
+    def may_be_sent(self) -> bool:
+        """Whether the row is neither blocked nor held."""
+        return not (self.is_blocked or self.is_held)
+
+    @property
+    def waits_for_payer(self) -> bool:
+        """Whether the row may be sent, but the row of its payer may not."""
+        return self.may_be_sent and self.payer_row is not None and not self.payer_row.may_be_sent
+
+    @property
+    def is_respelled(self) -> bool:
+        """Whether the id is sent as other rows write it."""
+        return self.client_user_id not in {None, self.written_id}
 
     def tell(self, finding: Finding, step: Step | Literal[""] = "", general: Finding | None = None) -> None:
         """Add what was found. general: as of a `Problem`."""
         self.problems.append(Problem(self.number, finding, step, general))
 
-    @property
-    def is_blocked(self) -> bool:
-        """Whether the row has an error, so that it is not sent."""
-        return any(each.finding.severity == "error" for each in self.problems)
+    def has_error(self, about: str | None = None) -> bool:
+        """Return True if there is an error, or one about a field."""
+        errors = (each.finding for each in self.problems if each.finding.severity == "error")
+        return any(about is None or error.field == about for error in errors)
 
-    def has_error_about(self, name: str) -> bool:
-        """Return True if an error is about a field."""
-        return any(each.finding.severity == "error" and each.finding.field == name for each in self.problems)
+    def has_code(self, codes: Collection[str]) -> bool:
+        """Return True if a problem has one of these codes."""
+        return any(each.finding.code in codes for each in self.problems)
 
 
 def read_rows(
@@ -226,3 +256,33 @@ def _check_rest(row: Row, cell: Any, email: Any, placeholders: Placeholders) -> 
         row.tell(table_finding("nothing_to_send"))
     if isinstance(cell, str) and is_example(cell, email if isinstance(email, str) else None):
         row.tell(table_finding("example_row"))
+
+
+def tell_cells(read: Sequence[Row], rows: Any, columns: Mapping[Step, Mapping[str, str]]) -> None:
+    """Tell rows first what was found in their cells when the table was read, about the fields that they fill.
+
+    What checks found about a cell with an error of the file goes: it judges what nobody wrote. columns: those that are
+    sent in each step, by field; a finding about any other column is left out.
+    """
+    fields = {step: {column: field for field, column in named.items()} for step, named in columns.items()}
+    in_file = list(findings_in(rows))
+    names = name_columns(rows.columns) if in_file else {}
+    found: dict[int, list[Problem]] = {}
+    for number, column, finding in in_file:
+        name = names.get(column, column)
+        steps = [step for step in fields if name in fields[step]]
+        step = next((each for each in steps if each in read[number].data), steps[0] if steps else None)
+        if not finding.field or (step is None and name in {ID, HOLDER_IS_PAYER}):  # or about the row as a whole
+            found.setdefault(number, []).append(Problem(number, finding))
+        elif step is not None:
+            found.setdefault(number, []).append(Problem(number, _about(finding, fields[step][name]), step))
+    for number, told in found.items():
+        damaged = {each.column(columns) for each in told if each.finding.severity == "error"} - {""}
+        checked = [each for each in read[number].problems if each.column(columns) not in damaged]
+        read[number].problems = told + checked
+
+
+@cache
+def _about(finding: Finding, field: str) -> Finding:
+    """Return a finding about a field, which it may have named by its column."""
+    return replace(finding, field=field, wire_name=wire_name(field))

@@ -17,9 +17,9 @@ from payerkit.bulk.progress import Progress, estimate_duration
 from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal, run_workers
 from payerkit.bulk.reconcile import Reconciler
 from payerkit.bulk.report import Report, make_report
-from payerkit.bulk.rows import Placeholders
+from payerkit.bulk.rows import Placeholders, Row, Step
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
-from payerkit.bulk.table import Step, Table
+from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Limit, Task, Tasks, choose_rows, knows_payer
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
@@ -240,7 +240,7 @@ class TableRun:
         limiter: RateLimiter,
         progress: Progress,
     ) -> None:
-        self._tasks, self._table, self._journal, self._options = tasks, tasks.table, journal, options
+        self._tasks, self._journal, self._options = tasks, journal, options
         self._limiter, self._stop, self._client, self._progress = limiter, limiter.stop, client, progress
         limiter.slowest = max(limiter.slowest, journal.slowest)
         self._when_compliant = options.accounts == "when_compliant"
@@ -252,12 +252,12 @@ class TableRun:
             when_compliant=self._when_compliant,
             accounts=lambda: chain.from_iterable(self._batches["bank_details"]),
         )
-        self._batches: dict[Step, list[Batch]] = {step: list(self._make_batches(step)) for step in tasks.table.steps}
+        self._batches: dict[Step, list[Batch]] = {step: list(self._make_batches(step)) for step in tasks.table.columns}
         self.limit: Limit | None = None
         """What the run tries if it has a limit, known once it began."""
         self._postponed: set[Batch] = set()
         """Batches for which this run can do no more: the next run tries again. Threads only add to it."""
-        self._later: dict[int, Batch] = {}
+        self._later: dict[Row, Batch] = {}
         """Accounts that are sent once their payer is settled, by the row of the payer."""
 
     def go(self) -> None:
@@ -294,7 +294,7 @@ class TableRun:
 
     def _count_unsent(self, batch: Batch) -> int:
         """Return how many tasks of a batch this run sends if nothing goes wrong."""
-        if batch[0].step == "bank_details" and self._table.without_payer[batch[0].row]:
+        if batch[0].step == "bank_details" and batch[0].row.waits_for_payer:
             return 0
         return sum(self._is_unsent(task, self._journal.entry(task.key)) for task in batch)
 
@@ -311,15 +311,11 @@ class TableRun:
 
     def _make_batches(self, step: Step) -> Iterator[Batch]:
         """Yield the batches of a step."""
-        to_send = self._table.rows_to_send(step)
-        for group in self._table.rows_by_payer():
-            rows = group[to_send[group]].tolist()
-            if step == "payer":
-                chosen = [row for row in rows if self._table.payer_row(row) == row]
-            else:
-                chosen = [*dict.fromkeys(map(self._table.account_row, rows))]
+        for group in self._tasks.table.payers:
+            rows = [row for row in group if step in row.data and row.may_be_sent]
+            chosen = [row for row in rows if step == "bank_details" or row.payer_row is row]
             if chosen:
-                yield tuple(self._tasks.task(step, row) for row in chosen)
+                yield tuple(dict.fromkeys(self._tasks.sent_for(step, row) for row in chosen))
 
     def _batches_to_send(self, step: Step) -> list[Batch]:
         """Return the batches of a step with rows that this run tries."""
@@ -335,8 +331,8 @@ class TableRun:
 
         Those of a payer whose outcome is unknown follow once it is settled.
         """
-        payer = self._table.payer_row(batch[0].row)
-        if "payer" in self._table.steps and payer >= 0 and not self._is_payer_done(payer):
+        payer = batch[0].row.payer_row
+        if payer is not None and not self._is_payer_done(payer):
             self._later[payer] = batch
             for _ in batch:
                 self._progress.count("not_sent")
@@ -349,8 +345,8 @@ class TableRun:
             is_repeat = listing.was_sent(task.key)
             self._progress.count(states.get(task.key) or self._sender.send(task, is_repeat=is_repeat))
 
-    def _list(self, tasks: Sequence[Task], payer: int) -> Listing | None:
-        """Return the accounts that a payer, in row `payer`, has before any of these is sent.
+    def _list(self, tasks: Sequence[Task], payer: Row | None) -> Listing | None:
+        """Return the accounts that a payer has before any of these is sent. payer: the row that describes the payer.
 
         None if they have to wait for the payer, or the service does not say, which is recorded.
         """
@@ -358,7 +354,7 @@ class TableRun:
         try:
             if self._when_compliant:
                 reason_to_wait, facts = self._sender.check_compliance(client_user_id)
-                if "payer" in self._table.steps and payer >= 0:
+                if payer is not None:
                     self._journal.add_facts(tasks[0].payer_key, facts)
                 if reason_to_wait:
                     self._defer(tasks, "waiting", reason_to_wait)
@@ -377,8 +373,8 @@ class TableRun:
             self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
             self._progress.count(state)
 
-    def _is_payer_done(self, row: int) -> bool:
-        entry = None if self._table.blocked[row] else self._journal.entry(self._tasks.task("payer", row).key)
+    def _is_payer_done(self, row: Row) -> bool:
+        entry = None if row.is_blocked else self._journal.entry(self._tasks.task("payer", row).key)
         return entry is not None and entry.state == "done"
 
     # What is left to be done
@@ -499,7 +495,7 @@ class TableRun:
         if batch[0].step == "payer" and self._is_payer_done(batch[0].row):
             self._send_later(batch[0].row)
 
-    def _send_later(self, payer: int) -> None:
+    def _send_later(self, payer: Row) -> None:
         """Send the accounts of a payer, in this row, who is settled by now, and look at once for what is unknown."""
         if (batch := self._later.pop(payer, None)) is not None:
             self._send_accounts(batch)

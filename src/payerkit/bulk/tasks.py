@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from payerkit.bulk.accounts import account_identity
 from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.table import Step, Table
+from payerkit.bulk.rows import Row, Step
+from payerkit.bulk.table import Table
 from payerkit.client.call import RequestBody
 from payerkit.models import BankDetails, Payer
 from payerkit.reasons import Outcome
@@ -23,10 +25,10 @@ class Task:
     are keyed digests, so that they reveal nothing.
     """
 
-    def __init__(self, table: Table, secret: bytes, step: Step, row: int) -> None:
+    def __init__(self, table: Table, secret: bytes, step: Step, row: Row) -> None:
         self.step, self.row = step, row
         self._table, self._secret = table, secret
-        self.client_user_id = str(table.client_user_id(row))
+        self.client_user_id = str(row.client_user_id)
         self.payer_key = payer_key(secret, self.client_user_id)
 
     def __repr__(self) -> str:
@@ -58,8 +60,8 @@ class Task:
 
     def _private_of_payer(self) -> tuple[str, ...]:
         """Return the private values of an account's payer: not in the body, but the service may repeat them."""
-        payer = self._table.payer_row(self.row)
-        if self.step == "payer" or payer < 0 or self._table.blocked[payer]:
+        payer = self.row.payer_row
+        if self.step == "payer" or payer is None or payer.is_blocked:
             return ()
         return Payer.of(self._table.values("payer", payer), {}).private_values()
 
@@ -69,17 +71,17 @@ class Tasks:
 
     def __init__(self, table: Table, secret: bytes) -> None:
         self.table, self.secret = table, secret
-        self._made: dict[tuple[Step, int], Task] = {}
+        self._made: dict[tuple[Step, Row], Task] = {}
 
-    def task(self, step: Step, row: int) -> Task:
+    def task(self, step: Step, row: Row) -> Task:
         """Return the task of a row."""
         if (step, row) not in self._made:
             self._made.setdefault((step, row), Task(self.table, self.secret, step, row))
         return self._made[step, row]
 
-    def sent_for(self, step: Step, row: int) -> Task:
+    def sent_for(self, step: Step, row: Row) -> Task:
         """Return the task that is sent for a row: several rows may ask for the same."""
-        return self.task(step, row if step == "payer" else self.table.account_row(row))
+        return self.task(step, row if step == "payer" else row.account_row)
 
 
 def payer_key(secret: bytes, client_user_id: str) -> bytes:
@@ -120,11 +122,10 @@ def choose_rows(tasks: Tasks, journal: Journal, rows: int, is_unsent: Callable[[
     A row brings along all that it asks for, its payer in another row, too. Rows that send the same as one of these do
     not count. is_unsent: says whether a run sends the task of a row, from the journal's record of it.
     """
-    table, limit, left = tasks.table, Limit(rows), rows
-    is_sendable = ~table.blocked & ~table.held & ~table.without_payer & (table.payers >= 0)
-    for row in map(int, table.order[is_sendable[table.order]]):
+    limit, left = Limit(rows), rows
+    for row in chain.from_iterable(tasks.table.payers):
         has_wanted = False
-        for step, source in steps_of(table, row):
+        for step, source in steps_of(row) if row.may_be_sent and not row.waits_for_payer else ():
             task = tasks.sent_for(step, source)
             entry = journal.entry(task.key)
             if is_unsent(task, entry):
@@ -138,12 +139,9 @@ def choose_rows(tasks: Tasks, journal: Journal, rows: int, is_unsent: Callable[[
     return limit
 
 
-def steps_of(table: Table, row: int) -> Iterator[tuple[Step, int]]:
+def steps_of(row: Row) -> Iterator[tuple[Step, Row]]:
     """Yield the steps of a row, each with the row whose data is sent; none for a row without an id."""
-    if table.payers[row] < 0:
-        return
-    payer = table.payer_row(row)
-    if "payer" in table.steps and payer >= 0:
-        yield "payer", payer
-    if "bank_details" in table.steps and table.rows_with("bank_details")[row]:
+    if row.payer_row is not None:
+        yield "payer", row.payer_row
+    if row.payer >= 0 and "bank_details" in row.data:
         yield "bank_details", row

@@ -82,20 +82,19 @@ def verify_onboarding(client: Client, rows: Any, journal: str | Path | None = No
 
 def _verify(client: Client, table: Table, journal: Journal | None) -> pd.DataFrame:
     tasks = Tasks(table, journal.secret if journal else b"")  # without a journal, the keys are compared here alone
-    payers = {str(table.client_user_id(rows[0])): rows.tolist() for rows in table.rows_by_payer()}
-    has_account = table.rows_with("bank_details")
+    payers = {str(rows[0].client_user_id): rows for rows in table.payers}
     limiter, found = RateLimiter(client.pace, StopSignal()), list[dict[str, Any]]()
     lists = request_lists(client, list(payers), RunOptions(), limiter, progress=True, may_be_unknown=True)
     for client_user_id, listed in lists.items():
-        rows = [row for row in payers[client_user_id] if has_account[row]]
-        accounts = {row: tasks.task("bank_details", row) for row in rows}
+        rows = [row for row in payers[client_user_id] if "bank_details" in row.data]
+        accounts = {row.number: tasks.task("bank_details", row) for row in rows}
         entries = journal.entries_of(payer_key(tasks.secret, client_user_id)) if journal else {}
         if isinstance(listed, str):
             said = [{"state": "unknown", "reason": listed, "row": row} for row in accounts]
         else:
             said = list(_compare(accounts, Listing(listed, entries=entries)))
         found += [each | {"client_user_id": shown_id(client_user_id)} for each in said]
-    found.sort(key=lambda each: each.get("row", len(table)))
+    found.sort(key=lambda each: each.get("row", len(table.rows)))
     labels = [table.labels[each["row"]] if "row" in each else None for each in found]
     frame = pd.DataFrame(found, columns=list(_COLUMNS), dtype=object).astype("string")
     return frame.assign(row=pd.Series(labels, dtype=object))
