@@ -155,7 +155,8 @@ class Stored:
     """An account that is stored, or will be at a time.
 
     by: the journal of the run, or "" for another tool's. shown_to: the journals of the runs that read the payer's list
-    when it was late enough to show the account, whether or not it did.
+    when it was late enough to show the account, whether or not it did; ", killed" behind a name: of one that may have
+    been killed before it could write that down.
     """
 
     id: str
@@ -459,9 +460,15 @@ def _is_running(service: ModelService, stop: StopSignal, tool: str, kill_after: 
     """Let a run have the model, and give it back to the one in whose request this one takes place, if any."""
     outer = service.stop, service.tool, service.steps_left
     service.stop, service.tool, service.steps_left = stop, tool, kill_after
+    known = {account.id for account in service.accounts if tool in account.shown_to}
     try:
         with _counted_writes(service):
             yield
+    except Killed:
+        for account in service.accounts:
+            if tool in account.shown_to and account.id not in known:
+                account.shown_to = account.shown_to - {tool} | {f"{tool}, killed"}
+        raise
     finally:
         service.stop, service.tool, service.steps_left = outer
 

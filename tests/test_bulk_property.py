@@ -406,6 +406,21 @@ def test_a_run_need_not_know_a_list_that_another_one_read(listed: str) -> None:
         assert [{"other.journal"}] == [account.shown_to for account in runs.service.accounts]
 
 
+def test_a_run_need_not_know_a_list_that_a_killed_one_read() -> None:
+    """A run is killed between a list that shows an account and the journal; the next one reads no list."""
+    with machine("whole") as runs:
+        service, runs.rows = runs.service, [account_row(0, 0)]
+        lost = ["lost before", "very late"]
+        runs.run_faulty(of_accounts=lost, of_others=[], kill_after=None, copy_at=None, beside_at=None)
+        runs.let_time_pass()
+        service.before = lambda kind, _: setattr(service, "steps_left", 1 if kind == "list" else None)
+        assert runs.run_and_judge(runs.rows) is None
+        unread = ["a gateway's 403"]
+        runs.run_faulty(of_accounts=[], of_others=unread, kill_after=None, copy_at=None, beside_at=None)
+
+        assert [{"0.journal, killed"}] == [account.shown_to for account in service.accounts]
+
+
 def test_a_run_has_to_know_a_list_that_it_read() -> None:
     """What the list showed to the run is held against its report, however far behind the list is later."""
     service, row = ModelService(), account_row(0, 0)
