@@ -16,6 +16,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
 from unittest import mock
@@ -151,7 +152,12 @@ def late(seconds: float, *, takes: float = 0.0) -> Fault:
 
 @dataclass
 class Stored:
-    """An account that is stored, or will be at a time. by: the journal of the run, or "" for another tool's."""
+    """An account that is stored, or will be at a time.
+
+    by: the journal of the run, or "" for another tool's. shown_to: the journals of the runs that read the payer's list
+    when it was late enough to show the account, whether or not it did; ", killed" behind a name: of one that may have
+    been killed before it could write that down.
+    """
 
     id: str
     payer: str
@@ -159,6 +165,7 @@ class Stored:
     at: float
     by: str = ""
     status: str = "approved"
+    shown_to: set[str] = field(default_factory=set)
 
     @property
     def identity(self) -> Identity:
@@ -206,8 +213,8 @@ class ModelService:
         self.stop: StopSignal = StopSignal()
         self.tool = ""
         """Whose requests arrive: the name of a journal."""
-        self.listed_at: dict[str, float] = {}
-        """When each payer's list was read last."""
+        self.readers: dict[str, set[str]] = {}
+        """Who read each payer's list, by the names of their journals."""
         self._ids = itertools.count(1)
 
     def step(self) -> None:
@@ -229,10 +236,19 @@ class ModelService:
         """Return True if an account is stored by now and has not failed."""
         return account.at <= self.clock.now() and account.status not in {"failed", "rejected", "deactivated"}
 
-    def was_seen(self, account: Stored) -> bool:
-        """Return True if the payer's list could show an account when it was read last, or was never read."""
-        read = self.listed_at.get(account.payer, self.clock.now())
-        return account.at + self.lag.get(account.payer, 0.0) <= read
+    def was_seen(self, account: Stored, tool: str = "") -> bool:
+        """Return True if the payer's list could show an account when it was read, or shows it now and was never read.
+
+        tool: the name of the journal whose runs read it; "" for anyone's. No run knows what another one read.
+        """
+        readers = self.readers.get(account.payer, set())
+        if tool not in readers if tool else not readers:
+            return self._is_shown(account)
+        return tool in account.shown_to if tool else bool(account.shown_to)
+
+    def _is_shown(self, account: Stored) -> bool:
+        """Return True if a list that leaves out nothing shows an account by now."""
+        return account.at <= self.clock.now() - self.lag.get(account.payer, 0.0)
 
     def store(self, row: Mapping[str, Any], *, status: str = "approved") -> Stored:
         """Store the account of a row, as another tool does."""
@@ -272,11 +288,20 @@ class ModelService:
         self.clock.wait(fault.takes)
         self.step()
         if fault is FINE:
+            if kind == "list" and response.status == HTTPStatus.OK:
+                self._note_reader(payer)
             return response
         if fault.status is None:
             raise BrokenOffError("Example", None, {})
         content = fault.body if isinstance(fault.body, str) else json.dumps(fault.body or {})
         return HttpResponse(fault.status, fault.headers, content.encode())
+
+    def _note_reader(self, payer: str) -> None:
+        """Note who read a payer's list: one that was answered by something else, or not at all, was read by nobody."""
+        self.readers.setdefault(payer, set()).add(self.tool)
+        for account in self.accounts:
+            if account.payer == payer and self._is_shown(account):
+                account.shown_to.add(self.tool)
 
     def _kind(self, method: str, parts: list[str], body: Record) -> tuple[Kind, str]:
         if method == "POST" and parts[-1] == "payer":
@@ -305,7 +330,6 @@ class ModelService:
         if kind == "status":
             return _respond(200, {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True})
         if kind == "list":
-            self.listed_at[payer] = now
             return _respond(200, {"paymentDetails": self.shown(payer)})
         if fault.stored is None:
             return _respond(201, {})
@@ -325,8 +349,7 @@ class ModelService:
 
     def shown(self, payer: str) -> list[Record]:
         """Return what a payer's list shows now."""
-        seen = self.clock.now() - self.lag.get(payer, 0.0)
-        there = [each for each in self.accounts if each.payer == payer and each.at <= seen]
+        there = [each for each in self.accounts if each.payer == payer and self._is_shown(each)]
         records = [self.listed(each.body | {"id": each.id, "status": each.status}) for each in there]
         return [record for record in records if record is not None][: self.cut]
 
@@ -437,9 +460,15 @@ def _is_running(service: ModelService, stop: StopSignal, tool: str, kill_after: 
     """Let a run have the model, and give it back to the one in whose request this one takes place, if any."""
     outer = service.stop, service.tool, service.steps_left
     service.stop, service.tool, service.steps_left = stop, tool, kill_after
+    known = {account.id for account in service.accounts if tool in account.shown_to}
     try:
         with _counted_writes(service):
             yield
+    except Killed:
+        for account in service.accounts:
+            if tool in account.shown_to and account.id not in known:
+                account.shown_to = account.shown_to - {tool} | {f"{tool}, killed"}
+        raise
     finally:
         service.stop, service.tool, service.steps_left = outer
 
@@ -522,7 +551,7 @@ def _contradictions(service: ModelService, said: Mapping[Any, Any], there: list[
         yield f"{details_id} is another account"
     if state == "duplicate" and len(there) < 2:
         yield f"it is there {len(there)} times"
-    own = [each for each in there if each.by in {tool, tool or each.by} and each.by and service.was_seen(each)]
+    own = [each for each in there if each.by in {tool, tool or each.by} and each.by and service.was_seen(each, tool)]
     if state in {"not_sent", "refused", "waiting"} and own and not str(said["reason"]).startswith(PERHAPS):
         yield "it is there"
 

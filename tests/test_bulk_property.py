@@ -11,12 +11,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, event, settings
+from hypothesis import HealthCheck, currently_in_test_context, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
@@ -220,7 +221,8 @@ class Runs(RuleBasedStateMachine):
 
     def tell(self, *events: str) -> None:
         """Tell hypothesis what happened, for its statistics; a run beside another one is in a thread of that one."""
-        for each in events if threading.current_thread() is threading.main_thread() else ():
+        is_asked = threading.current_thread() is threading.main_thread() and currently_in_test_context()
+        for each in events if is_asked else ():
             event(each)
 
     def excuse(self) -> None:
@@ -365,6 +367,73 @@ def outcomes(report: Report) -> list[tuple[str, str]]:
     return [
         (str(state), str(reason)) for state, reason in zip(report.frame["state"], report.frame["reason"], strict=True)
     ]
+
+
+# Examples that the long test found
+
+
+@contextmanager
+def machine(listed: str) -> Iterator[Runs]:
+    """Yield a machine whose steps a test takes itself, and end it as any other one."""
+    runs = Runs()
+    runs.begin(listed=listed, has_status=False, conflicts=False)
+    yield runs
+    runs.teardown()
+
+
+def test_a_run_need_not_know_a_list_that_a_gateway_answered() -> None:
+    """An account lands after the last look; the next run asks for the list, and reads none."""
+    with machine("masked") as runs:
+        lost = ["a gateway's 403", "fails before", "fails before", "very late"]
+        runs.run_faulty(of_accounts=lost, of_others=[], kill_after=None, copy_at=9, beside_at=7)
+        unread = ["timed out", "a gateway's 403"]
+        runs.run_faulty(of_accounts=[], of_others=unread, kill_after=None, copy_at=1, beside_at=None)
+
+        assert any(account.by and not account.shown_to for account in runs.service.accounts)
+
+
+@pytest.mark.parametrize("listed", sorted(LISTS))
+def test_a_run_need_not_know_a_list_that_another_one_read(listed: str) -> None:
+    """A list is so far behind that an account counts as absent, and is refused when it is sent again."""
+    with machine(listed) as runs:
+        runs.rows = [account_row(0, 0)]
+        runs.let_list_lag(payer=0, seconds=100.0)
+        lost = ["lost after", "refused"]
+        runs.run_faulty(of_accounts=lost, of_others=[], kill_after=None, copy_at=None, beside_at=None)
+        runs.rotate_key()
+        runs.run_in_peace(retry=())
+
+        assert [{"other.journal"}] == [account.shown_to for account in runs.service.accounts]
+
+
+def test_a_run_need_not_know_a_list_that_a_killed_one_read() -> None:
+    """A run is killed between a list that shows an account and the journal; the next one reads no list."""
+    with machine("whole") as runs:
+        service, runs.rows = runs.service, [account_row(0, 0)]
+        lost = ["lost before", "very late"]
+        runs.run_faulty(of_accounts=lost, of_others=[], kill_after=None, copy_at=None, beside_at=None)
+        runs.let_time_pass()
+        service.before = lambda kind, _: setattr(service, "steps_left", 1 if kind == "list" else None)
+        assert runs.run_and_judge(runs.rows) is None
+        unread = ["a gateway's 403"]
+        runs.run_faulty(of_accounts=[], of_others=unread, kill_after=None, copy_at=None, beside_at=None)
+
+        assert [{"0.journal, killed"}] == [account.shown_to for account in service.accounts]
+
+
+def test_a_run_has_to_know_a_list_that_it_read() -> None:
+    """What the list showed to the run is held against its report, however far behind the list is later."""
+    service, row = ModelService(), account_row(0, 0)
+    service.next["account"].append(FAULTS["lost after"])
+    with tempfile.TemporaryDirectory() as folder:
+        report = run(service, [row], Path(folder) / "one")
+    service.lag[row["client_user_id"]] = 100.0
+    report.frame["state"], report.frame["payment_details_id"] = "refused", None
+
+    wrong = breaches(service, [row], report, tool="one")
+
+    assert len(wrong) == 1
+    assert wrong[0].endswith("but it is there")
 
 
 CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
