@@ -11,7 +11,7 @@ import pandas as pd
 
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput
-from payerkit.events.event_frame import believed_events
+from payerkit.events.frame import believed_events
 from payerkit.masking import holds_email
 
 if TYPE_CHECKING:

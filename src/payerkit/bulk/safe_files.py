@@ -13,12 +13,11 @@ import pandas as pd
 from payerkit.bulk.check_payments import CheckedPayment, Source, checked_payments
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.onchain.addresses import read_address
-from payerkit.onchain.networks import networks
+from payerkit.onchain.currencies import networks
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import KnowsPaid
-from payerkit.signing.safe_calls import SafeCall, builder_file, chain_id_of, write_builder_file
-from payerkit.signing.safe_payment import calls_of
+from payerkit.signing.safe import SafeCall, builder_file, calls_of, chain_id_of, write_builder_file
 from payerkit.wording import count_of
 
 _COLUMNS = {"network": "string", "path": "string", "payments": "int64", "transactions": "int64"}

@@ -9,9 +9,7 @@ from functools import cache
 from payerkit.checks.places import aliases, countries, fiat_currencies
 from payerkit.checks.requirements import listed_rails
 from payerkit.checks.texts import fold
-from payerkit.onchain.currencies import Currency, currency_aliases, token_list
-from payerkit.onchain.deployments import is_payable
-from payerkit.onchain.networks import Network, networks
+from payerkit.onchain.currencies import Currency, Network, currency_aliases, is_payable, networks, token_list
 
 _FIRST_COUNTRIES = ("US", "GB", "DE")
 _FIRST_CURRENCIES = ("USD", "EUR", "GBP")

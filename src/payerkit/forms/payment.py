@@ -26,7 +26,7 @@ from payerkit.html import visible
 from payerkit.models import Payment, PaymentOrder, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.models.requests import RequestModel
 from payerkit.onchain.amounts import read_rate
-from payerkit.payouts.request_calls import (
+from payerkit.payouts.requests import (
     payout_warnings,
     request_call,
     request_payment_call,

@@ -1,4 +1,4 @@
-"""The currencies that an order can name: fiat currencies, native currencies of networks, tokens."""
+"""What payments are made of: networks, the currencies on them, and the addresses of the payment contracts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,54 @@ from typing import Literal, cast
 
 from payerkit._tsv import rows
 from payerkit.html import visible
-from payerkit.onchain.addresses import keccak
-from payerkit.onchain.lookalikes import shape
-from payerkit.onchain.networks import Network, network_in_id, networks
+from payerkit.onchain.addresses import keccak, shape
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A blockchain. name: as in currency ids. title: its common name. chain_id: None if the sources disagree.
+
+    is_test: its coins and tokens are worth nothing. explorer: a site that shows its addresses; "" if none is known.
+    """
+
+    name: str
+    title: str
+    chain_id: int | None
+    is_test: bool
+    explorer: str = ""
+
+    def page_of(self, address: str) -> str:
+        """Return the explorer's page about an address, as EIP-3091 has it."""
+        return f"{self.explorer}/address/{address}"
+
+    def __str__(self) -> str:
+        known = [] if self.title.lower() == self.name else [self.title]
+        known += [] if self.chain_id is None else [f"chain id {self.chain_id}"]
+        return f"{self.name} ({', '.join(known)})"
+
+
+@cache
+def networks() -> Mapping[str, Network]:
+    """Return all networks by name."""
+    return {row["network"]: _network(row) for row in rows(__package__, "networks")}
+
+
+def network_in_id(currency_id: str) -> Network | None:
+    """Return the network that a currency id ends with, also if the token list does not have the currency; else None."""
+    key = currency_id.lower()
+    found = [each for name, each in networks().items() if key.endswith(f"-{name}") and currency_id.isascii()]
+    return max(found, key=lambda network: len(network.name), default=None)
+
+
+def _network(row: dict[str, str]) -> Network:
+    return Network(
+        name=row["network"],
+        title=row["title"],
+        chain_id=int(row["chain_id"]) if row["chain_id"] else None,
+        is_test={"yes": True, "no": False}[row["test"]],
+        explorer=row["explorer"],
+    )
+
 
 Kind = Literal["fiat", "native", "erc20", "trc20"]
 
@@ -158,3 +203,62 @@ def _network_of(currency_id: str) -> Network | None:
     """Return the network of a currency; None for a fiat currency, or if the id does not tell."""
     currency = find_currency(currency_id)
     return network_in_id(currency_id) if currency is None else networks().get(currency.network)
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A contract at an address of a network; on another network the address can hold a different contract."""
+
+    contract: str
+    version: str
+    network: str
+    address: str
+
+
+@cache
+def current_versions() -> Mapping[str, str]:
+    """Return the version of each contract that new payments use where a network has it."""
+    return {row["contract"]: row["current_version"] for row in rows(__package__, "contracts")}
+
+
+@cache
+def deployments() -> Mapping[tuple[str, str], tuple[Deployment, ...]]:
+    """Return the deployments by contract and network, the current version first."""
+    found: dict[tuple[str, str], list[Deployment]] = {}
+    for row in rows(__package__, "deployments"):
+        found.setdefault((row["contract"], row["network"]), []).append(Deployment(**row))
+    return {place: tuple(sorted(versions, key=_rank)) for place, versions in found.items()}
+
+
+def find_deployment(contract: str, network: str) -> Deployment | None:
+    """Return the deployment that new payments use on a network; None if the contract is not deployed there."""
+    known = deployments().get((contract, network))
+    return known[0] if known else None
+
+
+_FEE_CONTRACTS = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
+"""The contract that pays in a currency of a kind; none is known for the other kinds."""
+
+
+def is_payable(currency: Currency) -> bool:
+    """Return True if a currency can pay: a payment contract for its kind is known on its network."""
+    contract = _FEE_CONTRACTS.get(currency.kind)
+    return contract is not None and find_deployment(contract, currency.network) is not None
+
+
+@cache
+def _deployments_by_address() -> Mapping[str, tuple[Deployment, ...]]:
+    found: dict[str, list[Deployment]] = {}
+    for versions in deployments().values():
+        for deployment in versions:
+            found.setdefault(deployment.address.lower(), []).append(deployment)
+    return {address: tuple(each) for address, each in found.items()}
+
+
+def deployments_at(address: str | None) -> tuple[Deployment, ...]:
+    """Return the contracts deployed at an address, on any network."""
+    return _deployments_by_address().get((address or "").lower(), ())
+
+
+def _rank(deployment: Deployment) -> tuple[bool, str]:
+    return deployment.version != current_versions()[deployment.contract], deployment.version

@@ -10,9 +10,7 @@ import pandas as pd
 from payerkit.checks.places import fiat_currencies
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import RAILS
-from payerkit.onchain.currencies import Currency, currency_aliases, token_list
-from payerkit.onchain.deployments import is_payable
-from payerkit.onchain.networks import networks
+from payerkit.onchain.currencies import Currency, currency_aliases, is_payable, networks, token_list
 
 _COLUMNS = {
     "id": "string",

@@ -29,15 +29,14 @@ from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.explanations import Explanation, explain_word
 from payerkit.masking import mask
 from payerkit.onchain.amounts import format_number
-from payerkit.payouts.coverage import COPY, Coverage, SeenPayment, cover
-from payerkit.payouts.expected_orders import ID_NAMES, ExpectedOrder, id_key, read_expected_orders
-from payerkit.payouts.payment_frame import DTYPES, TIME, find_duplicates
-from payerkit.payouts.payout_news import NewsIndex, PayoutEvent, PayoutNews, ids_of, read_times, rows_of
+from payerkit.payouts.coverage import COPY, ID_NAMES, Coverage, ExpectedOrder, SeenPayment, cover, read_expected_orders
+from payerkit.payouts.news import NewsIndex, PayoutEvent, PayoutNews, id_key, ids_of, read_times, rows_of
+from payerkit.payouts.payments import DTYPES, TIME, find_duplicates
 from payerkit.wire import read_decimal
 from payerkit.wording import count_of
 
 if TYPE_CHECKING:
-    from payerkit.payouts.expected_orders import OrdersToReconcile
+    from payerkit.payouts.coverage import OrdersToReconcile
 
 _DTYPES = {
     "reference": "string",

@@ -15,9 +15,8 @@ from payerkit.checks.texts import invisible
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import Finding, Findings
 from payerkit.html import visible
-from payerkit.onchain.addresses import read_address
-from payerkit.onchain.lookalikes import Lookalikes, is_mixed, lookalikes, shape
-from payerkit.onchain.networks import networks
+from payerkit.onchain.addresses import Lookalikes, is_mixed, lookalikes, read_address, shape
+from payerkit.onchain.currencies import networks
 from payerkit.wording import count_of, listed
 
 if TYPE_CHECKING:

@@ -8,8 +8,15 @@ from typing import Any
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.html import visible
 from payerkit.onchain.addresses import read_address
-from payerkit.onchain.currencies import Currency, find_currency, find_token, is_currency_id, lookalike_id
-from payerkit.onchain.networks import network_in_id, networks
+from payerkit.onchain.currencies import (
+    Currency,
+    find_currency,
+    find_token,
+    is_currency_id,
+    lookalike_id,
+    network_in_id,
+    networks,
+)
 
 _MEMBERS = ("id", "network", "address", "decimals")
 

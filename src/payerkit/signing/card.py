@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from payerkit import html
 from payerkit.findings import PaymentFindings
+from payerkit.html import visible
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
 from payerkit.signing.card_content import (
@@ -21,7 +23,6 @@ from payerkit.signing.card_content import (
     card_content,
     shown_points,
 )
-from payerkit.signing.card_text import card_text, compared_text
 from payerkit.wording import count_of
 
 _MARKS = {"error": "✗", "warning": "!", "info": "✓"}
@@ -204,3 +205,77 @@ def _capital(text: str) -> str:
 
 def _lines(lines: Iterable[str]) -> str:
     return "<br>".join(map(html.escape, lines))
+
+
+_WIDTH = 100
+_TEXT_MARKS = {"error": "x", "warning": "!", "info": "+"}
+
+
+def card_text(content: CardContent) -> str:
+    """Return verdict, sentence, what is not ok, what could not be checked, and what there is to sign."""
+    environment = "" if content.environment is None else f"  [{content.environment}]"
+    lines = [
+        f"{content.verdict.upper()}  {content.headline}{environment}",
+        *_wrapped(content.sentence),
+        *(line for note in content.notes for line in _wrapped(note)),
+        *_text_section(content.problems_title, content.problems),
+        *(_wrapped(content.advice, first="  -> ", then="     ") if content.advice else []),
+        *_text_section("Could not be checked", content.unchecked, mark="?"),
+        *(["", *_wrapped(content.policy_advice)] if content.policy_advice else []),
+        "",
+        f"{count_of(len(content.passed), 'check')} passed.",
+        *(line for each in content.transactions for line in ("", *_transaction(each))),
+        *(line for each in content.messages for line in ("", f"Message to sign: {each.path}", *_table(each.rows))),
+    ]
+    return "\n".join(lines)
+
+
+def compared_text(content: CardContent) -> str:
+    """Return what the payment was compared with, and where that comes from."""
+    rows = [
+        (each.name, visible(each.value) + (f"  ({visible(each.source)})" if each.source else ""))
+        for each in content.compared
+    ]
+    return "\n".join([content.compared_with, *_table(rows)])
+
+
+def _text_section(title: str, points: tuple[Point, ...], *, mark: str = "") -> list[str]:
+    """Return a list under its title; nothing without points."""
+    lines = [line for point in shown_points(points) for line in _point(point, mark or _TEXT_MARKS[point.severity])]
+    return ["", title, *lines] if lines else []
+
+
+def _point(point: Point, mark: str) -> Iterator[str]:
+    about = f"{point.about}: " if point.about else ""
+    advice, *copied = point.advice.split("\n")
+    yield from _wrapped(f"{about}{point.message}", first=f"  {mark} ", then="    ")
+    if advice:
+        yield from _wrapped(advice, first="    -> ", then="       ")
+    yield from (f"       {visible(line)}" for line in copied)
+
+
+def _transaction(transaction: TransactionToSign) -> list[str]:
+    rows = [
+        *([("from", f"the member {transaction.origin}")] if transaction.origin else []),
+        ("to", f"{transaction.to} ({transaction.contract})"),
+        *transaction.does,
+        *(("device shows" if not place else "", line) for place, line in enumerate(transaction.device)),
+        *(("calldata digest", digest) for digest in transaction.other_digest),
+        ("function", transaction.function),
+    ]
+    return [f"Transaction {transaction.title}", *_table([(name, visible(text)) for name, text in rows])]
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
+    rows = list(rows)
+    width = max((len(name) for name, _ in rows), default=0)
+    return [f"  {name:<{width}}  {text}" for name, text in rows]
+
+
+def _wrapped(text: str, *, first: str = "", then: str = "") -> list[str]:
+    """Return a text in lines; addresses, and percentages such as "0.1 %", are not broken."""
+    kept = visible(text).replace(" %", "\0%")
+    lines = textwrap.wrap(
+        kept, _WIDTH, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace("\0", " ") for line in lines]

@@ -14,16 +14,15 @@ from payerkit.findings import Finding, PaymentFindings, Severity
 from payerkit.html import visible
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import format_amount, format_effect_amount
-from payerkit.onchain.currencies import real_money_note
+from payerkit.onchain.currencies import networks, real_money_note
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.review.check_payment import MAX_TRANSACTIONS
 from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import UNLIMITED, PaymentReview
 from payerkit.review.transactions import DecodedTransaction, contract_name
 from payerkit.signing.device import device_lines, digest_of
-from payerkit.signing.payment_sentence import payment_sentence
+from payerkit.signing.sentence import payment_sentence
 from payerkit.wording import count_of, in_words, listed
 
 _MOST_ROWS = 40

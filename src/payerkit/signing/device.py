@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from payerkit.onchain.addresses import keccak, with_checksum
 from payerkit.onchain.amounts import format_number, to_units
-from payerkit.onchain.currencies import Currency, native_currency
-from payerkit.onchain.networks import networks
+from payerkit.onchain.currencies import Currency, native_currency, networks
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 from payerkit.review.transactions import DecodedTransaction, resolve_currency
 

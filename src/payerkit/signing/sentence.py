@@ -6,10 +6,9 @@ from decimal import Context, Decimal
 
 from payerkit.onchain.addresses import is_same, with_checksum
 from payerkit.onchain.amounts import format_number, format_percentage, to_units
-from payerkit.onchain.currencies import Currency, request_decimals
+from payerkit.onchain.calldata import EffectKind
+from payerkit.onchain.currencies import Currency, networks, request_decimals
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.functions import EffectKind
-from payerkit.onchain.networks import networks
 from payerkit.review.payment_review import UNLIMITED, PaymentReview
 from payerkit.review.transactions import contract_at
 

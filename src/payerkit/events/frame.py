@@ -14,8 +14,7 @@ import pandas as pd
 
 from payerkit.errors import EventsWarning, InvalidInput, without_internal_frames
 from payerkit.events.event import Event
-from payerkit.events.event_lines import Delivery
-from payerkit.events.event_sources import EventSource, read_deliveries
+from payerkit.events.file import Delivery, EventSource, read_deliveries
 from payerkit.events.signature import Secret, is_signed, read_secrets
 from payerkit.masking import mask
 from payerkit.wire import pandas_time, parse_json, wire_name
