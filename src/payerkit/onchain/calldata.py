@@ -38,12 +38,7 @@ class AbiType:
     @cached_property
     def head_words(self) -> int:
         """Number of words in the head."""
-        return 1 if self.is_dynamic or self.kind != "tuple" else self.head_size // WORD
-
-    @cached_property
-    def head_size(self) -> int:
-        """Number of bytes in the head of a tuple's components."""
-        return WORD * sum(part.head_words for part in self.parts)
+        return 1 if self.is_dynamic or self.kind != "tuple" else sum(part.head_words for part in self.parts)
 
 
 def parse_signature(signature: str) -> tuple[str, AbiType]:
@@ -242,20 +237,12 @@ def read_call(data: object) -> DecodedCall:
         return DecodedCall(b"", "elided" if re.search(r"\.\.|…", data) else "not_hex")
     if len(digits) % 2:
         return DecodedCall(bytes.fromhex(digits[:-1]), "odd")
-    return _read_bytes(bytes.fromhex(digits))
-
-
-def _read_bytes(data: bytes) -> DecodedCall:
-    function = functions().get(data[:4])
+    content = bytes.fromhex(digits)
+    function = functions().get(content[:4])
     if function is None:
-        return DecodedCall(data, _code_without_function(data))
-    return _decode(function, data)
-
-
-def _code_without_function(data: bytes) -> str:
-    if len(data) in {0, 8}:
-        return "reference_only" if data else "empty"
-    return "too_short" if len(data) < 4 else "unknown"
+        codes = {0: "empty", 8: "reference_only"}
+        return DecodedCall(content, codes.get(len(content), "too_short" if len(content) < 4 else "unknown"))
+    return _decode(function, content)
 
 
 def _decode(function: Function, data: bytes) -> DecodedCall:

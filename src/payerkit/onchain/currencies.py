@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, cast
+from itertools import chain
+from typing import Any, Literal
 
 from payerkit._tsv import rows
 from payerkit.html import visible
@@ -85,7 +86,8 @@ class Currency:
 @cache
 def token_list() -> Mapping[str, Currency]:
     """Return all currencies by their id in lower case; no two ids differ only in case."""
-    return {row["id"].lower(): _currency(row) for row in rows(__package__, "currencies")}
+    listed: Iterator[dict[str, Any]] = rows(__package__, "currencies")
+    return {row["id"].lower(): Currency(**row | {"decimals": int(row["decimals"])}) for row in listed}
 
 
 @cache
@@ -121,6 +123,11 @@ def native_currency(network: str) -> Currency | None:
     return next((each for each in token_list().values() if each.kind == "native" and each.network == network), None)
 
 
+@cache
+def _by_hash() -> Mapping[str, Currency]:
+    return {currency_hash(each): each for each in token_list().values() if each.kind in {"fiat", "native"}}
+
+
 def find_by_hash(digest: str) -> Currency | None:
     """Return the fiat or native currency that a hash in a conversion path stands for; None if it is not listed."""
     return _by_hash().get(digest.lower())
@@ -150,11 +157,6 @@ def _by_address() -> Mapping[str, tuple[Currency, ...]]:
     return found
 
 
-@cache
-def _by_hash() -> Mapping[str, Currency]:
-    return {currency_hash(each): each for each in token_list().values() if each.kind in {"fiat", "native"}}
-
-
 def currency_hash(currency: Currency) -> str:
     """Return the hash that stands for a fiat or native currency in a conversion path: 20 bytes as lower-case hex.
 
@@ -170,39 +172,22 @@ def request_decimals(currency: Currency) -> int:
     return {"fiat": 8, "native": 18}.get(currency.kind, currency.decimals)
 
 
-def _currency(row: dict[str, str]) -> Currency:
-    return Currency(
-        id=row["id"],
-        kind=cast("Kind", row["kind"]),
-        network=row["network"],
-        symbol=row["symbol"],
-        decimals=int(row["decimals"]),
-        address=row["address"],
-    )
-
-
 _ENVIRONMENTS = {"sandbox": "a sandbox", "staging": "a staging environment"}
 """Services without consequences of their own, in words. Contracts and wallets know nothing of them."""
 
 
 def real_money_note(currency_id: str, environment: str | None) -> str:
     """Return a warning if a payment in a currency moves real money although the service is not live; "" otherwise."""
-    network = _network_of(currency_id)
+    currency = find_currency(currency_id)
+    network = network_in_id(currency_id) if currency is None else networks().get(currency.network)
     if network is None or network.is_test or environment in {None, "live"}:
         return ""
-    currency = find_currency(currency_id)
     kind = "a coin" if currency is not None and currency.kind == "native" else "a token"
     name = visible(currency_id) if currency is None else currency.id
     return (
         f"{name} is {kind} of {network.title}, not of a test network: whoever signs this payment moves real money, "
         f"although the service is {_ENVIRONMENTS.get(str(environment), environment)}."
     )
-
-
-def _network_of(currency_id: str) -> Network | None:
-    """Return the network of a currency; None for a fiat currency, or if the id does not tell."""
-    currency = find_currency(currency_id)
-    return network_in_id(currency_id) if currency is None else networks().get(currency.network)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +209,12 @@ def current_versions() -> Mapping[str, str]:
 @cache
 def deployments() -> Mapping[tuple[str, str], tuple[Deployment, ...]]:
     """Return the deployments by contract and network, the current version first."""
-    found: dict[tuple[str, str], list[Deployment]] = {}
-    for row in rows(__package__, "deployments"):
-        found.setdefault((row["contract"], row["network"]), []).append(Deployment(**row))
-    return {place: tuple(sorted(versions, key=_rank)) for place, versions in found.items()}
+    found: dict[tuple[str, str], tuple[Deployment, ...]] = {}
+    current, known = current_versions(), [Deployment(**row) for row in rows(__package__, "deployments")]
+    for each in sorted(known, key=lambda each: (each.version != current[each.contract], each.version)):
+        place = each.contract, each.network
+        found[place] = (*found.get(place, ()), each)
+    return found
 
 
 def find_deployment(contract: str, network: str) -> Deployment | None:
@@ -248,17 +235,12 @@ def is_payable(currency: Currency) -> bool:
 
 @cache
 def _deployments_by_address() -> Mapping[str, tuple[Deployment, ...]]:
-    found: dict[str, list[Deployment]] = {}
-    for versions in deployments().values():
-        for deployment in versions:
-            found.setdefault(deployment.address.lower(), []).append(deployment)
-    return {address: tuple(each) for address, each in found.items()}
+    found: dict[str, tuple[Deployment, ...]] = {}
+    for each in chain.from_iterable(deployments().values()):
+        found[each.address.lower()] = (*found.get(each.address.lower(), ()), each)
+    return found
 
 
 def deployments_at(address: str | None) -> tuple[Deployment, ...]:
     """Return the contracts deployed at an address, on any network."""
     return _deployments_by_address().get((address or "").lower(), ())
-
-
-def _rank(deployment: Deployment) -> tuple[bool, str]:
-    return deployment.version != current_versions()[deployment.contract], deployment.version

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
 
 Role = Literal["payee", "operator"]
 """Whom an address belongs to: somebody whom orders name, or the operator, which pays out to bank accounts."""
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Say in an InvalidInput where the value is: in which file, table or row."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}: {error.message}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,13 +295,11 @@ def _entries(rows: Iterable[tuple[int, Mapping[Any, Any] | None]], where: str) -
         if row is None:
             raise InvalidInput(f"{where}, row {number}: it has more or fewer cells than there are columns.")
         source = f"{where}, row {number}"
-        try:
+        with located(source):
             network, role = _read_place(row), cast("Role", _text(row.get("role")) or "payee")
             entries.append(
                 KnownAddress(address=row["address"], name=_text(row["name"]), network=network, role=role, source=source)
             )
-        except InvalidInput as error:
-            raise InvalidInput(f"{source}: {error.message}") from None
     return entries
 
 

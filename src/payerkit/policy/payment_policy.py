@@ -15,7 +15,7 @@ from payerkit.html import visible
 from payerkit.onchain.addresses import are_alike, is_same, read_address, with_checksum
 from payerkit.onchain.amounts import format_number, format_percentage, positive_number, read_percentage, read_rate
 from payerkit.onchain.currencies import Currency, find_currency, find_token
-from payerkit.policy.address_book import AddressBook, KnownAddress
+from payerkit.policy.address_book import AddressBook, KnownAddress, located
 from payerkit.policy.further_tokens import read_token, token_members
 from payerkit.wording import count_of, in_words
 
@@ -232,6 +232,7 @@ class PaymentPolicy:
     ) -> None:
         if addresses is not None and not isinstance(addresses, AddressBook):
             addresses = AddressBook.read(addresses)
+        settings = {"rate_tolerance": rate_tolerance, "peg_tolerance": peg_tolerance, "batch_fee": batch_fee}
         _set(
             self,
             fees=_read_all(fees, AgreedFee, "fees"),
@@ -239,11 +240,9 @@ class PaymentPolicy:
             addresses=addresses,
             rates=dict(_read_rate(currencies, rate) for currencies, rate in (rates or {}).items()),
             tokens=tuple(map(read_token, tokens)),
-            rate_tolerance=_read_setting(rate_tolerance, "rate_tolerance"),
-            peg_tolerance=_read_setting(peg_tolerance, "peg_tolerance"),
-            batch_fee=_read_setting(batch_fee, "batch_fee"),
             rate_source=rate_source,
             source=source,
+            **{name: None if each is None else _read_percentage(each, name) for name, each in settings.items()},
         )
         _check_single("fees", [each.address for each in self.fees])
         _check_single("allowances", [(self._id(each.token), each.spender) for each in self.allowances])
@@ -272,13 +271,8 @@ class PaymentPolicy:
             >>> PaymentPolicy.read("policy.toml").batch_fee
             Decimal('0.3')
         """
-        path = Path(path)
-        members = read_policy_file(path)
-        entries = members.pop("addresses")
-        try:
-            return cls(**members, addresses=None if entries is None else AddressBook(entries), source=str(path))
-        except InvalidInput as error:
-            raise InvalidInput(f"{path.name}: {error.message}") from None
+        with located(Path(path).name):
+            return cls(**_read_policy_file(Path(path)), source=str(Path(path)))
 
     @without_internal_frames
     def save(self, path: str | Path) -> None:
@@ -389,10 +383,10 @@ class PaymentPolicy:
         A further token at an address of the table is the token of the table, under another id; so is one at the address
         of an earlier one.
         """
-        known = find_currency(currency_id)
-        if known is None and (own := next((each for each in self.tokens if _is_same_id(each.id, currency_id)), None)):
-            known = self.find_token(own.network, own.address)
-        return known
+        if (known := find_currency(currency_id)) is not None:
+            return known
+        own = next((each for each in self.tokens if each.id.lower() == currency_id.lower()), None)
+        return None if own is None else self.find_token(own.network, own.address)
 
     def find_token(self, network: str, address: str) -> Currency | None:
         """Return the token at an address of a network, likewise."""
@@ -430,10 +424,8 @@ def _read_rate(currencies: Any, rate: Any) -> tuple[tuple[str, str], Decimal]:
             "rates: expected pairs of ids, each of a payment currency and an invoice currency, such as "
             '("ETH-sepolia-sepolia", "USD").'
         )
-    try:
+    with located("rates"):
         return currencies, read_rate(rate, "/".join(currencies))
-    except InvalidInput as error:
-        raise InvalidInput(f"rates: {error.message}") from None
 
 
 def _read_percentage(value: object, name: str) -> Decimal:
@@ -448,10 +440,6 @@ def _read_amount(value: object, name: str, *, other: str = "") -> Decimal:
     if number is None:
         raise InvalidInput(f'{name}: expected a positive number, such as "1000"{other}.')
     return number
-
-
-def _read_setting(value: object, name: str) -> Decimal | None:
-    return None if value is None else _read_percentage(value, name)
 
 
 def _read_text(value: object, name: str) -> str:
@@ -474,10 +462,6 @@ def _check_decimals(tokens: Iterable[Currency]) -> None:
     for number, token in enumerate(tokens, 1):
         if decimals.setdefault((token.network, token.address.lower()), token.decimals) != token.decimals:
             raise InvalidInput(f"tokens: entry {number} has an address of another entry, but not its decimals.")
-
-
-def _is_same_id(one: str, other: str) -> bool:
-    return one.lower() == other.lower()
 
 
 NO_POLICY = PaymentPolicy()
@@ -512,24 +496,22 @@ _REQUIRED = {
 """What cannot be left out."""
 
 
-def read_policy_file(path: Path) -> dict[str, Any]:
-    """Return the arguments of a policy; in place of an address book, its entries."""
+def _read_policy_file(path: Path) -> dict[str, Any]:
+    """Return the arguments of the policy in a file. Every mistake is an InvalidInput with its table and member."""
     content = _read_toml(path)
     for name in content:
         if name not in {*_SETTINGS, *_ENTRIES, "rates"}:
             known = f"{', '.join(_SETTINGS)}, {', '.join(f'[[{each}]]' for each in _ENTRIES)} and [rates]"
-            raise InvalidInput(f"{path.name}: {visible(name)}: not a member of a policy. There are {known}.")
-    entries = {name: _read_entries(path, name, content.get(name, [])) for name in _ENTRIES}
-    settings: dict[str, Any] = {name: content[name] for name in PERCENTAGES if name in content}
-    rates = _read_rates(path, content.get("rates", {}))
+            raise InvalidInput(f"{visible(name)}: not a member of a policy. There are {known}.")
+    members = {name: _read_entries(name, content.get(name, [])) for name in _ENTRIES}
     book = _read_book(path, content["address_book"]) if "address_book" in content else ()
-    own = (replace(each, source=f"[[addresses]] {number}") for number, each in enumerate(entries["addresses"], 1))
+    own = (replace(each, source=f"[[addresses]] {number}") for number, each in enumerate(members["addresses"], 1))
     has_book = "addresses" in content or "address_book" in content
     return {
-        **entries,
-        **settings,
-        "rates": rates,
-        "addresses": [*book, *own] if has_book else None,
+        **members,
+        **{name: content[name] for name in PERCENTAGES if name in content},
+        "rates": _read_rates(content.get("rates", {})),
+        "addresses": AddressBook([*book, *own]) if has_book else None,
     }
 
 
@@ -543,62 +525,56 @@ def _read_toml(path: Path) -> dict[str, Any]:
         problem = f"not valid TOML: {visible(str(error))}{hint}"
     except (ValueError, RecursionError):
         problem = "not valid UTF-8, nested too deeply, or with a number of too many digits"
-    raise InvalidInput(f"{path.name}: {problem}.")
+    raise InvalidInput(f"{problem}.")
 
 
-def _read_entries(path: Path, table: str, entries: Any) -> tuple[Any, ...]:
+def _read_entries(table: str, entries: Any) -> list[Any]:
     if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
-        raise InvalidInput(f"{path.name}: {table}: expected tables. Write [[{table}]] above the members of each.")
-    return tuple(_read_entry(path, table, number, entry) for number, entry in enumerate(entries, 1))
+        raise InvalidInput(f"{table}: expected tables. Write [[{table}]] above the members of each.")
+    make, found = _ENTRIES[table], []
+    for number, entry in enumerate(entries, 1):
+        with located(f"[[{table}]] {number}"):
+            _check_settings(entry)
+            if isinstance(make, type):
+                _check_members(entry, [each.name for each in fields(make) if each.compare], _REQUIRED[table])
+            found.append(make(**entry))
+    return found
 
 
-def _read_entry(path: Path, table: str, number: int, entry: Mapping[str, Any]) -> Any:
-    where = f"{path.name}: [[{table}]] {number}"
-    make = _ENTRIES[table]
-    _check_settings(where, entry)
-    if isinstance(make, type):
-        _check_members(where, entry, [each.name for each in fields(make) if each.compare], _REQUIRED[table])
-    try:
-        return make(**entry)
-    except InvalidInput as error:
-        raise InvalidInput(f"{where}: {error.message}") from None
-
-
-def _check_settings(where: str, table: Mapping[str, Any]) -> None:
+def _check_settings(table: Mapping[str, Any]) -> None:
     """Raise InvalidInput for a setting below the line that begins a table: in TOML it is a member of the table."""
     for name in _SETTINGS:
         if name in table:
-            raise InvalidInput(f"{where}: {name}: not a member. Move its line to the top of the file.")
+            raise InvalidInput(f"{name}: not a member. Move its line to the top of the file.")
 
 
-def _check_members(where: str, entry: Mapping[str, Any], known: Collection[str], required: Collection[str]) -> None:
+def _check_members(entry: Mapping[str, Any], known: Collection[str], required: Collection[str]) -> None:
     for name in entry:
         if name not in known:
-            raise InvalidInput(f"{where}: {visible(name)}: not a member. There are {', '.join(known)}.")
+            raise InvalidInput(f"{visible(name)}: not a member. There are {', '.join(known)}.")
     for name in required:
         if name not in entry:
-            raise InvalidInput(f"{where}: {name}: missing. Add it.")
+            raise InvalidInput(f"{name}: missing. Add it.")
 
 
-def _read_rates(path: Path, rates: Any) -> dict[tuple[str, str], Any]:
+def _read_rates(rates: Any) -> dict[tuple[str, str], Any]:
     """Return rates by both ids; payment currency and invoice currency are separated by the last slash."""
     if not isinstance(rates, dict):
-        raise InvalidInput(f"{path.name}: rates: expected a table. Write [rates] above its members.")
-    _check_settings(f"{path.name}: [rates]", rates)
+        raise InvalidInput("rates: expected a table. Write [rates] above its members.")
     found = {}
-    for name, rate in rates.items():
-        payment, slash, invoice = name.rpartition("/")
-        if not slash or isinstance(rate, dict | list):
-            example = '"ETH-sepolia-sepolia/USD" = "2500"'
-            raise InvalidInput(f"{path.name}: [rates]: {visible(name)}: expected a rate, such as {example}.")
-        found[payment, invoice] = rate
+    with located("[rates]"):
+        _check_settings(rates)
+        for name, rate in rates.items():
+            payment, slash, invoice = name.rpartition("/")
+            if not slash or isinstance(rate, dict | list):
+                example = '"ETH-sepolia-sepolia/USD" = "2500"'
+                raise InvalidInput(f"{visible(name)}: expected a rate, such as {example}.")
+            found[payment, invoice] = rate
     return found
 
 
 def _read_book(path: Path, name: Any) -> AddressBook:
-    if not isinstance(name, str):
-        raise InvalidInput(f"{path.name}: address_book: expected the path of a CSV file.")
-    try:
+    with located("address_book"):
+        if not isinstance(name, str):
+            raise InvalidInput("expected the path of a CSV file.")
         return AddressBook.read(path.parent / name)
-    except InvalidInput as error:
-        raise InvalidInput(f"{path.name}: address_book: {error.message}") from None

@@ -16,8 +16,6 @@ from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
 from payerkit.signing.card_content import (
     CardContent,
-    Compared,
-    MessageToSign,
     Point,
     TransactionToSign,
     card_content,
@@ -131,15 +129,21 @@ def _card(content: CardContent, *, foot: str = "") -> str:
     lead = "".join(f'<p class="pk-note">{html.escape(note)}</p>' for note in content.notes)
     kind = html.VERDICT_KINDS[content.verdict]
     headline = f"<span>{html.escape(content.headline)}</span>"
+    compared = [
+        (_capital(each.name), html.escape(f"{each.value} ({each.source})" if each.source else each.value))
+        for each in content.compared
+    ]
+    to_sign = f"{count_of(len(content.transactions), 'transaction')} to sign: what your device shows, and the bytes"
+    messages = [(each, [(path, html.code(text)) for path, text in each.rows]) for each in content.messages]
     parts = [
         f'<div class="pk-verdict" role="status">{html.verdict(content.verdict)}{headline}{badge}</div>',
         f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
         _section(content.problems_title, content.problems, advice=content.advice),
         _section("Could not be checked", content.unchecked, mark="?", advice=content.policy_advice),
         html.folded(f"{count_of(len(content.passed), 'check')} passed", _list(shown_points(content.passed))),
-        html.folded(content.compared_with, _compared_table(content.compared)),
-        html.folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),
-        *(html.folded(f"Message to sign: {each.path}", _message_table(each)) for each in content.messages),
+        html.folded(content.compared_with, html.table(compared, caption="")),
+        html.folded(to_sign, "".join(map(_transaction_table, content.transactions))),
+        *(html.folded(f"Message to sign: {each.path}", html.table(rows, caption="")) for each, rows in messages),
         f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
     ]
     return f'<div class="pk pk-card pk-{kind}">{"".join(parts)}<style>{_style()}</style></div>'
@@ -169,24 +173,12 @@ def _item(point: Point, mark: str) -> str:
     return f'<div class="pk-point" role="listitem"><span class="pk-mark pk-{_KINDS[mark]}">{mark}</span>{text}</div>'
 
 
-def _compared_table(compared: Iterable[Compared]) -> str:
-    rows = [
-        (_capital(each.name), html.escape(f"{each.value} ({each.source})" if each.source else each.value))
-        for each in compared
-    ]
-    return html.table(rows, caption="")
-
-
-def _transactions_summary(content: CardContent) -> str:
-    return f"{count_of(len(content.transactions), 'transaction')} to sign: what your device shows, and the bytes"
-
-
 def _transaction_table(transaction: TransactionToSign) -> str:
     rows = [
         ("From the member", html.escape(transaction.origin)),
         ("To", f"{html.code(transaction.to)}<br>{html.escape(transaction.contract)}"),
         *((_capital(name), html.escape(text)) for name, text in transaction.does),
-        ("Your device will show", _lines(transaction.device)),
+        ("Your device will show", "<br>".join(map(html.escape, transaction.device))),
         *(("Calldata digest (ERC-8213)", html.code(digest)) for digest in transaction.other_digest),
         ("Function", html.escape(transaction.function)),
         *((f"Look up the {name}", html.code(page)) for name, page in transaction.lookup),
@@ -195,16 +187,8 @@ def _transaction_table(transaction: TransactionToSign) -> str:
     return html.table([row for row in rows if row[1]], caption=f"Transaction {transaction.title}")
 
 
-def _message_table(message: MessageToSign) -> str:
-    return html.table([(path, html.code(text)) for path, text in message.rows], caption="")
-
-
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _lines(lines: Iterable[str]) -> str:
-    return "<br>".join(map(html.escape, lines))
 
 
 _WIDTH = 100

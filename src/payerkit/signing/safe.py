@@ -38,14 +38,8 @@ class SafeCall:
     operation: int = 0
 
 
-def safe_calls(transactions: Sequence[DecodedTransaction]) -> tuple[SafeCall, ...]:
-    """Return transactions as calls. Raises InvalidInput for one that cannot be sent as it is."""
-    if not transactions:
-        raise InvalidInput("payment: it has no transactions.")
-    return tuple(map(_safe_call, transactions))
-
-
 def _safe_call(transaction: DecodedTransaction) -> SafeCall:
+    """Return a transaction as a call. Raises InvalidInput for one that cannot be sent as it is."""
     to, value, name = transaction.to, transaction.value, f"transaction {transaction.index + 1}"
     if to is None or address_problem(to):
         raise InvalidInput(f"{name}: `to` is not a valid address.")
@@ -99,18 +93,15 @@ def builder_file(
             for call in calls
         ],
     }
-    content["meta"]["checksum"] = _checksum(content)
+    # What the Transaction Builder compares, to tell whether a file was modified; the name is left out.
+    hashed = _serialized({**content, "meta": {**content["meta"], "name": None}})
+    content["meta"]["checksum"] = _hex(keccak(hashed.encode()))
     return content
 
 
 def write_builder_file(path: str | Path, content: Mapping[str, Any]) -> None:
     """Write a file for Safe's Transaction Builder, replacing an existing one."""
     Path(path).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    """Return what the Transaction Builder compares, to tell whether a file was modified; the name is left out."""
-    return f"0x{keccak(_serialized({**content, 'meta': {**content['meta'], 'name': None}}).encode()).hex()}"
 
 
 def _serialized(value: Any) -> str:
@@ -205,7 +196,7 @@ def hash_calls(
     release, chain_id = version.removesuffix("+L2"), chain_id_of(network)
     if release not in VERSIONS:
         raise InvalidInput(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}.")
-    if not _is_nonce(nonce):
+    if isinstance(nonce, bool) or not isinstance(nonce, int) or not 0 <= nonce < 2**256:
         raise InvalidInput("nonce: give the Safe's nonce as a whole number; the Safe app shows it.")
     call = calls[0] if len(calls) == 1 else _batch(calls, _multi_send_of(release, str(network), multi_send))
     domain = _domain_hash(safe, None if release in _WITHOUT_CHAIN else chain_id)
@@ -222,10 +213,6 @@ def hash_calls(
     )
 
 
-def _is_nonce(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**256
-
-
 def _multi_send_of(version: str, network: str, given: str | None) -> str:
     """Return the address of MultiSendCallOnly, which a Safe calls for several transactions at once."""
     here = _multi_sends().get((version, network), ())
@@ -236,9 +223,7 @@ def _multi_send_of(version: str, network: str, given: str | None) -> str:
         )
     if given is None:
         return here[0]
-    known = {
-        address for (release, _), addresses in _multi_sends().items() if release == version for address in addresses
-    }
+    known = {each for (release, _), addresses in _multi_sends().items() if release == version for each in addresses}
     found = next((address for address in known if is_same(address, given)), None)
     if found is None:
         raise InvalidInput(
@@ -250,7 +235,7 @@ def _multi_send_of(version: str, network: str, given: str | None) -> str:
 def _batch(calls: Sequence[SafeCall], multi_send: str) -> SafeCall:
     """Return the delegate call of MultiSendCallOnly that makes several calls."""
     packed = b"".join(
-        bytes([call.operation]) + _address(call.to) + _word(call.value) + _word(len(call.data)) + call.data
+        bytes([call.operation]) + bytes.fromhex(call.to[2:]) + _word(call.value) + _word(len(call.data)) + call.data
         for call in calls
     )
     padding = bytes(-len(packed) % 32)
@@ -267,10 +252,6 @@ def _message_hash(call: SafeCall, nonce: int) -> bytes:
     """Return the hash of a SafeTx that refunds no gas: its four gas members and the receiver are zero."""
     words = (int(call.to, 16), call.value, int.from_bytes(keccak(call.data)), call.operation, 0, 0, 0, 0, 0, nonce)
     return keccak(keccak(_SAFE_TX.encode()) + b"".join(map(_word, words)))
-
-
-def _address(address: str) -> bytes:
-    return bytes.fromhex(address[2:])
 
 
 def _word(number: int) -> bytes:
@@ -364,7 +345,9 @@ def calls_of(review: PaymentReview, *, anyway: bool) -> tuple[SafeCall, ...]:
             f"A transaction stands elsewhere in the response, in {origin}: the Safe would not make it. Nothing was "
             "made. anyway=True leaves it out."
         )
-    return safe_calls(review.transactions[:own])
+    if not own:
+        raise InvalidInput("payment: it has no transactions.")
+    return tuple(map(_safe_call, review.transactions[:own]))
 
 
 def _describe(review: PaymentReview) -> str:
