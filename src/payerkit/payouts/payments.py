@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -73,7 +73,8 @@ def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False
     for kind in dict.fromkeys(["protocol", *sorted({kind for each in fees for kind, *_ in each or ()})]):
         if _FEE_TYPE.fullmatch(kind):
             table[f"fee_{kind}"] = pd.Series([_sum_of(each, kind) for each in fees], dtype=object)
-    table["fees_usd"] = pd.Series([_sum_in_usd(each) for each in fees], dtype=object)
+    in_usd = [None if each is None else total_of(usd for *_, usd in each) for each in fees]
+    table["fees_usd"] = pd.Series(in_usd, dtype=object)
     table["fees"] = pd.array([_fees_text(each) for each in fees], dtype="string")
     customers = (_member(record, "request").get("customerInfo") for record in records)
     table["customer"] = pd.array([_customer(each, reveal=reveal) for each in customers], dtype="string")
@@ -158,10 +159,6 @@ def _sum_of(fees: Iterable[Fee] | None, kind: str) -> Decimal | None:
     """Return the sum of the fees of a type; None if there are none, and if they cannot be added up."""
     found = [(amount, currency.lower()) for each, amount, currency, _ in fees or () if each == kind]
     return total_of(amount for amount, _ in found) if len({currency for _, currency in found}) == 1 else None
-
-
-def _sum_in_usd(fees: Iterable[Fee] | None) -> Decimal | None:
-    return None if fees is None else total_of(usd for *_, usd in fees)
 
 
 def total_of(amounts: Iterable[Decimal | None]) -> Decimal | None:
@@ -325,18 +322,6 @@ class PaymentPage:
         return read < self.total if self.total is not None else len(self.payments) > known
 
 
-def payments_call(query: Mapping[str, str]) -> Call[PaymentPage]:
-    """Return the call that lists one page of payments."""
-    return Call(
-        operation="list_payments",
-        method="GET",
-        route="/v2/payments",
-        query=query,
-        read=PaymentPage.read,
-        hints={404: _NOT_OFFERED, 405: _NOT_OFFERED},
-    )
-
-
 def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> tuple[list[dict[str, Any]], str]:
     """Return the payments of all pages, and why one may be missing, or "".
 
@@ -350,8 +335,15 @@ def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> 
     totals: list[int] = []
     overlap, changed = 0, False
     for _ in range(_MOST_PAGES):
-        place = {"limit": str(page_size), "offset": str(len(records) - overlap)}
-        page = client.send(payments_call({**query, **place}))
+        call = Call(
+            operation="list_payments",
+            method="GET",
+            route="/v2/payments",
+            query={**query, "limit": str(page_size), "offset": str(len(records) - overlap)},
+            read=PaymentPage.read,
+            hints=dict.fromkeys((404, 405), _NOT_OFFERED),
+        )
+        page = client.send(call)
         totals += [] if page.total is None or page.total in totals else [page.total]
         marks = [json.dumps(each, sort_keys=True) for each in page.payments]
         start = overlap if marks[:overlap] == last[-1:] else 0
@@ -402,13 +394,20 @@ def _read_filters(filters: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _read_period(from_date: object, to_date: object) -> dict[str, str]:
-    """Return the period as the service reads it. Raises InvalidInput for what is no time, and if it ends too early."""
+    """Return the period as the service reads it, in ISO 8601 with Z; with milliseconds if there are any.
+
+    Raises InvalidInput for what is no time, and if the period ends before it begins.
+    """
     first = _read_moment(from_date, "from_date", time.min)
     last = _read_moment(to_date, "to_date", time(23, 59, 59, 999000))
     if first is not None and last is not None and first > last:
         raise InvalidInput("from_date, to_date: the period ends before it begins. Nothing was sent.")
-    moments = {"fromDate": first, "toDate": last}
-    return {name: _write_moment(moment) for name, moment in moments.items() if moment is not None}
+    query = {}
+    for name, moment in {"fromDate": first, "toDate": last}.items():
+        if moment is not None:
+            precision = "milliseconds" if moment.microsecond >= 1000 else "seconds"
+            query[name] = f"{moment.replace(tzinfo=None).isoformat(timespec=precision)}Z"
+    return query
 
 
 def _read_moment(value: object, name: str, of_day: time) -> datetime | None:
@@ -430,10 +429,3 @@ def _read_moment(value: object, name: str, of_day: time) -> datetime | None:
         return value.astimezone(UTC)
     except OverflowError:
         raise InvalidInput(f"{name}: this time is out of range. Nothing was sent.") from None
-
-
-def _write_moment(moment: datetime) -> str:
-    """Return a time in UTC as ISO 8601 with Z, with milliseconds if it has any."""
-    moment = moment.replace(tzinfo=None)
-    has_part = moment.microsecond >= timedelta(milliseconds=1).microseconds
-    return f"{moment.isoformat(timespec='milliseconds' if has_part else 'seconds')}Z"

@@ -358,7 +358,9 @@ def _advice(
     if state in _ADVICE:
         return _ADVICE[state]
     if state == "partly_paid":
-        return _rest_due(order, coverage)
+        missing = coverage.missing if coverage else None
+        rest = "" if missing is None else f", {format_number(missing)} {order.invoice_currency}"
+        return _Advice("payer", f"Have the payer pay the rest{rest}.")
     found = _of_bank(order, latest, has_events=has_events)
     if doubt:
         return found.after(doubt)
@@ -372,12 +374,6 @@ def _advice(
         note = f"{count_of(len(seen), 'payment')} in another currency than the order: check that it was not paid twice."
         return found.after(note)
     return found
-
-
-def _rest_due(order: ExpectedOrder, coverage: Coverage | None) -> _Advice:
-    missing = coverage.missing if coverage else None
-    rest = "the rest" if missing is None else f"the rest, {format_number(missing)} {order.invoice_currency}"
-    return _Advice("payer", f"Have the payer pay {rest}.")
 
 
 def _of_bank(order: ExpectedOrder, latest: PayoutEvent | None, *, has_events: bool) -> _Advice:

@@ -196,7 +196,7 @@ def hash_calls(
     release, chain_id = version.removesuffix("+L2"), chain_id_of(network)
     if release not in VERSIONS:
         raise InvalidInput(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}.")
-    if isinstance(nonce, bool) or not isinstance(nonce, int) or not 0 <= nonce < 2**256:
+    if type(nonce) is not int or not 0 <= nonce < 2**256:
         raise InvalidInput("nonce: give the Safe's nonce as a whole number; the Safe app shows it.")
     call = calls[0] if len(calls) == 1 else _batch(calls, _multi_send_of(release, str(network), multi_send))
     domain = _domain_hash(safe, None if release in _WITHOUT_CHAIN else chain_id)
