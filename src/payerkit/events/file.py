@@ -8,6 +8,7 @@ import sys
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,18 +90,13 @@ def kept_headers(headers: Any) -> dict[str, str]:
     return {name: lower[name][:_MAX_HEADER] for name in HEADERS if name in lower}
 
 
-def _is_line(content: object) -> bool:
-    """Return True if parsed JSON is a delivery, and not the body of one."""
-    return isinstance(content, Mapping) and "event" not in content and bool({"body", "body_base64"} & content.keys())
-
-
 def read_delivery(content: bytes | Mapping[str, Any]) -> Delivery:
     """Return the delivery in a line, or in a body alone, which then has no headers.
 
     Raises ValueError if it is neither: no JSON object, or one without an event.
     """
     parsed = parse_json(content) if isinstance(content, bytes) else content
-    if _is_line(parsed):
+    if isinstance(parsed, Mapping) and "event" not in parsed and {"body", "body_base64"} & parsed.keys():
         return Delivery.of_line(parsed)
     if not isinstance(parsed, Mapping) or "event" not in parsed:
         raise ValueError("expected an event")
@@ -130,18 +126,10 @@ class EventsFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._check_is_ours()
+        with suppress(FileNotFoundError), path.open("rb") as file:
+            if not _START.startswith(file.read(len(_START))):  # nothing of another file may be cut off
+                raise InvalidInput(f"to: {path.name} is not a file of events. Choose another file.")
         self.append(b"")
-
-    def _check_is_ours(self) -> None:
-        """Raise InvalidInput for a file that has something else, of which nothing may be cut off."""
-        try:
-            with self.path.open("rb") as file:
-                start = file.read(len(_START))
-        except FileNotFoundError:
-            return
-        if not _START.startswith(start):
-            raise InvalidInput(f"to: {self.path.name} is not a file of events. Choose another file.")
 
     def append(self, line: bytes) -> None:
         """Append a line and wait until it is on the disk; cut off what a killed process left half written.
@@ -250,7 +238,10 @@ def read_deliveries(source: EventSource) -> Iterator[Delivery | None]:
     Raises InvalidInput for anything but a source, and OSError for a file that cannot be read.
     """
     if isinstance(source, str | Path):
-        yield from _read_path(Path(source))
+        path = Path(source)
+        for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+            if file == path or (file.suffix.lower() in _SUFFIXES and file.is_file()):
+                yield from _read_file(file)
         return
     if isinstance(source, bytes | Mapping) or not isinstance(source, Iterable):
         raise InvalidInput(f"source: expected a file, a folder or a list of events, got {kind_of(source)}.")
@@ -258,15 +249,6 @@ def read_deliveries(source: EventSource) -> Iterator[Delivery | None]:
         if not isinstance(item, str | bytes | Mapping):
             raise InvalidInput(f"source: expected a list of lines, bodies or dicts, got one of {kind_of(item)}.")
         yield _read_one(item)
-
-
-def _read_path(path: Path) -> Iterator[Delivery | None]:
-    if not path.is_dir():
-        yield from _read_file(path)
-        return
-    for file in sorted(path.iterdir()):
-        if file.suffix.lower() in _SUFFIXES and file.is_file():
-            yield from _read_file(file)
 
 
 def _read_file(file: Path) -> Iterator[Delivery | None]:
@@ -300,7 +282,6 @@ def read_lines(file: Path) -> Iterator[Delivery | None]:
 def _read_one(item: str | bytes | Mapping[str, Any]) -> Delivery | None:
     """Return a delivery; None for what is not one. Lines lose their ends, bodies keep every byte."""
     try:
-        content = item.encode() if isinstance(item, str) else item
-        return read_delivery(content)
+        return read_delivery(item.encode() if isinstance(item, str) else item)
     except ValueError:
         return None

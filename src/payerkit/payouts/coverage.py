@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from payerkit.checks.inputs import is_blank
-from payerkit.errors import InvalidInput, kind_of
+from payerkit.errors import InvalidInput, kind_of, located
 from payerkit.models import Payment, PaymentRequest, PayoutOrder
 from payerkit.onchain.amounts import EXACT, format_number, positive_number
 from payerkit.onchain.currencies import Currency, find_currency
@@ -56,29 +56,27 @@ def read_expected_orders(orders: OrdersToReconcile) -> list[ExpectedOrder]:
         given = given.astype(object).to_dict("records")
     if isinstance(given, str | Mapping | PaymentRequest | Payment | PayoutOrder) or not isinstance(given, Iterable):
         raise InvalidInput(f"orders: give a DataFrame with one order a line, or a list; got {kind_of(orders)}.")
-    found = [_read_order(number, order) for number, order in enumerate(given, 1)]
+    found = []
+    for number, order in enumerate(given, 1):
+        with located(f"orders, line {number}"):
+            found.append(_read_order(order))
     _check_distinct(found)
     return found
 
 
-def _read_order(number: int, order: Any) -> ExpectedOrder:
+def _read_order(order: Any) -> ExpectedOrder:
     """Return an order. Raises InvalidInput if a payment for it could not be recognized."""
-    members = {name: value for name, value in _members(number, order).items() if not is_blank(value)}
+    members = {name: value for name, value in _members(order).items() if not is_blank(value)}
     for name, value in members.items():
         if name != "amount" and not isinstance(value, str):
-            raise InvalidInput(
-                f"orders, line {number}: {name}: expected text, got {kind_of(value)}. Read tables as text."
-            )
+            raise InvalidInput(f"{name}: expected text, got {kind_of(value)}. Read tables as text.")
     if not any(members.get(name) for name in ID_NAMES):
         raise InvalidInput(
-            f"orders, line {number}: give the reference, the request_id or the payment_reference, by which its "
-            "payments are found."
+            "give the reference, the request_id or the payment_reference, by which its payments are found."
         )
     amount = positive_number(members.get("amount"))
     if "amount" in members and amount is None:
-        raise InvalidInput(
-            f"orders, line {number}: amount: expected a positive number as text, int or Decimal. Read tables as text."
-        )
+        raise InvalidInput("amount: expected a positive number as text, int or Decimal. Read tables as text.")
     return ExpectedOrder(
         **{name: members.get(name) or None for name in ID_NAMES},
         amount=amount,
@@ -88,7 +86,7 @@ def _read_order(number: int, order: Any) -> ExpectedOrder:
     )
 
 
-def _members(number: int, order: Any) -> dict[str, Any]:
+def _members(order: Any) -> dict[str, Any]:
     """Return what is known of an order, by our names."""
     if isinstance(order, Payment | PaymentRequest):
         sent = order.order
@@ -100,16 +98,15 @@ def _members(number: int, order: Any) -> dict[str, Any]:
         return {name: getattr(order, name, None) for name in _NAMES}
     if not hasattr(order, "items"):
         raise InvalidInput(
-            f"orders, line {number}: give what create_request() or request_payment() returned, or a dict with "
-            f"reference, amount and invoice_currency; got {kind_of(order)}."
+            "give what create_request() or request_payment() returned, or a dict with reference, amount and "
+            f"invoice_currency; got {kind_of(order)}."
         )
     given: dict[str, Any] = {}
     for name, value in order.items():
-        if not is_blank(given.get(our_name(str(name)))):
-            continue  # of two spellings, the first that has a value
-        given[our_name(str(name))] = value
+        if is_blank(given.get(our_name(str(name)))):  # of two spellings, the first that has a value
+            given[our_name(str(name))] = value
     if "amount" not in given:
-        raise InvalidInput(f"orders, line {number}: amount is missing; leave it blank if it is not known.")
+        raise InvalidInput("amount is missing; leave it blank if it is not known.")
     return {name: given.get(name) for name in _NAMES}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from payerkit._tsv import rows
 from payerkit.checks.inputs import is_blank
 from payerkit.checks.texts import invisible
-from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
 from payerkit.findings import Finding, Findings
 from payerkit.html import visible
 from payerkit.onchain.addresses import Lookalikes, is_mixed, lookalikes, read_address, shape
@@ -27,15 +26,6 @@ if TYPE_CHECKING:
 
 Role = Literal["payee", "operator"]
 """Whom an address belongs to: somebody whom orders name, or the operator, which pays out to bank accounts."""
-
-
-@contextmanager
-def located(where: str) -> Iterator[None]:
-    """Say in an InvalidInput where the value is: in which file, table or row."""
-    try:
-        yield
-    except InvalidInput as error:
-        raise InvalidInput(f"{where}: {error.message}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
 from payerkit.html import visible
 from payerkit.onchain.addresses import are_alike, is_same, read_address, with_checksum
 from payerkit.onchain.amounts import format_number, format_percentage, positive_number, read_percentage, read_rate
 from payerkit.onchain.currencies import Currency, find_currency, find_token
-from payerkit.policy.address_book import AddressBook, KnownAddress, located
+from payerkit.policy.address_book import AddressBook, KnownAddress
 from payerkit.policy.further_tokens import read_token, token_members
 from payerkit.wording import count_of, in_words
 
