@@ -207,7 +207,10 @@ def card_content(
     many = len(review.transactions) > 1
     problems = _points((each for each in findings if each.severity != "info" and not each.unchecked), many=many)
     unchecked = _points((each for each in findings if each.unchecked), many=many)
-    decisions = [each for each in (*problems, *unchecked) if each.severity != "info"]
+    points = (*problems, *unchecked)
+    decisions = [each for each in points if each.severity != "info"]
+    # Lines for a policy clear nothing that is wrong.
+    is_agreeable = any("\n" in each.advice for each in points) and all(each.severity != "error" for each in points)
     is_stopped = findings.verdict == "stop"
     order = review.payment.order
     note = "" if order is None else real_money_note(str(order.payment_currency), review.payment.environment)
@@ -220,7 +223,7 @@ def card_content(
         problems_title="Not ok" if is_stopped else "To decide",
         problems=problems,
         advice=AFTER_STOP if is_stopped else "",
-        policy_advice=WITHOUT_POLICY if review.policy is NO_POLICY and _can_be_agreed(problems, unchecked) else "",
+        policy_advice=WITHOUT_POLICY if review.policy is NO_POLICY and is_agreeable else "",
         unchecked=(*unchecked, *_own_word(compared), Point("info", "In any payment", NEVER_CHECKED, "")),
         passed=_points((each for each in findings if each.severity == "info" and not each.unchecked), many=many),
         compared_with=_compared_with(review, compared),
@@ -252,12 +255,6 @@ def _headline(verdict: str, count: int, *, is_unchecked: bool) -> str:
     points = "this point" if count == 1 else f"these {count} points"
     what_to_do = f"Check {points} yourself" if is_unchecked else f"Decide on {points}"
     return f"{what_to_do} before anyone signs."
-
-
-def _can_be_agreed(*points: Iterable[Point]) -> bool:
-    """Return True if points have lines for a policy, and nothing is wrong: no lines clear that."""
-    found = [each for some in points for each in some]
-    return any("\n" in each.advice for each in found) and all(each.severity != "error" for each in found)
 
 
 def _points(findings: Iterable[Finding], *, many: bool) -> tuple[Point, ...]:
