@@ -9,9 +9,8 @@ from eth_abi import encode
 from payerkit import PaymentOrder, PayoutOrder
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
-from payerkit.onchain.currencies import find_currency, token_list
-from payerkit.onchain.deployments import find_deployment
-from payerkit.onchain.functions import functions
+from payerkit.onchain.calldata import functions
+from payerkit.onchain.currencies import find_currency, find_deployment, token_list
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 OTHER = "0x1111111111111111111111111111111111111111"

@@ -10,9 +10,7 @@ from typing import Any, Self
 from eth_abi import encode
 
 from local_chain import EUR, LARGEST, PAYER, USD, Chain
-from payerkit.onchain.abi import AbiType
-from payerkit.onchain.calldata import DecodedCall, read_call
-from payerkit.onchain.functions import EffectKind, Function, functions
+from payerkit.onchain.calldata import AbiType, DecodedCall, EffectKind, Function, functions, read_call
 
 PAYEES = [f"0x{'c1' * 20}", f"0x{'c2' * 20}", f"0x{'c3' * 20}"]
 FEE_WALLETS = [f"0x{'f1' * 20}", f"0x{'f2' * 20}"]

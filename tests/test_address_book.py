@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from payerkit import InvalidInput
-from payerkit.onchain.lookalikes import are_alike, lookalikes
+from payerkit.onchain.addresses import are_alike, lookalikes
 from payerkit.policy import AddressBook, KnownAddress
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"

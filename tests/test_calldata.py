@@ -12,11 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import first_of_each
-from payerkit.onchain.abi import AbiType, parse_signature
-from payerkit.onchain.calldata import MAX_BYTES, NOTES, _by_name, read_call
-from payerkit.onchain.deployments import current_versions
+from payerkit.onchain.calldata import (
+    MAX_BYTES,
+    NOTES,
+    AbiType,
+    EffectKind,
+    Function,
+    _by_name,
+    functions,
+    parse_signature,
+    read_call,
+)
+from payerkit.onchain.currencies import current_versions
 from payerkit.onchain.effects import NATIVE, read_effects
-from payerkit.onchain.functions import EffectKind, Function, functions
 
 D = "(address,uint256,address[],bytes,uint256,uint256,uint256)"
 A = "(bytes8,address,address,address,address,uint256,uint256,uint256,uint256,uint256,address,bytes)"

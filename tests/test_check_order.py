@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from payerkit import InvalidInput, PaymentOrder, PaymentPolicy
-from payerkit.onchain.currencies import token_list
-from payerkit.onchain.deployments import is_payable
+from payerkit.onchain.currencies import is_payable, token_list
 from payerkit.payment import check_payment_order
 from payerkit.policy import AddressBook
 from published import ORDER, PUBLISHED

@@ -24,8 +24,9 @@ import uvicorn
 
 from payerkit import InvalidInput, read_events
 from payerkit.cli import main as cli
-from payerkit.events import events_file, receiver
-from payerkit.events.events_file import EventsFile
+from payerkit.events import file as events_file
+from payerkit.events import receiver
+from payerkit.events.file import EventsFile
 from payerkit.events.receiver import MAX_BODY, EventReceiver
 from payerkit.service.server import listen, uvicorn_config
 from processes import running
@@ -291,7 +292,7 @@ def test_a_file_that_another_process_holds_is_waited_for(path: Path, monkeypatch
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from payerkit.events.events_file import EventsFile
+from payerkit.events.file import EventsFile
 
 write = os.write
 

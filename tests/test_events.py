@@ -15,8 +15,8 @@ from payerkit import InvalidInput, explain, read_events, reconcile
 from payerkit.checks.schema import MASK
 from payerkit.errors import EventsWarning, InvalidSignature
 from payerkit.events import Event, verify_event
-from payerkit.events.event_lines import Delivery
-from payerkit.payouts.payment_frame import payments_frame
+from payerkit.events.file import Delivery
+from payerkit.payouts.payments import payments_frame
 from payerkit.wire import our_name
 from published_events import (
     COMPLIANCE,

@@ -5,16 +5,19 @@ from __future__ import annotations
 import pytest
 from eth_utils import is_checksum_address
 
+from payerkit.onchain.addresses import shape
 from payerkit.onchain.currencies import (
     currency_aliases,
+    current_versions,
+    deployments,
     find_currency,
+    find_deployment,
+    network_in_id,
+    networks,
     real_money_note,
     request_decimals,
     token_list,
 )
-from payerkit.onchain.deployments import current_versions, deployments, find_deployment
-from payerkit.onchain.lookalikes import shape
-from payerkit.onchain.networks import network_in_id, networks
 
 
 def test_list_is_complete() -> None:

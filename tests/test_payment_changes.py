@@ -34,8 +34,7 @@ from example_payments import (
 )
 from payerkit import PaymentPolicy, check_payment
 from payerkit.models import Payment
-from payerkit.onchain.currencies import find_currency, token_list
-from payerkit.onchain.networks import networks
+from payerkit.onchain.currencies import find_currency, networks, token_list
 from payerkit.policy import AgreedFee
 from test_review_orders import ASKED, batch
 from test_review_orders import orders as orders_of

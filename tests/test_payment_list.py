@@ -19,8 +19,7 @@ from far_end import Behaviour, FarEnd, Received, message, reply
 from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.errors import NotFound, PaymentListWarning, ServiceError, UnreadableAnswer
-from payerkit.payouts import payment_list
-from payerkit.payouts.payment_frame import payments_frame
+from payerkit.payouts.payments import payments_frame
 
 HASH = "0x" + "ab" * 32
 FEE = {
@@ -284,7 +283,7 @@ def test_a_list_that_may_lack_payments_is_told(bodies: list[object], calls: int)
 
 def test_pages_without_end_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service whose every page has something new, and says that more follow."""
-    monkeypatch.setattr(payment_list, "_MOST_PAGES", 3)
+    monkeypatch.setattr("payerkit.payouts.payments._MOST_PAGES", 3)
     pages = [page([each], more=True) for each in many(9)]
     with (
         answering(*pages) as service,

@@ -26,7 +26,7 @@ from example_payments import (
 )
 from payerkit import PaymentPolicy
 from payerkit.models import Payment
-from payerkit.onchain.deployments import find_deployment
+from payerkit.onchain.currencies import find_deployment
 from payerkit.policy import AddressBook, KnownAddress
 from test_card import DECLARED, UNLIMITED, WITH_FEE
 

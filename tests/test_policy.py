@@ -12,7 +12,7 @@ import pytest
 from payerkit import InvalidInput, PaymentPolicy, check_payment, samples
 from payerkit.errors import NotSent
 from payerkit.onchain.currencies import find_currency
-from payerkit.policy import AcceptedAllowance, AddressBook, AgreedFee, KnownAddress, policy_lines
+from payerkit.policy import AcceptedAllowance, AddressBook, AgreedFee, KnownAddress, payment_policy
 from payerkit.policy.payment_policy import NO_POLICY
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
@@ -137,23 +137,23 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "table", "members"),
     [
-        (policy_lines.fee_line(FEES.lower(), "0.1"), "fees", {"address": FEES, "max_percent": "0.1"}),
+        (payment_policy.fee_line(FEES.lower(), "0.1"), "fees", {"address": FEES, "max_percent": "0.1"}),
         (
-            policy_lines.allowance_line("fUSDC-sepolia", PROXY, None),
+            payment_policy.allowance_line("fUSDC-sepolia", PROXY, None),
             "allowances",
             {"token": "fUSDC-sepolia", "spender": PROXY, "most": "unlimited"},
         ),
         (
-            policy_lines.allowance_line("fUSDC-sepolia", PROXY, Decimal("1E+3")),
+            payment_policy.allowance_line("fUSDC-sepolia", PROXY, Decimal("1E+3")),
             "allowances",
             {"token": "fUSDC-sepolia", "spender": PROXY, "most": "1000"},
         ),
         (
-            policy_lines.address_line(PAYEE, 'A "name" \\ of\x07 mine', "sepolia"),
+            payment_policy.address_line(PAYEE, 'A "name" \\ of\x07 mine', "sepolia"),
             "addresses",
             {"address": PAYEE, "name": 'A "name" \\ of\\x07 mine', "network": "sepolia"},
         ),
-        (policy_lines.token_line("USDT0-matic", "matic", FEES, 6), "tokens", NEW_TOKEN),
+        (payment_policy.token_line("USDT0-matic", "matic", FEES, 6), "tokens", NEW_TOKEN),
     ],
 )
 def test_the_lines_that_findings_tell_are_those_of_a_file(lines: str, table: str, members: dict[str, Any]) -> None:
@@ -165,7 +165,7 @@ def test_the_lines_that_findings_tell_are_those_of_a_file(lines: str, table: str
 
 def test_a_rate_is_a_table_of_its_own() -> None:
     """The line of a rate goes under [rates], which a file has once."""
-    line = policy_lines.rate_line("ETH-sepolia-sepolia", "USD", Decimal(2500))
+    line = payment_policy.rate_line("ETH-sepolia-sepolia", "USD", Decimal(2500))
 
     assert {"rates": {"ETH-sepolia-sepolia/USD": "2500"}} == tomllib.loads(line)
 
@@ -173,7 +173,7 @@ def test_a_rate_is_a_table_of_its_own() -> None:
 def test_an_unfinished_line_is_refused(tmp_path: Path) -> None:
     """Where payerkit does not know the decimals of a token, its line cannot be used before a person fills them in."""
     with pytest.raises(InvalidInput, match=r"policy.toml: \[\[tokens\]\] 1: decimals: expected a number"):
-        read(tmp_path, policy_lines.token_line("USDT0-matic", "matic", FEES, None))
+        read(tmp_path, payment_policy.token_line("USDT0-matic", "matic", FEES, None))
 
 
 def fee(**members: str) -> str:
@@ -220,7 +220,7 @@ MISTAKES = [
     ),
     (
         "a setting below a token",
-        policy_lines.token_line(**NEW_TOKEN) + '\npeg_tolerance = "1"',
+        payment_policy.token_line(**NEW_TOKEN) + '\npeg_tolerance = "1"',
         "Move its line to the top",
     ),
     ("a setting below the rates", '[rates]\n"A/USD" = "1"\nbatch_fee = "0.3"', r"\[rates\]: batch_fee: .* to the top"),
@@ -231,14 +231,14 @@ MISTAKES = [
     ),
     (
         "a token with two numbers of decimals",
-        policy_lines.token_line("X-matic", "matic", FEES, 6)
+        payment_policy.token_line("X-matic", "matic", FEES, 6)
         + "\n"
-        + policy_lines.token_line("Y-matic", "matic", FEES, 18),
+        + payment_policy.token_line("Y-matic", "matic", FEES, 18),
         "tokens: entry 2 has an address of another entry",
     ),
     (
         "a token of two networks",
-        policy_lines.token_line("X-matic", "sepolia", FEES, 6),
+        payment_policy.token_line("X-matic", "sepolia", FEES, 6),
         r"\[\[tokens\]\] 1: network: the id ends with matic",
     ),
     ("an address book without a name", 'address_book = "a\\u0000b"', r"a\\x00b is no name of a file"),
@@ -247,9 +247,9 @@ MISTAKES = [
     ("a fee twice", f"{fee(max_percent='1')}\n{fee(max_percent='2')}", "policy.toml: fees: entry 2 .* as entry 1"),
     (
         "a token twice",
-        policy_lines.token_line("X-matic", "matic", FEES, 6)
+        payment_policy.token_line("X-matic", "matic", FEES, 6)
         + "\n"
-        + policy_lines.token_line("x-matic", "matic", PAYEE, 6),
+        + payment_policy.token_line("x-matic", "matic", PAYEE, 6),
         "policy.toml: tokens: entry 2 is about the same as entry 1",
     ),
     (
@@ -270,23 +270,23 @@ MISTAKES = [
     ),
     (
         "a token with a rate",
-        policy_lines.token_line(**NEW_TOKEN) + "\nrate = 1",
+        payment_policy.token_line(**NEW_TOKEN) + "\nrate = 1",
         r"\[\[tokens\]\] 1: rate: not a member",
     ),
-    ("a token of nowhere", policy_lines.token_line("X", "nowhere", FEES, 6), r"\[\[tokens\]\] 1: network: expected"),
+    ("a token of nowhere", payment_policy.token_line("X", "nowhere", FEES, 6), r"\[\[tokens\]\] 1: network: expected"),
     (
         "a listed token with other decimals",  # amounts would be wrong by a million million
-        policy_lines.token_line("USDC-sepolia", "sepolia", TEST_USDC, 18),
+        payment_policy.token_line("USDC-sepolia", "sepolia", TEST_USDC, 18),
         r"\[\[tokens\]\] 1: decimals: the token list has 6 for this address, as fUSDC-sepolia",
     ),
     (
         "the id of another token",
-        policy_lines.token_line("fUSDT-sepolia", "sepolia", FEES, 6),
+        payment_policy.token_line("fUSDT-sepolia", "sepolia", FEES, 6),
         r"\[\[tokens\]\] 1: id: in the token list, fUSDT-sepolia is another token",
     ),
     (
         "an id with a Cyrillic letter",
-        policy_lines.token_line("fUSD\u0421-sepolia", "sepolia", FEES, 6),
+        payment_policy.token_line("fUSD\u0421-sepolia", "sepolia", FEES, 6),
         r"\[\[tokens\]\] 1: id: expected printable ASCII characters",
     ),
     (
@@ -296,22 +296,22 @@ MISTAKES = [
     ),
     (
         "an id with a capital I for an l",
-        policy_lines.token_line("fUSDC-sepoIia", "sepolia", FEES, 6),
+        payment_policy.token_line("fUSDC-sepoIia", "sepolia", FEES, 6),
         r"\[\[tokens\]\] 1: id: it looks like fUSDC-sepolia, but is another id",
     ),
     (
         "an id with a small l for an I",
-        policy_lines.token_line("DAl-mainnet", "mainnet", FEES, 18),
+        payment_policy.token_line("DAl-mainnet", "mainnet", FEES, 18),
         r"1: id: it looks like DAI-mainnet, but is another id",
     ),
     (
         "an id with an O for a 0",
-        policy_lines.token_line("USDTO-arbitrum-one", "arbitrum-one", FEES, 6),
+        payment_policy.token_line("USDTO-arbitrum-one", "arbitrum-one", FEES, 6),
         r"1: id: it looks like USDT0-arbitrum-one, but is another id",
     ),
     (
         "an id of newer documents at another address",
-        policy_lines.token_line("USDC-sepolia", "sepolia", FEES, 6),
+        payment_policy.token_line("USDC-sepolia", "sepolia", FEES, 6),
         r"1: id: in the token list, fUSDC-sepolia is another token",
     ),
     (
@@ -326,7 +326,7 @@ MISTAKES = [
     ),
     (
         "a name with two addresses",
-        f"{policy_lines.address_line(PAYEE, 'A')}\n{policy_lines.address_line(FEES, 'a ', 'sepolia')}",
+        f"{payment_policy.address_line(PAYEE, 'A')}\n{payment_policy.address_line(FEES, 'a ', 'sepolia')}",
         r"policy.toml: addresses: \[\[addresses\]\] 1 and \[\[addresses\]\] 2 have one name",
     ),
     (
@@ -385,7 +385,7 @@ def test_the_address_book_may_be_a_file_of_its_own(tmp_path: Path) -> None:
 def test_names_are_compared_across_the_address_book_and_the_policy(tmp_path: Path) -> None:
     """One name with two addresses is refused, wherever the two stand, and both places are named."""
     (tmp_path / "book.csv").write_text(f"address,name,chainId\n\n{PAYEE},Example Payee,11155111\n", "utf-8")
-    policy = f'address_book = "book.csv"\n{policy_lines.address_line(FEES, "Example Payee", "sepolia")}'
+    policy = f'address_book = "book.csv"\n{payment_policy.address_line(FEES, "Example Payee", "sepolia")}'
 
     with pytest.raises(InvalidInput, match=r"policy.toml: addresses: book.csv, row 3 and \[\[addresses\]\] 1 have one"):
         read(tmp_path, policy)
@@ -394,7 +394,9 @@ def test_names_are_compared_across_the_address_book_and_the_policy(tmp_path: Pat
 def test_a_policy_says_that_its_address_book_has_warnings(tmp_path: Path) -> None:
     """Whoever reads it in a notebook sees that there is something to look at."""
     alike = PAYEE[:6] + "1" * 32 + PAYEE[-4:]
-    policy = read(tmp_path, f"{policy_lines.address_line(PAYEE, 'A')}\n{policy_lines.address_line(alike.lower(), 'B')}")
+    policy = read(
+        tmp_path, f"{payment_policy.address_line(PAYEE, 'A')}\n{payment_policy.address_line(alike.lower(), 'B')}"
+    )
 
     assert "<PaymentPolicy: an address book with warnings>" == repr(policy)
 

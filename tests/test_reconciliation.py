@@ -13,7 +13,7 @@ import payerkit
 from cases import first_cases
 from payerkit import InvalidInput, PaymentOrder, PayoutOrder, reconcile
 from payerkit.models import Payment, PaymentRequest, Payout
-from payerkit.payouts.payment_frame import payments_frame
+from payerkit.payouts.payments import payments_frame
 from payerkit.payouts.reconciliation import STATE_OF_WORD
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 

@@ -40,10 +40,8 @@ from payerkit import InvalidInput, check_payment, decode_transactions
 from payerkit._tsv import rows
 from payerkit.client import Client, SandboxClient
 from payerkit.models import Payment
-from payerkit.onchain.abi import AbiType
-from payerkit.onchain.currencies import Currency
-from payerkit.onchain.deployments import find_deployment
-from payerkit.onchain.functions import functions
+from payerkit.onchain.calldata import AbiType, functions
+from payerkit.onchain.currencies import Currency, find_deployment
 from payerkit.review.decoded_frames import TRANSACTION_COLUMNS
 from published import ANSWERS
 from test_calldata import sample

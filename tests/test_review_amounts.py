@@ -31,8 +31,7 @@ from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, check_payment
 from payerkit._tsv import rows
 from payerkit.models import Payment
 from payerkit.onchain.amounts import simplest_percentage
-from payerkit.onchain.currencies import find_currency, token_list
-from payerkit.onchain.deployments import find_deployment
+from payerkit.onchain.currencies import find_currency, find_deployment, token_list
 
 BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
 FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"  # FAU-sepolia

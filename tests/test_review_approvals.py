@@ -26,7 +26,7 @@ from example_payments import (
     payment,
 )
 from payerkit import PaymentPolicy, check_payment
-from payerkit.onchain.deployments import find_deployment
+from payerkit.onchain.currencies import find_deployment
 from payerkit.policy import AcceptedAllowance, AgreedFee
 
 BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia

@@ -14,7 +14,7 @@ from example_payments import BATCH, DEAD, MAIN_USDC, OTHER, PAYEE, codes, data
 from payerkit import InvalidInput, PaymentPolicy, check_payment, read_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
-from payerkit.onchain.lookalikes import lookalikes
+from payerkit.onchain.addresses import lookalikes
 from payerkit.review.order_matching import Terms, match_one_to_one
 
 ALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]

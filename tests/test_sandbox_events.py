@@ -12,7 +12,7 @@ import pytest
 
 import payerkit
 from payerkit import InvalidInput
-from payerkit.events.event_lines import DELIVERY, SIGNATURE
+from payerkit.events.file import DELIVERY, SIGNATURE
 from payerkit.sandbox_events import fetch_events
 from published import BANK_DETAILS, ORDER, PAYER
 from test_service_payouts import USER, account_of, new_payment, on_board

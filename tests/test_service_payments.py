@@ -15,8 +15,7 @@ from eth_hash.auto import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from payerkit.onchain.currencies import Currency, find_currency, token_list
-from payerkit.onchain.deployments import find_deployment
+from payerkit.onchain.currencies import Currency, find_currency, find_deployment, token_list
 from payerkit.service.clock import Identifiers
 from payerkit.service.errors import Problem
 from payerkit.service.money import Rates, convert, format_units, parse_amount, parse_rate

@@ -13,12 +13,12 @@ from payerkit.endpoints import (
     list_payment_details as list_payment_details,
     initiate_payment as initiate_payment,
 )
-from payerkit.payouts.request_calls import (
+from payerkit.payouts.requests import (
     create_request as create_request,
     request_payment as request_payment,
     get_request as get_request,
 )
-from payerkit.payouts.payment_list import list_payments as list_payments
+from payerkit.payouts.payments import list_payments as list_payments
 from payerkit.models import (
     Payer as Payer,
     BankDetails as BankDetails,
@@ -49,7 +49,7 @@ from payerkit.statuses.wait_for import wait_for as wait_for
 from payerkit.statuses.statuses import payer_statuses as payer_statuses
 from payerkit.explanations import explain as explain
 from payerkit.payouts.reconciliation import reconcile as reconcile
-from payerkit.events.event_frame import read_events as read_events
+from payerkit.events.frame import read_events as read_events
 from payerkit.forms.payer import PayerForm as PayerForm
 from payerkit.forms.bank_details import BankDetailsForm as BankDetailsForm
 from payerkit.forms.payment import PaymentForm as PaymentForm

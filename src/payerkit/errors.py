@@ -19,7 +19,8 @@ No message, field or attribute of an error holds a secret value or a request's b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -312,3 +313,12 @@ def without_internal_frames(function: Callable[P, R]) -> Callable[P, R]:
         raise problem
 
     return call
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Say in an InvalidInput where the value is: in which file, table or row."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}: {error.message}") from None

@@ -9,9 +9,7 @@ from typing import Any
 
 from payerkit.client.call import Call, RequestBody
 from payerkit.client.client import Client
-from payerkit.events.event_lines import DELIVERY, RETRY_COUNT, SIGNATURE, Delivery
-from payerkit.events.event_sources import read_lines
-from payerkit.events.events_file import EventsFile
+from payerkit.events.file import DELIVERY, RETRY_COUNT, SIGNATURE, Delivery, EventsFile, read_lines
 from payerkit.wire import read_time
 
 _MOST = 1000

@@ -16,7 +16,7 @@ from rounds import ratios, report
 
 from payerkit import PaymentPolicy, check_payment, read_payment
 from payerkit.models import Payment
-from payerkit.onchain.functions import functions
+from payerkit.onchain.calldata import functions
 from payerkit.policy import AgreedFee
 
 CHECKS, ROUNDS = 300, 11

@@ -40,9 +40,7 @@ from payerkit.checks.requirements import listed_rails
 from payerkit.checks.schema import FORMATS, Format, Schema, check_field
 from payerkit.checks.texts import fold, other_digits, upper_code
 from payerkit.onchain.addresses import address_problem
-from payerkit.onchain.currencies import Currency, currency_aliases, token_list
-from payerkit.onchain.deployments import is_payable
-from payerkit.onchain.networks import Network, networks
+from payerkit.onchain.currencies import Currency, Network, currency_aliases, is_payable, networks, token_list
 
 _MAX_LENGTH = 200
 """Longer texts have no reading, and would take time."""

@@ -10,7 +10,7 @@ from argparse import Namespace
 from contextlib import suppress
 
 from payerkit.errors import InvalidInput
-from payerkit.events.events_file import EventsFile
+from payerkit.events.file import EventsFile
 from payerkit.events.receiver import EventReceiver
 from payerkit.wording import count_of
 

@@ -11,8 +11,7 @@ from payerkit.models import Payment
 from payerkit.models.files import read_payment
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
-from payerkit.signing.card import PaymentCard
-from payerkit.signing.card_text import card_text, compared_text
+from payerkit.signing.card import PaymentCard, card_text, compared_text
 from payerkit.wording import listed
 
 _OPTIONS = {"payment_currency": "--currency", "invoice_currency": "--invoice-currency", "amount": "--amount"}

@@ -282,13 +282,7 @@ class Client:
         `GET /v2/request/{requestId}`, **beyond the specification**. Raises InvalidInput for an id that cannot be sent,
         and otherwise the PayerkitError that says what happened.
         """
-        call = Call(
-            operation="request_members",
-            method="GET",
-            route="/v2/request/{requestId}",
-            ids={"requestId": check_id(request_id, "request_id")},
-            read=lambda response: response if isinstance(response, dict) else dict[str, Any](),
-        )
+        call = request_status_call(request_id, lambda response: response if isinstance(response, dict) else {})
         return self.send(call)
 
     def close(self) -> None:
@@ -361,3 +355,20 @@ def _checked_url(base_url: object) -> tuple[str, bool]:
     if parts.scheme == "http" and not is_local:
         raise InvalidInput("base_url: use https://; plain http would expose the key and all data on the way.")
     return base_url.rstrip("/"), is_local
+
+
+UNKNOWN_REQUEST = "No request has this id with this key, or the service does not offer this call, which is beyond the "
+UNKNOWN_REQUEST += "specification."
+"""Advice about a request that is not found."""
+
+
+def request_status_call(request_id: str, read: Callable[[Any], T]) -> Call[T]:
+    """Return the call that asks for the state of a request. Raises InvalidInput for an id that cannot be sent."""
+    return Call(
+        operation="get_request",
+        method="GET",
+        route="/v2/request/{requestId}",
+        ids={"requestId": check_id(request_id, "request_id")},
+        read=read,
+        hints=dict.fromkeys((404, 405), UNKNOWN_REQUEST),
+    )

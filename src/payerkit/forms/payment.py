@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, ClassVar, cast
 
 from payerkit import html
-from payerkit.client.client import Client
+from payerkit.client.client import Client, request_status_call
 from payerkit.endpoints import order_warnings, payment_call, payment_details_call
 from payerkit.errors import FieldProblem, InvalidInput, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
@@ -26,11 +26,10 @@ from payerkit.html import visible
 from payerkit.models import Payment, PaymentOrder, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.models.requests import RequestModel
 from payerkit.onchain.amounts import read_rate
-from payerkit.payouts.request_calls import (
+from payerkit.payouts.requests import (
     payout_warnings,
     request_call,
     request_payment_call,
-    request_status_call,
     with_reference,
 )
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
@@ -448,7 +447,7 @@ class PaymentForm(Form):
 
     def _ask(self, request_id: str, before: PaymentProgress, job: Job) -> PaymentProgress:
         """Return what the service says now, and of a payment to an account, what events say of the bank."""
-        status = job.send(request_status_call(request_id))
+        status = job.send(request_status_call(request_id, RequestStatus.read))
         events = self._events
         if events is None and self._client.sandbox is not None:
             events = self._client.sandbox.events

@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from payerkit.review.orders import AnyOrder, Orders
     from payerkit.review.protocols import KnowsPaid
     from payerkit.signing.card import PaymentCard
-    from payerkit.signing.safe_hashes import SafeHashes
-    from payerkit.signing.safe_payment import CheckOptions
+    from payerkit.signing.safe import CheckOptions, SafeHashes
 
 
 class Response(ApiModel):
@@ -648,7 +647,7 @@ class Payment(Response):
             >>> payment = initiate_payment(client, order)
             >>> payment.to_safe("safe.json", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177")
         """
-        from payerkit.signing.safe_payment import write_safe  # noqa: PLC0415 - loaded on first use
+        from payerkit.signing.safe import write_safe  # noqa: PLC0415 - loaded on first use
 
         write_safe(self, path, safe=safe, created_at=created_at, anyway=anyway, **options)
 
@@ -686,7 +685,7 @@ class Payment(Response):
             >>> payment.safe_hashes(safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177", nonce=7).domain_hash
             '0x00ca7ee3af4d4f4dd0690e118a16b45f8a623186d151c69cd08994a34eb5aba4'
         """
-        from payerkit.signing.safe_payment import hash_safe  # noqa: PLC0415 - loaded on first use
+        from payerkit.signing.safe import hash_safe  # noqa: PLC0415 - loaded on first use
 
         return hash_safe(self, safe=safe, nonce=nonce, version=version, multi_send=multi_send, anyway=anyway, **options)
 

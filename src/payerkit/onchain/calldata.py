@@ -3,11 +3,183 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cache, cached_property
 from typing import Any
 
-from payerkit.onchain.abi import AbiType, OverlappingDataError, check_overlap
-from payerkit.onchain.functions import Function, functions
+from payerkit._tsv import rows
+
+WORD = 32
+_TOKENS = re.compile(r"[(),]|\[\]| |[A-Za-z0-9_]+")
+
+
+@dataclass(frozen=True)
+class AbiType:
+    """An argument or a part of one. parts: the components of a tuple, or the one item type of an array."""
+
+    name: str
+    kind: str
+    parts: tuple[AbiType, ...] = ()
+
+    @cached_property
+    def canonical(self) -> str:
+        """The type as written in a canonical signature."""
+        if self.kind == "array":
+            return f"{self.parts[0].canonical}[]"
+        return f"({','.join(part.canonical for part in self.parts)})" if self.kind == "tuple" else self.kind
+
+    @cached_property
+    def is_dynamic(self) -> bool:
+        """Whether the head holds an offset and the value follows in the tail."""
+        return self.kind in {"bytes", "array"} or any(part.is_dynamic for part in self.parts)
+
+    @cached_property
+    def head_words(self) -> int:
+        """Number of words in the head."""
+        return 1 if self.is_dynamic or self.kind != "tuple" else sum(part.head_words for part in self.parts)
+
+
+def parse_signature(signature: str) -> tuple[str, AbiType]:
+    """Return the function name and its arguments as one tuple. Raises ValueError if the signature is malformed."""
+    name, bracket, rest = signature.partition("(")
+    tokens = [part for part in _TOKENS.findall(bracket + rest) if part != " "]
+    parsed, left = _parse(tokens)
+    if left or not name.isidentifier():
+        raise ValueError(f"malformed signature: {signature}")
+    return name, parsed
+
+
+def _parse(left: list[str]) -> tuple[AbiType, list[str]]:
+    """Return the first type with its name, and the tokens after it."""
+    if left[0] == "(":
+        components, left = [], left[1:]
+        while left[0] != ")":
+            component, left = _parse(left)
+            components.append(component)
+            left = left[1:] if left[0] == "," else left
+        found = AbiType("", "tuple", tuple(components))
+    else:
+        found = AbiType("", left[0])
+    left = left[1:]
+    while left and left[0] == "[]":
+        found, left = AbiType("", "array", (found,)), left[1:]
+    if left and left[0].isidentifier():
+        found, left = replace(found, name=left[0]), left[1:]
+    return found, left
+
+
+class OverlappingDataError(ValueError):
+    """The arguments use parts of the data more than once."""
+
+
+def check_overlap(arguments: AbiType, data: bytes) -> None:
+    """Raise OverlappingDataError if the arguments, each written once, take more words than the data has.
+
+    A few kilobytes whose arrays point at the same items decode to millions of values: check this before decoding data
+    that is not canonical. Raises ValueError for data that ends too early.
+    """
+    _WordCounter(data).count_tuple(arguments.parts, 0)
+
+
+class _WordCounter:
+    """Follows offsets and lengths, without reading values, until more words are used than the data has."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.left = -(-len(data) // WORD)
+
+    def count_tuple(self, parts: tuple[AbiType, ...], start: int) -> None:
+        head = start
+        for part in parts:
+            if part.is_dynamic:
+                self.count_dynamic(part, start + self.number_at(head))
+            head += part.head_words * WORD
+        self.use((head - start) // WORD)
+
+    def count_dynamic(self, part: AbiType, start: int) -> None:
+        if part.kind == "tuple":
+            self.count_tuple(part.parts, start)
+            return
+        length = self.number_at(start)
+        if part.kind == "bytes":
+            self.use(1 - (-length // WORD))
+            return
+        (item,) = part.parts
+        if length * item.head_words > self.left:
+            raise OverlappingDataError
+        self.use(1)
+        self.count_tuple((item,) * length, start + WORD)
+
+    def use(self, words: int) -> None:
+        self.left -= words
+        if self.left < 0:
+            raise OverlappingDataError
+
+    def number_at(self, start: int) -> int:
+        word = self.data[start : start + WORD]
+        if len(word) < WORD:
+            raise ValueError("the data ends too early")
+        return int.from_bytes(word)
+
+
+class EffectKind(Enum):
+    """The effect of a function, with the words for users; they follow "the call would"."""
+
+    TRANSFER = "pay"
+    TRANSFER_FROM = "transfer another account's tokens"
+    APPROVE = "approve"
+    INCREASE_ALLOWANCE = "increase an allowance"
+    DECREASE_ALLOWANCE = "decrease an allowance"
+    PERMIT = "approve by signature"
+    SWAP = "swap tokens to pay"
+    ESCROW = "use an escrow"
+    PAY_RECEIVABLE = "pay the owner of a receivable"
+    CREATE_PROXY = "create a contract for one payment"
+    TRIGGER_PROXY = "trigger the payment of a contract"
+    RESCUE = "withdraw the funds of a contract"
+    RECURRING = "collect a recurring payment"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A contract function. contracts: names of those that have it. unit: of its amounts, see functions.tsv."""
+
+    selector: bytes
+    name: str
+    arguments: AbiType
+    contracts: tuple[str, ...]
+    effect: EffectKind
+    is_batch: bool
+    unit: str
+    payable: bool
+
+    @property
+    def signature(self) -> str:
+        """The canonical signature, whose hash begins with the selector."""
+        return f"{self.name}{self.arguments.canonical}"
+
+
+@cache
+def functions() -> Mapping[bytes, Function]:
+    """Return all functions by selector."""
+    return {function.selector: function for function in map(_function, rows(__package__, "functions"))}
+
+
+def _function(row: dict[str, str]) -> Function:
+    name, arguments = parse_signature(row["signature"])
+    return Function(
+        selector=bytes.fromhex(row["selector"][2:]),
+        name=name,
+        arguments=arguments,
+        contracts=tuple(row["contract"].split()),
+        effect=EffectKind[row["effect"]],
+        is_batch=row["batch"] == "yes",
+        unit=row["unit"],
+        payable=row["payable"] == "yes",
+    )
+
 
 MAX_BYTES = 131_072
 """Maximum length of calldata that is decoded; networks accept no longer transaction (geth, txMaxSize)."""
@@ -65,20 +237,12 @@ def read_call(data: object) -> DecodedCall:
         return DecodedCall(b"", "elided" if re.search(r"\.\.|…", data) else "not_hex")
     if len(digits) % 2:
         return DecodedCall(bytes.fromhex(digits[:-1]), "odd")
-    return _read_bytes(bytes.fromhex(digits))
-
-
-def _read_bytes(data: bytes) -> DecodedCall:
-    function = functions().get(data[:4])
+    content = bytes.fromhex(digits)
+    function = functions().get(content[:4])
     if function is None:
-        return DecodedCall(data, _code_without_function(data))
-    return _decode(function, data)
-
-
-def _code_without_function(data: bytes) -> str:
-    if len(data) in {0, 8}:
-        return "reference_only" if data else "empty"
-    return "too_short" if len(data) < 4 else "unknown"
+        codes = {0: "empty", 8: "reference_only"}
+        return DecodedCall(content, codes.get(len(content), "too_short" if len(content) < 4 else "unknown"))
+    return _decode(function, content)
 
 
 def _decode(function: Function, data: bytes) -> DecodedCall:

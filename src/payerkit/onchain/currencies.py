@@ -1,17 +1,63 @@
-"""The currencies that an order can name: fiat currencies, native currencies of networks, tokens."""
+"""What payments are made of: networks, the currencies on them, and the addresses of the payment contracts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, cast
+from itertools import chain
+from typing import Any, Literal
 
 from payerkit._tsv import rows
 from payerkit.html import visible
-from payerkit.onchain.addresses import keccak
-from payerkit.onchain.lookalikes import shape
-from payerkit.onchain.networks import Network, network_in_id, networks
+from payerkit.onchain.addresses import keccak, shape
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A blockchain. name: as in currency ids. title: its common name. chain_id: None if the sources disagree.
+
+    is_test: its coins and tokens are worth nothing. explorer: a site that shows its addresses; "" if none is known.
+    """
+
+    name: str
+    title: str
+    chain_id: int | None
+    is_test: bool
+    explorer: str = ""
+
+    def page_of(self, address: str) -> str:
+        """Return the explorer's page about an address, as EIP-3091 has it."""
+        return f"{self.explorer}/address/{address}"
+
+    def __str__(self) -> str:
+        known = [] if self.title.lower() == self.name else [self.title]
+        known += [] if self.chain_id is None else [f"chain id {self.chain_id}"]
+        return f"{self.name} ({', '.join(known)})"
+
+
+@cache
+def networks() -> Mapping[str, Network]:
+    """Return all networks by name."""
+    return {row["network"]: _network(row) for row in rows(__package__, "networks")}
+
+
+def network_in_id(currency_id: str) -> Network | None:
+    """Return the network that a currency id ends with, also if the token list does not have the currency; else None."""
+    key = currency_id.lower()
+    found = [each for name, each in networks().items() if key.endswith(f"-{name}") and currency_id.isascii()]
+    return max(found, key=lambda network: len(network.name), default=None)
+
+
+def _network(row: dict[str, str]) -> Network:
+    return Network(
+        name=row["network"],
+        title=row["title"],
+        chain_id=int(row["chain_id"]) if row["chain_id"] else None,
+        is_test={"yes": True, "no": False}[row["test"]],
+        explorer=row["explorer"],
+    )
+
 
 Kind = Literal["fiat", "native", "erc20", "trc20"]
 
@@ -40,7 +86,8 @@ class Currency:
 @cache
 def token_list() -> Mapping[str, Currency]:
     """Return all currencies by their id in lower case; no two ids differ only in case."""
-    return {row["id"].lower(): _currency(row) for row in rows(__package__, "currencies")}
+    listed: Iterator[dict[str, Any]] = rows(__package__, "currencies")
+    return {row["id"].lower(): Currency(**row | {"decimals": int(row["decimals"])}) for row in listed}
 
 
 @cache
@@ -76,6 +123,11 @@ def native_currency(network: str) -> Currency | None:
     return next((each for each in token_list().values() if each.kind == "native" and each.network == network), None)
 
 
+@cache
+def _by_hash() -> Mapping[str, Currency]:
+    return {currency_hash(each): each for each in token_list().values() if each.kind in {"fiat", "native"}}
+
+
 def find_by_hash(digest: str) -> Currency | None:
     """Return the fiat or native currency that a hash in a conversion path stands for; None if it is not listed."""
     return _by_hash().get(digest.lower())
@@ -105,11 +157,6 @@ def _by_address() -> Mapping[str, tuple[Currency, ...]]:
     return found
 
 
-@cache
-def _by_hash() -> Mapping[str, Currency]:
-    return {currency_hash(each): each for each in token_list().values() if each.kind in {"fiat", "native"}}
-
-
 def currency_hash(currency: Currency) -> str:
     """Return the hash that stands for a fiat or native currency in a conversion path: 20 bytes as lower-case hex.
 
@@ -125,27 +172,16 @@ def request_decimals(currency: Currency) -> int:
     return {"fiat": 8, "native": 18}.get(currency.kind, currency.decimals)
 
 
-def _currency(row: dict[str, str]) -> Currency:
-    return Currency(
-        id=row["id"],
-        kind=cast("Kind", row["kind"]),
-        network=row["network"],
-        symbol=row["symbol"],
-        decimals=int(row["decimals"]),
-        address=row["address"],
-    )
-
-
 _ENVIRONMENTS = {"sandbox": "a sandbox", "staging": "a staging environment"}
 """Services without consequences of their own, in words. Contracts and wallets know nothing of them."""
 
 
 def real_money_note(currency_id: str, environment: str | None) -> str:
     """Return a warning if a payment in a currency moves real money although the service is not live; "" otherwise."""
-    network = _network_of(currency_id)
+    currency = find_currency(currency_id)
+    network = network_in_id(currency_id) if currency is None else networks().get(currency.network)
     if network is None or network.is_test or environment in {None, "live"}:
         return ""
-    currency = find_currency(currency_id)
     kind = "a coin" if currency is not None and currency.kind == "native" else "a token"
     name = visible(currency_id) if currency is None else currency.id
     return (
@@ -154,7 +190,57 @@ def real_money_note(currency_id: str, environment: str | None) -> str:
     )
 
 
-def _network_of(currency_id: str) -> Network | None:
-    """Return the network of a currency; None for a fiat currency, or if the id does not tell."""
-    currency = find_currency(currency_id)
-    return network_in_id(currency_id) if currency is None else networks().get(currency.network)
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A contract at an address of a network; on another network the address can hold a different contract."""
+
+    contract: str
+    version: str
+    network: str
+    address: str
+
+
+@cache
+def current_versions() -> Mapping[str, str]:
+    """Return the version of each contract that new payments use where a network has it."""
+    return {row["contract"]: row["current_version"] for row in rows(__package__, "contracts")}
+
+
+@cache
+def deployments() -> Mapping[tuple[str, str], tuple[Deployment, ...]]:
+    """Return the deployments by contract and network, the current version first."""
+    found: dict[tuple[str, str], tuple[Deployment, ...]] = {}
+    current, known = current_versions(), [Deployment(**row) for row in rows(__package__, "deployments")]
+    for each in sorted(known, key=lambda each: (each.version != current[each.contract], each.version)):
+        place = each.contract, each.network
+        found[place] = (*found.get(place, ()), each)
+    return found
+
+
+def find_deployment(contract: str, network: str) -> Deployment | None:
+    """Return the deployment that new payments use on a network; None if the contract is not deployed there."""
+    known = deployments().get((contract, network))
+    return known[0] if known else None
+
+
+_FEE_CONTRACTS = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
+"""The contract that pays in a currency of a kind; none is known for the other kinds."""
+
+
+def is_payable(currency: Currency) -> bool:
+    """Return True if a currency can pay: a payment contract for its kind is known on its network."""
+    contract = _FEE_CONTRACTS.get(currency.kind)
+    return contract is not None and find_deployment(contract, currency.network) is not None
+
+
+@cache
+def _deployments_by_address() -> Mapping[str, tuple[Deployment, ...]]:
+    found: dict[str, tuple[Deployment, ...]] = {}
+    for each in chain.from_iterable(deployments().values()):
+        found[each.address.lower()] = (*found.get(each.address.lower(), ()), each)
+    return found
+
+
+def deployments_at(address: str | None) -> tuple[Deployment, ...]:
+    """Return the contracts deployed at an address, on any network."""
+    return _deployments_by_address().get((address or "").lower(), ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -10,9 +10,7 @@ import pandas as pd
 from payerkit.checks.places import fiat_currencies
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import RAILS
-from payerkit.onchain.currencies import Currency, currency_aliases, token_list
-from payerkit.onchain.deployments import is_payable
-from payerkit.onchain.networks import networks
+from payerkit.onchain.currencies import Currency, currency_aliases, is_payable, networks, token_list
 
 _COLUMNS = {
     "id": "string",
@@ -85,9 +83,6 @@ def _row(currency: Currency) -> dict[str, Any]:
 def _account_columns(code: str) -> Mapping[str, str | None]:
     """Return the rails of a fiat currency that the operator lists, and what an account needs on each."""
     listed = {rails: requirements()[code, rails] for rails in RAILS if (code, rails) in requirements()}
-    needs = {f"needs_{rails}": _words(requirement.needs) for rails, requirement in listed.items()}
-    return {"rails": ", ".join(listed) or None, **needs}
-
-
-def _words(needs: Sequence[Sequence[str]] | None) -> str | None:
-    return None if needs is None else ", ".join(" or ".join(group) for group in needs)
+    needs = {f"needs_{rails}": each.needs for rails, each in listed.items() if each.needs is not None}
+    words = {name: ", ".join(" or ".join(group) for group in groups) for name, groups in needs.items()}
+    return {"rails": ", ".join(listed) or None, **words}

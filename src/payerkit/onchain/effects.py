@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from payerkit.onchain.calldata import DecodedCall
+from payerkit.onchain.calldata import DecodedCall, EffectKind, Function
 from payerkit.onchain.currencies import Currency, find_by_hash
-from payerkit.onchain.functions import EffectKind, Function
 
 NATIVE = "native"
 """Stands for the network's native currency in place of a token address."""

@@ -18,16 +18,15 @@ from payerkit.models import Payment
 from payerkit.models.files import read_payment
 from payerkit.onchain.addresses import read_address, with_checksum
 from payerkit.onchain.amounts import to_units
+from payerkit.onchain.currencies import networks
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
 from payerkit.review.fees import find_charges
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import KnowsPaid
 from payerkit.review.review_many import compare_reviews, unreadable
-from payerkit.signing.safe_calls import SafeCall, builder_file, chain_id_of, write_builder_file
-from payerkit.signing.safe_payment import calls_of
+from payerkit.signing.safe import SafeCall, builder_file, calls_of, chain_id_of, write_builder_file
 from payerkit.wording import count_of
 
 _COLUMNS = {

@@ -29,15 +29,14 @@ from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.explanations import Explanation, explain_word
 from payerkit.masking import mask
 from payerkit.onchain.amounts import format_number
-from payerkit.payouts.coverage import COPY, Coverage, SeenPayment, cover
-from payerkit.payouts.expected_orders import ID_NAMES, ExpectedOrder, id_key, read_expected_orders
-from payerkit.payouts.payment_frame import DTYPES, TIME, find_duplicates
-from payerkit.payouts.payout_news import NewsIndex, PayoutEvent, PayoutNews, ids_of, read_times, rows_of
+from payerkit.payouts.coverage import COPY, ID_NAMES, Coverage, ExpectedOrder, SeenPayment, cover, read_expected_orders
+from payerkit.payouts.news import NewsIndex, PayoutEvent, PayoutNews, id_key, ids_of, read_times, rows_of
+from payerkit.payouts.payments import DTYPES, TIME, find_duplicates
 from payerkit.wire import read_decimal
 from payerkit.wording import count_of
 
 if TYPE_CHECKING:
-    from payerkit.payouts.expected_orders import OrdersToReconcile
+    from payerkit.payouts.coverage import OrdersToReconcile
 
 _DTYPES = {
     "reference": "string",
@@ -359,7 +358,9 @@ def _advice(
     if state in _ADVICE:
         return _ADVICE[state]
     if state == "partly_paid":
-        return _rest_due(order, coverage)
+        missing = coverage.missing if coverage else None
+        rest = "" if missing is None else f", {format_number(missing)} {order.invoice_currency}"
+        return _Advice("payer", f"Have the payer pay the rest{rest}.")
     found = _of_bank(order, latest, has_events=has_events)
     if doubt:
         return found.after(doubt)
@@ -373,12 +374,6 @@ def _advice(
         note = f"{count_of(len(seen), 'payment')} in another currency than the order: check that it was not paid twice."
         return found.after(note)
     return found
-
-
-def _rest_due(order: ExpectedOrder, coverage: Coverage | None) -> _Advice:
-    missing = coverage.missing if coverage else None
-    rest = "the rest" if missing is None else f"the rest, {format_number(missing)} {order.invoice_currency}"
-    return _Advice("payer", f"Have the payer pay {rest}.")
 
 
 def _of_bank(order: ExpectedOrder, latest: PayoutEvent | None, *, has_events: bool) -> _Advice:

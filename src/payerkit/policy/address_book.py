@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from payerkit._tsv import rows
 from payerkit.checks.inputs import is_blank
 from payerkit.checks.texts import invisible
-from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
 from payerkit.findings import Finding, Findings
 from payerkit.html import visible
-from payerkit.onchain.addresses import read_address
-from payerkit.onchain.lookalikes import Lookalikes, is_mixed, lookalikes, shape
-from payerkit.onchain.networks import networks
+from payerkit.onchain.addresses import Lookalikes, is_mixed, lookalikes, read_address, shape
+from payerkit.onchain.currencies import networks
 from payerkit.wording import count_of, listed
 
 if TYPE_CHECKING:
@@ -286,13 +285,11 @@ def _entries(rows: Iterable[tuple[int, Mapping[Any, Any] | None]], where: str) -
         if row is None:
             raise InvalidInput(f"{where}, row {number}: it has more or fewer cells than there are columns.")
         source = f"{where}, row {number}"
-        try:
+        with located(source):
             network, role = _read_place(row), cast("Role", _text(row.get("role")) or "payee")
             entries.append(
                 KnownAddress(address=row["address"], name=_text(row["name"]), network=network, role=role, source=source)
             )
-        except InvalidInput as error:
-            raise InvalidInput(f"{source}: {error.message}") from None
     return entries
 
 

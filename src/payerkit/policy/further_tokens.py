@@ -8,8 +8,15 @@ from typing import Any
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.html import visible
 from payerkit.onchain.addresses import read_address
-from payerkit.onchain.currencies import Currency, find_currency, find_token, is_currency_id, lookalike_id
-from payerkit.onchain.networks import network_in_id, networks
+from payerkit.onchain.currencies import (
+    Currency,
+    find_currency,
+    find_token,
+    is_currency_id,
+    lookalike_id,
+    network_in_id,
+    networks,
+)
 
 _MEMBERS = ("id", "network", "address", "decimals")
 
@@ -45,7 +52,10 @@ def _token(*, id: str, network: str, address: str, decimals: int, symbol: str = 
     for name, text in {"id": id, "network": network, "symbol": symbol}.items():
         if not isinstance(text, str):
             raise InvalidInput(f"{name}: expected text, got {kind_of(text)}.")
-    _check_id(id)
+    if not is_currency_id(id):
+        raise InvalidInput("id: expected printable ASCII characters: others may only look like those of another id.")
+    if alike := lookalike_id(id):
+        raise InvalidInput(f"id: it looks like {alike}, but is another id. Copy it from the service, or type it again.")
     if network not in networks():
         raise InvalidInput('network: expected a name as in currency ids, such as "sepolia".')
     if type(decimals) is not int or not 0 <= decimals <= 36:
@@ -57,14 +67,6 @@ def _token(*, id: str, network: str, address: str, decimals: int, symbol: str = 
     token = Currency(id=id, kind="erc20", network=network, symbol=symbol, decimals=decimals, address=place)
     _check_against_list(token)
     return token
-
-
-def _check_id(currency_id: str) -> None:
-    """Raise InvalidInput for an id that only looks like one, or like that of another currency."""
-    if not is_currency_id(currency_id):
-        raise InvalidInput("id: expected printable ASCII characters: others may only look like those of another id.")
-    if alike := lookalike_id(currency_id):
-        raise InvalidInput(f"id: it looks like {alike}, but is another id. Copy it from the service, or type it again.")
 
 
 def _check_against_list(token: Currency) -> None:

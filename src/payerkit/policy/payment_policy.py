@@ -1,26 +1,94 @@
-"""What a user agreed to once, for all payments: fees, allowances, known addresses, rates and further tokens."""
+"""The policy of payments: what you agreed to once, for all payments, and the TOML file that keeps it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+import json
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
 from payerkit.html import visible
-from payerkit.onchain.addresses import is_same, read_address
-from payerkit.onchain.amounts import format_percentage, positive_number, read_percentage, read_rate
+from payerkit.onchain.addresses import are_alike, is_same, read_address, with_checksum
+from payerkit.onchain.amounts import format_number, format_percentage, positive_number, read_percentage, read_rate
 from payerkit.onchain.currencies import Currency, find_currency, find_token
-from payerkit.onchain.lookalikes import are_alike
-from payerkit.policy import policy_lines
-from payerkit.policy.address_book import AddressBook
+from payerkit.policy.address_book import AddressBook, KnownAddress
 from payerkit.policy.further_tokens import read_token, token_members
 from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
     from payerkit.policy.address_book import AddressSource
+
+
+UNLIMITED_WORD = "unlimited"
+"""The word for an allowance without a limit."""
+
+
+def fee_line(address: str, percent: Decimal | str, name: str = "", most: Decimal | None = None) -> str:
+    """Return the lines that agree to a fee, up to a percentage of the amount. most: in whole units, if limited."""
+    members = {"max_percent": _number(percent), "max_amount": None if most is None else _number(most)}
+    return _table("[[fees]]", address=with_checksum(address), **members, name=name or None)
+
+
+def allowance_line(token: str, spender: str, most: Decimal | str | int | None) -> str:
+    """Return the lines that accept an allowance of a token, by its id. most: in whole units; None for no limit."""
+    limit = UNLIMITED_WORD if most is None else _number(most)
+    return _table("[[allowances]]", token=token, spender=with_checksum(spender), most=limit)
+
+
+def address_line(address: str, name: str, network: str | None = None, role: str = "payee") -> str:
+    """Return the lines of a known wallet. network: None if the name holds on every network."""
+    told = None if role == "payee" else role
+    return _table("[[addresses]]", address=with_checksum(address), name=name, network=network, role=told)
+
+
+def token_line(id: str, network: str, address: str, decimals: int | None, symbol: str | None = None) -> str:  # noqa: A002 - the member's name
+    """Return the lines of a further token. decimals: None to let the user fill them in."""
+    known = "?" if decimals is None else decimals
+    members = {"id": id, "network": network, "address": with_checksum(address), "decimals": known, "symbol": symbol}
+    return _table("[[tokens]]", **members)
+
+
+def rate_line(payment: str, invoice: str, rate: Decimal | str | int) -> str:
+    """Return the lines with the price of one unit of a payment currency in an invoice currency, both by id."""
+    return f"[rates]\n{rate_member(payment, invoice, rate)}"
+
+
+def rate_member(payment: str, invoice: str, rate: Decimal | str | int) -> str:
+    """Return the line of a rate, without the line that begins the table."""
+    return f"{_quoted(f'{payment}/{invoice}')} = {_quoted(_number(rate))}"
+
+
+PERCENTAGES = ("rate_tolerance", "peg_tolerance", "batch_fee")
+"""Members of a policy that are percentages and belong to no table."""
+
+
+def setting_line(name: str, value: Decimal | str) -> str:
+    """Return the line of a percentage that belongs to no table, such as `batch_fee`."""
+    return f"{name} = {_quoted(_number(value))}"
+
+
+def _table(head: str, **members: str | int | None) -> str:
+    lines = (f"{name} = {_value(value)}" for name, value in members.items() if value is not None)
+    return "\n".join([head, *lines])
+
+
+def _value(value: str | int) -> str:
+    return str(value) if isinstance(value, int) else _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    """Return a basic string of TOML. JSON escapes quotes and backslashes alike; what is invisible is written out."""
+    return json.dumps(visible(text), ensure_ascii=False)
+
+
+def _number(number: Decimal | str | int) -> str:
+    """Return a number as a person writes it; text stays as typed."""
+    return format_number(number) if isinstance(number, Decimal) else str(number)
+
 
 RateSource = Callable[[str, str], Decimal | str | int | None]
 """Returns the price of one unit of a payment currency in an invoice currency, both by id; None if it is not known."""
@@ -94,7 +162,7 @@ class AcceptedAllowance:
     most: Decimal | None = None
 
     def __init__(self, *, token: str, spender: str, most: Decimal | int | str | None = None) -> None:
-        is_unlimited = most in (None, policy_lines.UNLIMITED_WORD)
+        is_unlimited = most in (None, UNLIMITED_WORD)
         limit = None if is_unlimited else _read_amount(most, "most", other=', or "unlimited"')
         _set(self, token=_read_text(token, "token"), spender=read_address(spender, "spender"), most=limit)
 
@@ -164,6 +232,7 @@ class PaymentPolicy:
     ) -> None:
         if addresses is not None and not isinstance(addresses, AddressBook):
             addresses = AddressBook.read(addresses)
+        settings = {"rate_tolerance": rate_tolerance, "peg_tolerance": peg_tolerance, "batch_fee": batch_fee}
         _set(
             self,
             fees=_read_all(fees, AgreedFee, "fees"),
@@ -171,11 +240,9 @@ class PaymentPolicy:
             addresses=addresses,
             rates=dict(_read_rate(currencies, rate) for currencies, rate in (rates or {}).items()),
             tokens=tuple(map(read_token, tokens)),
-            rate_tolerance=_read_setting(rate_tolerance, "rate_tolerance"),
-            peg_tolerance=_read_setting(peg_tolerance, "peg_tolerance"),
-            batch_fee=_read_setting(batch_fee, "batch_fee"),
             rate_source=rate_source,
             source=source,
+            **{name: None if each is None else _read_percentage(each, name) for name, each in settings.items()},
         )
         _check_single("fees", [each.address for each in self.fees])
         _check_single("allowances", [(self._id(each.token), each.spender) for each in self.allowances])
@@ -204,15 +271,8 @@ class PaymentPolicy:
             >>> PaymentPolicy.read("policy.toml").batch_fee
             Decimal('0.3')
         """
-        from payerkit.policy.policy_file import read_policy_file  # noqa: PLC0415 - it makes the members of a policy
-
-        path = Path(path)
-        members = read_policy_file(path)
-        entries = members.pop("addresses")
-        try:
-            return cls(**members, addresses=None if entries is None else AddressBook(entries), source=str(path))
-        except InvalidInput as error:
-            raise InvalidInput(f"{path.name}: {error.message}") from None
+        with located(Path(path).name):
+            return cls(**_read_policy_file(Path(path)), source=str(Path(path)))
 
     @without_internal_frames
     def save(self, path: str | Path) -> None:
@@ -235,14 +295,14 @@ class PaymentPolicy:
             raise InvalidInput(f"path: the file cannot be written ({getattr(error, 'strerror', error)}).") from None
 
     def __str__(self) -> str:
-        given = [policy_lines.setting_line(name, value) for name, value in self.percentages.items()]
-        rates = [policy_lines.rate_member(*currencies, rate) for currencies, rate in self.rates.items()]
+        given = [setting_line(name, value) for name, value in self.percentages.items()]
+        rates = [rate_member(*currencies, rate) for currencies, rate in self.rates.items()]
         parts = [
             *(["\n".join(given)] if given else []),
-            *(policy_lines.fee_line(each.address, each.max_percent, each.name, each.max_amount) for each in self.fees),
-            *(policy_lines.allowance_line(each.token, each.spender, each.most) for each in self.allowances),
-            *(policy_lines.address_line(one.address, one.name, one.network, one.role) for one in self.addresses or ()),
-            *(policy_lines.token_line(**token_members(each)) for each in self.tokens),
+            *(fee_line(each.address, each.max_percent, each.name, each.max_amount) for each in self.fees),
+            *(allowance_line(each.token, each.spender, each.most) for each in self.allowances),
+            *(address_line(one.address, one.name, one.network, one.role) for one in self.addresses or ()),
+            *(token_line(**token_members(each)) for each in self.tokens),
             *(["\n".join(["[rates]", *rates])] if rates else []),
         ]
         return "\n\n".join(parts)
@@ -269,7 +329,7 @@ class PaymentPolicy:
     @property
     def percentages(self) -> dict[str, Decimal]:
         """The percentages that are set and belong to no table, by name."""
-        settings = {name: getattr(self, name) for name in policy_lines.PERCENTAGES}
+        settings = {name: getattr(self, name) for name in PERCENTAGES}
         return {name: value for name, value in settings.items() if value is not None}
 
     def agreed_fee(self, address: str | None) -> AgreedFee | None:
@@ -323,10 +383,10 @@ class PaymentPolicy:
         A further token at an address of the table is the token of the table, under another id; so is one at the address
         of an earlier one.
         """
-        known = find_currency(currency_id)
-        if known is None and (own := next((each for each in self.tokens if _is_same_id(each.id, currency_id)), None)):
-            known = self.find_token(own.network, own.address)
-        return known
+        if (known := find_currency(currency_id)) is not None:
+            return known
+        own = next((each for each in self.tokens if each.id.lower() == currency_id.lower()), None)
+        return None if own is None else self.find_token(own.network, own.address)
 
     def find_token(self, network: str, address: str) -> Currency | None:
         """Return the token at an address of a network, likewise."""
@@ -364,10 +424,8 @@ def _read_rate(currencies: Any, rate: Any) -> tuple[tuple[str, str], Decimal]:
             "rates: expected pairs of ids, each of a payment currency and an invoice currency, such as "
             '("ETH-sepolia-sepolia", "USD").'
         )
-    try:
+    with located("rates"):
         return currencies, read_rate(rate, "/".join(currencies))
-    except InvalidInput as error:
-        raise InvalidInput(f"rates: {error.message}") from None
 
 
 def _read_percentage(value: object, name: str) -> Decimal:
@@ -382,10 +440,6 @@ def _read_amount(value: object, name: str, *, other: str = "") -> Decimal:
     if number is None:
         raise InvalidInput(f'{name}: expected a positive number, such as "1000"{other}.')
     return number
-
-
-def _read_setting(value: object, name: str) -> Decimal | None:
-    return None if value is None else _read_percentage(value, name)
 
 
 def _read_text(value: object, name: str) -> str:
@@ -410,10 +464,6 @@ def _check_decimals(tokens: Iterable[Currency]) -> None:
             raise InvalidInput(f"tokens: entry {number} has an address of another entry, but not its decimals.")
 
 
-def _is_same_id(one: str, other: str) -> bool:
-    return one.lower() == other.lower()
-
-
 NO_POLICY = PaymentPolicy()
 """Nothing was agreed."""
 
@@ -425,3 +475,106 @@ def given_policy(policy: PaymentPolicy | None) -> PaymentPolicy:
     if not isinstance(policy, PaymentPolicy):
         raise InvalidInput(f"policy: give a PaymentPolicy, such as PaymentPolicy.read(path); got {kind_of(policy)}.")
     return policy
+
+
+_SETTINGS = (*PERCENTAGES, "address_book")
+"""Members that stand above all tables."""
+
+_ENTRIES: Mapping[str, Callable[..., Any]] = {
+    "fees": AgreedFee,
+    "allowances": AcceptedAllowance,
+    "addresses": KnownAddress,
+    "tokens": lambda **members: read_token(members),  # it checks the names itself
+}
+"""What makes an entry of each table, which begins with [[name]]."""
+
+_REQUIRED = {
+    "fees": ("address", "max_percent"),
+    "allowances": ("token", "spender", "most"),  # a forgotten line must not be an unlimited allowance
+    "addresses": ("address",),
+}
+"""What cannot be left out."""
+
+
+def _read_policy_file(path: Path) -> dict[str, Any]:
+    """Return the arguments of the policy in a file. Every mistake is an InvalidInput with its table and member."""
+    content = _read_toml(path)
+    for name in content:
+        if name not in {*_SETTINGS, *_ENTRIES, "rates"}:
+            known = f"{', '.join(_SETTINGS)}, {', '.join(f'[[{each}]]' for each in _ENTRIES)} and [rates]"
+            raise InvalidInput(f"{visible(name)}: not a member of a policy. There are {known}.")
+    members = {name: _read_entries(name, content.get(name, [])) for name in _ENTRIES}
+    book = _read_book(path, content["address_book"]) if "address_book" in content else ()
+    own = (replace(each, source=f"[[addresses]] {number}") for number, each in enumerate(members["addresses"], 1))
+    has_book = "addresses" in content or "address_book" in content
+    return {
+        **members,
+        **{name: content[name] for name in PERCENTAGES if name in content},
+        "rates": _read_rates(content.get("rates", {})),
+        "addresses": AddressBook([*book, *own]) if has_book else None,
+    }
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8-sig"), parse_float=Decimal)
+    except OSError as error:
+        problem = f"the file cannot be read ({error.strerror})"
+    except tomllib.TOMLDecodeError as error:
+        hint = ". Put all rates below one [rates]" if "('rates',) twice" in str(error) else ""
+        problem = f"not valid TOML: {visible(str(error))}{hint}"
+    except (ValueError, RecursionError):
+        problem = "not valid UTF-8, nested too deeply, or with a number of too many digits"
+    raise InvalidInput(f"{problem}.")
+
+
+def _read_entries(table: str, entries: Any) -> list[Any]:
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
+        raise InvalidInput(f"{table}: expected tables. Write [[{table}]] above the members of each.")
+    make, found = _ENTRIES[table], []
+    for number, entry in enumerate(entries, 1):
+        with located(f"[[{table}]] {number}"):
+            _check_settings(entry)
+            if isinstance(make, type):
+                _check_members(entry, [each.name for each in fields(make) if each.compare], _REQUIRED[table])
+            found.append(make(**entry))
+    return found
+
+
+def _check_settings(table: Mapping[str, Any]) -> None:
+    """Raise InvalidInput for a setting below the line that begins a table: in TOML it is a member of the table."""
+    for name in _SETTINGS:
+        if name in table:
+            raise InvalidInput(f"{name}: not a member. Move its line to the top of the file.")
+
+
+def _check_members(entry: Mapping[str, Any], known: Collection[str], required: Collection[str]) -> None:
+    for name in entry:
+        if name not in known:
+            raise InvalidInput(f"{visible(name)}: not a member. There are {', '.join(known)}.")
+    for name in required:
+        if name not in entry:
+            raise InvalidInput(f"{name}: missing. Add it.")
+
+
+def _read_rates(rates: Any) -> dict[tuple[str, str], Any]:
+    """Return rates by both ids; payment currency and invoice currency are separated by the last slash."""
+    if not isinstance(rates, dict):
+        raise InvalidInput("rates: expected a table. Write [rates] above its members.")
+    found = {}
+    with located("[rates]"):
+        _check_settings(rates)
+        for name, rate in rates.items():
+            payment, slash, invoice = name.rpartition("/")
+            if not slash or isinstance(rate, dict | list):
+                example = '"ETH-sepolia-sepolia/USD" = "2500"'
+                raise InvalidInput(f"{visible(name)}: expected a rate, such as {example}.")
+            found[payment, invoice] = rate
+    return found
+
+
+def _read_book(path: Path, name: Any) -> AddressBook:
+    with located("address_book"):
+        if not isinstance(name, str):
+            raise InvalidInput("expected the path of a CSV file.")
+        return AddressBook.read(path.parent / name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from payerkit.onchain.networks import Network, networks
+from payerkit.onchain.currencies import Network, networks
 from payerkit.review.whole_response import Member, WholeResponse, plain_name
 
 _NAMES = {"chain", "chainid", "chainname", "network", "networkid", "networkname"}

@@ -17,9 +17,15 @@ from payerkit.errors import without_internal_frames
 from payerkit.findings import Finding, Findings, ignorable_order_codes, order_finding
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import positive_number
-from payerkit.onchain.currencies import Currency, is_currency_id, real_money_note
-from payerkit.onchain.deployments import is_payable
-from payerkit.onchain.networks import Network, network_in_id, networks
+from payerkit.onchain.currencies import (
+    Currency,
+    Network,
+    is_currency_id,
+    is_payable,
+    network_in_id,
+    networks,
+    real_money_note,
+)
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.review.payees import burned_at, known_contract_at
 from payerkit.review.review_amounts import peg_of

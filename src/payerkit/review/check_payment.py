@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 from payerkit.errors import without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.onchain.addresses import address_problem
-from payerkit.onchain.calldata import NOTES
-from payerkit.onchain.deployments import deployments_at
-from payerkit.onchain.functions import EffectKind
-from payerkit.onchain.networks import networks
+from payerkit.onchain.calldata import NOTES, EffectKind
+from payerkit.onchain.currencies import deployments_at, networks
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview, finding, in_place
 from payerkit.review.protocols import KnowsPaid, PaymentLike

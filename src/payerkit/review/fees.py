@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import EXACT, format_percentage
+from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.functions import EffectKind
 from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
 from payerkit.review.protocols import MetadataLike
 from payerkit.review.transactions import DecodedTransaction

@@ -7,8 +7,7 @@ from functools import cache
 
 from payerkit._tsv import rows
 from payerkit.onchain.addresses import address_problem, is_same
-from payerkit.onchain.currencies import find_by_hash, tokens_at
-from payerkit.onchain.deployments import deployments_at
+from payerkit.onchain.currencies import deployments_at, find_by_hash, tokens_at
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 
 _LAST_RESERVED = 0xFFFF

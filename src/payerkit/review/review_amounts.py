@@ -20,8 +20,7 @@ from payerkit.onchain.amounts import (
 )
 from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
 from payerkit.onchain.effects import Effect
-from payerkit.policy.payment_policy import MOST_PERCENT
-from payerkit.policy.policy_lines import rate_line, setting_line
+from payerkit.policy.payment_policy import MOST_PERCENT, rate_line, setting_line
 from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import PaymentReview, finding, needed_percentage
 from payerkit.review.review_conversion import is_bounded

@@ -8,9 +8,9 @@ from decimal import Decimal
 from payerkit.findings import Finding
 from payerkit.onchain.addresses import is_same
 from payerkit.onchain.amounts import EXACT, share_of, to_units
+from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.functions import EffectKind
-from payerkit.policy.policy_lines import allowance_line
+from payerkit.policy.payment_policy import allowance_line
 from payerkit.review.fees import Paying
 from payerkit.review.payment_review import UNLIMITED, PaymentReview, finding
 from payerkit.review.transactions import DecodedTransaction

@@ -7,8 +7,7 @@ from decimal import Context, Decimal
 from payerkit.findings import Finding
 from payerkit.onchain.amounts import EXACT, format_amount, format_percentage
 from payerkit.onchain.effects import Effect
-from payerkit.policy.payment_policy import MOST_PERCENT
-from payerkit.policy.policy_lines import rate_line, setting_line
+from payerkit.policy.payment_policy import MOST_PERCENT, rate_line, setting_line
 from payerkit.review.payment_review import UNLIMITED, PaymentReview, finding, needed_percentage
 from payerkit.review.transactions import DecodedTransaction
 

@@ -17,8 +17,7 @@ from payerkit.onchain.amounts import (
     format_percentage,
     simplest_percentage,
 )
-from payerkit.policy.payment_policy import AgreedFee
-from payerkit.policy.policy_lines import fee_line, setting_line
+from payerkit.policy.payment_policy import AgreedFee, fee_line, setting_line
 from payerkit.review.fees import Charge, FeeClaim, find_charges
 from payerkit.review.payment_review import PaymentReview, finding
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from payerkit.findings import Finding
-from payerkit.onchain.addresses import with_checksum
-from payerkit.onchain.lookalikes import lookalikes
+from payerkit.onchain.addresses import lookalikes, with_checksum
 from payerkit.review.payment_review import PaymentReview, finding
 from payerkit.wording import listed
 

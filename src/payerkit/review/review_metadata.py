@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from payerkit.findings import Finding
-from payerkit.onchain.functions import EffectKind
+from payerkit.onchain.calldata import EffectKind
 from payerkit.review.payment_review import PaymentReview, finding, shown
 from payerkit.wire import read_time
 

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from payerkit.findings import Finding
-from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.addresses import lookalikes, with_checksum
 from payerkit.onchain.amounts import format_effect_amount
-from payerkit.onchain.lookalikes import lookalikes
 from payerkit.review.payment_review import PaymentReview, finding, in_place, shown
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from payerkit.findings import Finding
-from payerkit.onchain.addresses import address_problem, is_same, with_checksum
+from payerkit.onchain.addresses import address_problem, are_alike, is_same, with_checksum
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.lookalikes import are_alike
 from payerkit.policy.address_book import AddressBook
-from payerkit.policy.policy_lines import address_line
+from payerkit.policy.payment_policy import address_line
 from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payees import burned_at, known_contract_at
 from payerkit.review.payment_review import PaymentReview, finding, shown

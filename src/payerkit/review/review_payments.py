@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from payerkit.findings import Finding
+from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.functions import EffectKind
 from payerkit.review.payment_review import PaymentReview, finding
 from payerkit.review.review_amounts import review_amount
 from payerkit.review.review_conversion import review_maximum

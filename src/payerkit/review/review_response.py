@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.findings import Finding
 from payerkit.onchain.amounts import positive_number
-from payerkit.onchain.networks import networks
+from payerkit.onchain.currencies import networks
 from payerkit.review.chain_claims import chain_number, claimed_networks, is_chain_name, named_network, other_claims
 from payerkit.review.orders import ExpectedPayment
 from payerkit.review.paid_status import PaidStatus, read_number

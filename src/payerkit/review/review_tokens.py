@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from payerkit.findings import Finding
 from payerkit.html import visible
 from payerkit.onchain.addresses import is_same, with_checksum
-from payerkit.onchain.currencies import Currency, is_currency_id
+from payerkit.onchain.currencies import Currency, is_currency_id, network_in_id, networks
 from payerkit.onchain.effects import NATIVE, Effect
-from payerkit.onchain.networks import network_in_id, networks
 from payerkit.policy.further_tokens import symbol_in
-from payerkit.policy.policy_lines import token_line
+from payerkit.policy.payment_policy import token_line
 from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import PaymentReview, finding
 from payerkit.review.transactions import DecodedTransaction

@@ -9,10 +9,17 @@ from typing import Any
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.onchain.amounts import wei_of
 from payerkit.onchain.calldata import DecodedCall, read_call
-from payerkit.onchain.currencies import Currency, currency_hash, native_currency, tokens_at
-from payerkit.onchain.deployments import Deployment, deployments_at
+from payerkit.onchain.currencies import (
+    Currency,
+    Deployment,
+    currency_hash,
+    deployments_at,
+    native_currency,
+    network_in_id,
+    networks,
+    tokens_at,
+)
 from payerkit.onchain.effects import NATIVE, Effect, read_effects
-from payerkit.onchain.networks import network_in_id, networks
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 from payerkit.review.protocols import HasPaymentCurrency, PaymentLike, TransactionLike
 from payerkit.review.whole_response import CALLDATA_NAMES

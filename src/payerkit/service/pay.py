@@ -19,8 +19,14 @@ from sqlalchemy import bindparam, func, select
 from typing_extensions import TypedDict
 
 from payerkit.onchain.addresses import address_problem, keccak, with_checksum
-from payerkit.onchain.currencies import Currency, find_currency, native_currency, token_list
-from payerkit.onchain.deployments import Deployment, find_deployment
+from payerkit.onchain.currencies import (
+    Currency,
+    Deployment,
+    find_currency,
+    find_deployment,
+    native_currency,
+    token_list,
+)
 from payerkit.service.errors import FieldErrors, Problem
 from payerkit.service.fields import Address, Amount, Hex, NonEmptyText, PaymentReference, RequestId
 from payerkit.service.money import MAX_UINT256, Rates, convert, parse_amount

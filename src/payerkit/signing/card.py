@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -10,18 +11,16 @@ from pathlib import Path
 
 from payerkit import html
 from payerkit.findings import PaymentFindings
+from payerkit.html import visible
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
 from payerkit.signing.card_content import (
     CardContent,
-    Compared,
-    MessageToSign,
     Point,
     TransactionToSign,
     card_content,
     shown_points,
 )
-from payerkit.signing.card_text import card_text, compared_text
 from payerkit.wording import count_of
 
 _MARKS = {"error": "✗", "warning": "!", "info": "✓"}
@@ -130,15 +129,21 @@ def _card(content: CardContent, *, foot: str = "") -> str:
     lead = "".join(f'<p class="pk-note">{html.escape(note)}</p>' for note in content.notes)
     kind = html.VERDICT_KINDS[content.verdict]
     headline = f"<span>{html.escape(content.headline)}</span>"
+    compared = [
+        (_capital(each.name), html.escape(f"{each.value} ({each.source})" if each.source else each.value))
+        for each in content.compared
+    ]
+    to_sign = f"{count_of(len(content.transactions), 'transaction')} to sign: what your device shows, and the bytes"
+    messages = [(each, [(path, html.code(text)) for path, text in each.rows]) for each in content.messages]
     parts = [
         f'<div class="pk-verdict" role="status">{html.verdict(content.verdict)}{headline}{badge}</div>',
         f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
         _section(content.problems_title, content.problems, advice=content.advice),
         _section("Could not be checked", content.unchecked, mark="?", advice=content.policy_advice),
         html.folded(f"{count_of(len(content.passed), 'check')} passed", _list(shown_points(content.passed))),
-        html.folded(content.compared_with, _compared_table(content.compared)),
-        html.folded(_transactions_summary(content), "".join(map(_transaction_table, content.transactions))),
-        *(html.folded(f"Message to sign: {each.path}", _message_table(each)) for each in content.messages),
+        html.folded(content.compared_with, html.table(compared, caption="")),
+        html.folded(to_sign, "".join(map(_transaction_table, content.transactions))),
+        *(html.folded(f"Message to sign: {each.path}", html.table(rows, caption="")) for each, rows in messages),
         f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
     ]
     return f'<div class="pk pk-card pk-{kind}">{"".join(parts)}<style>{_style()}</style></div>'
@@ -168,24 +173,12 @@ def _item(point: Point, mark: str) -> str:
     return f'<div class="pk-point" role="listitem"><span class="pk-mark pk-{_KINDS[mark]}">{mark}</span>{text}</div>'
 
 
-def _compared_table(compared: Iterable[Compared]) -> str:
-    rows = [
-        (_capital(each.name), html.escape(f"{each.value} ({each.source})" if each.source else each.value))
-        for each in compared
-    ]
-    return html.table(rows, caption="")
-
-
-def _transactions_summary(content: CardContent) -> str:
-    return f"{count_of(len(content.transactions), 'transaction')} to sign: what your device shows, and the bytes"
-
-
 def _transaction_table(transaction: TransactionToSign) -> str:
     rows = [
         ("From the member", html.escape(transaction.origin)),
         ("To", f"{html.code(transaction.to)}<br>{html.escape(transaction.contract)}"),
         *((_capital(name), html.escape(text)) for name, text in transaction.does),
-        ("Your device will show", _lines(transaction.device)),
+        ("Your device will show", "<br>".join(map(html.escape, transaction.device))),
         *(("Calldata digest (ERC-8213)", html.code(digest)) for digest in transaction.other_digest),
         ("Function", html.escape(transaction.function)),
         *((f"Look up the {name}", html.code(page)) for name, page in transaction.lookup),
@@ -194,13 +187,79 @@ def _transaction_table(transaction: TransactionToSign) -> str:
     return html.table([row for row in rows if row[1]], caption=f"Transaction {transaction.title}")
 
 
-def _message_table(message: MessageToSign) -> str:
-    return html.table([(path, html.code(text)) for path, text in message.rows], caption="")
-
-
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _lines(lines: Iterable[str]) -> str:
-    return "<br>".join(map(html.escape, lines))
+_WIDTH = 100
+_TEXT_MARKS = {"error": "x", "warning": "!", "info": "+"}
+
+
+def card_text(content: CardContent) -> str:
+    """Return verdict, sentence, what is not ok, what could not be checked, and what there is to sign."""
+    environment = "" if content.environment is None else f"  [{content.environment}]"
+    lines = [
+        f"{content.verdict.upper()}  {content.headline}{environment}",
+        *_wrapped(content.sentence),
+        *(line for note in content.notes for line in _wrapped(note)),
+        *_text_section(content.problems_title, content.problems),
+        *(_wrapped(content.advice, first="  -> ", then="     ") if content.advice else []),
+        *_text_section("Could not be checked", content.unchecked, mark="?"),
+        *(["", *_wrapped(content.policy_advice)] if content.policy_advice else []),
+        "",
+        f"{count_of(len(content.passed), 'check')} passed.",
+        *(line for each in content.transactions for line in ("", *_transaction(each))),
+        *(line for each in content.messages for line in ("", f"Message to sign: {each.path}", *_table(each.rows))),
+    ]
+    return "\n".join(lines)
+
+
+def compared_text(content: CardContent) -> str:
+    """Return what the payment was compared with, and where that comes from."""
+    rows = [
+        (each.name, visible(each.value) + (f"  ({visible(each.source)})" if each.source else ""))
+        for each in content.compared
+    ]
+    return "\n".join([content.compared_with, *_table(rows)])
+
+
+def _text_section(title: str, points: tuple[Point, ...], *, mark: str = "") -> list[str]:
+    """Return a list under its title; nothing without points."""
+    lines = [line for point in shown_points(points) for line in _point(point, mark or _TEXT_MARKS[point.severity])]
+    return ["", title, *lines] if lines else []
+
+
+def _point(point: Point, mark: str) -> Iterator[str]:
+    about = f"{point.about}: " if point.about else ""
+    advice, *copied = point.advice.split("\n")
+    yield from _wrapped(f"{about}{point.message}", first=f"  {mark} ", then="    ")
+    if advice:
+        yield from _wrapped(advice, first="    -> ", then="       ")
+    yield from (f"       {visible(line)}" for line in copied)
+
+
+def _transaction(transaction: TransactionToSign) -> list[str]:
+    rows = [
+        *([("from", f"the member {transaction.origin}")] if transaction.origin else []),
+        ("to", f"{transaction.to} ({transaction.contract})"),
+        *transaction.does,
+        *(("device shows" if not place else "", line) for place, line in enumerate(transaction.device)),
+        *(("calldata digest", digest) for digest in transaction.other_digest),
+        ("function", transaction.function),
+    ]
+    return [f"Transaction {transaction.title}", *_table([(name, visible(text)) for name, text in rows])]
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
+    rows = list(rows)
+    width = max((len(name) for name, _ in rows), default=0)
+    return [f"  {name:<{width}}  {text}" for name, text in rows]
+
+
+def _wrapped(text: str, *, first: str = "", then: str = "") -> list[str]:
+    """Return a text in lines; addresses, and percentages such as "0.1 %", are not broken."""
+    kept = visible(text).replace(" %", "\0%")
+    lines = textwrap.wrap(
+        kept, _WIDTH, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace("\0", " ") for line in lines]

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -14,16 +13,15 @@ from payerkit.findings import Finding, PaymentFindings, Severity
 from payerkit.html import visible
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import format_amount, format_effect_amount
-from payerkit.onchain.currencies import real_money_note
+from payerkit.onchain.currencies import networks, real_money_note
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.review.check_payment import MAX_TRANSACTIONS
 from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import UNLIMITED, PaymentReview
 from payerkit.review.transactions import DecodedTransaction, contract_name
 from payerkit.signing.device import device_lines, digest_of
-from payerkit.signing.payment_sentence import payment_sentence
+from payerkit.signing.sentence import payment_sentence
 from payerkit.wording import count_of, in_words, listed
 
 _MOST_ROWS = 40
@@ -209,18 +207,23 @@ def card_content(
     many = len(review.transactions) > 1
     problems = _points((each for each in findings if each.severity != "info" and not each.unchecked), many=many)
     unchecked = _points((each for each in findings if each.unchecked), many=many)
-    decisions = [each for each in (*problems, *unchecked) if each.severity != "info"]
+    points = (*problems, *unchecked)
+    decisions = [each for each in points if each.severity != "info"]
+    # Lines for a policy clear nothing that is wrong.
+    is_agreeable = any("\n" in each.advice for each in points) and all(each.severity != "error" for each in points)
     is_stopped = findings.verdict == "stop"
+    order = review.payment.order
+    note = "" if order is None else real_money_note(str(order.payment_currency), review.payment.environment)
     return CardContent(
         verdict=findings.verdict,
         headline=_headline(findings.verdict, len(decisions), is_unchecked=not problems),
         sentence=payment_sentence(review, is_stopped=is_stopped),
         environment=review.payment.environment,
-        notes=tuple(_notes(review)),
+        notes=(note,) if note else (),
         problems_title="Not ok" if is_stopped else "To decide",
         problems=problems,
         advice=AFTER_STOP if is_stopped else "",
-        policy_advice=WITHOUT_POLICY if review.policy is NO_POLICY and _can_be_agreed(problems, unchecked) else "",
+        policy_advice=WITHOUT_POLICY if review.policy is NO_POLICY and is_agreeable else "",
         unchecked=(*unchecked, *_own_word(compared), Point("info", "In any payment", NEVER_CHECKED, "")),
         passed=_points((each for each in findings if each.severity == "info" and not each.unchecked), many=many),
         compared_with=_compared_with(review, compared),
@@ -252,20 +255,6 @@ def _headline(verdict: str, count: int, *, is_unchecked: bool) -> str:
     points = "this point" if count == 1 else f"these {count} points"
     what_to_do = f"Check {points} yourself" if is_unchecked else f"Decide on {points}"
     return f"{what_to_do} before anyone signs."
-
-
-def _can_be_agreed(*points: Iterable[Point]) -> bool:
-    """Return True if points have lines for a policy, and nothing is wrong: no lines clear that."""
-    found = [each for some in points for each in some]
-    return any("\n" in each.advice for each in found) and all(each.severity != "error" for each in found)
-
-
-def _notes(review: PaymentReview) -> Iterator[str]:
-    """Yield what else a person has to know at once."""
-    order = review.payment.order
-    note = "" if order is None else real_money_note(str(order.payment_currency), review.payment.environment)
-    if note:
-        yield note
 
 
 def _points(findings: Iterable[Finding], *, many: bool) -> tuple[Point, ...]:
@@ -336,16 +325,13 @@ def _compared(review: PaymentReview, order_source: str | None, sources: Mapping[
         yield Compared(_ACCOUNT, review.account_words, source)
     yield Compared("network", "not known" if review.network is None else str(networks()[review.network]), "")
     yield Compared("policy", review.policy.summary, review.policy.source)
-    if len(review.orders) == 1 and (rate := _rate(review, review.orders[0])):
-        yield Compared("rate", f"{rate:f}", "as given" if review.rate else "by the policy")
-    elif len(review.orders) == 1 and review.rate:
-        yield Compared("rate", f"{review.rate:f}", "as given; not needed, since the currencies are the same")
-
-
-def _rate(review: PaymentReview, order: ExpectedPayment) -> Decimal | None:
-    """Return the rate that the amount was compared by; None if none was needed or known."""
-    is_needed = order.invoice_currency.lower() != order.payment_currency.lower()
-    return review.rate_of(order) if is_needed else None
+    if len(review.orders) == 1:
+        (order,) = review.orders
+        is_needed = order.invoice_currency.lower() != order.payment_currency.lower()
+        if is_needed and (rate := review.rate_of(order)):
+            yield Compared("rate", f"{rate:f}", "as given" if review.rate else "by the policy")
+        elif review.rate:
+            yield Compared("rate", f"{review.rate:f}", "as given; not needed, since the currencies are the same")
 
 
 def _members(review: PaymentReview, order: ExpectedPayment) -> dict[str, str]:
@@ -362,8 +348,9 @@ def _members(review: PaymentReview, order: ExpectedPayment) -> dict[str, str]:
 def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> TransactionToSign:
     call, network = transaction.call, review.network
     kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in transaction.effects))
-    data, effects = str(transaction.data or ""), _effects_shown(review, transaction)
-    hidden = len(transaction.effects) - len(effects)
+    before = sum(len(each.effects) for each in review.transactions[: transaction.index])
+    effects = transaction.effects[: max(_MOST_EFFECTS - before, 0)]
+    data, hidden = str(transaction.data or ""), len(transaction.effects) - len(effects)
     most = min(_MOST_CALLDATA, _ALL_CALLDATA // len(review.transactions))
     device, digest = device_lines(transaction, network, review.policy), digest_of(transaction)
     return TransactionToSign(
@@ -381,12 +368,6 @@ def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> Transact
         device=device,
         calldata=data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)",
     )
-
-
-def _effects_shown(review: PaymentReview, transaction: DecodedTransaction) -> tuple[Effect, ...]:
-    """Return the effects of a transaction that a card shows: the first ones of all transactions."""
-    before = sum(len(each.effects) for each in review.transactions[: transaction.index])
-    return tuple(transaction.effects[: max(_MOST_EFFECTS - before, 0)])
 
 
 def _does(review: PaymentReview, effect: Effect) -> Iterator[tuple[str, str]]:

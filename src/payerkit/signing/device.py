@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from payerkit.onchain.addresses import keccak, with_checksum
 from payerkit.onchain.amounts import format_number, to_units
-from payerkit.onchain.currencies import Currency, native_currency
-from payerkit.onchain.networks import networks
+from payerkit.onchain.currencies import Currency, native_currency, networks
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 from payerkit.review.transactions import DecodedTransaction, resolve_currency
 
@@ -46,6 +45,13 @@ def device_lines(
     return (*first, *digest, *_envelope(transaction, network))
 
 
+_READABLE = {
+    "approve": ("Approve", "allowance", "Spender", "spender"),
+    "transfer": ("Send", "amount", "To", "recipient"),
+}
+"""Functions of tokens that devices read: their word for it, the amount, and the title and argument of the address."""
+
+
 def _readable(transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy) -> tuple[str, ...]:
     """Return the lines of a call that devices read by themselves; none for any other."""
     call = transaction.call
@@ -54,14 +60,11 @@ def _readable(transaction: DecodedTransaction, network: str | None, policy: Paym
     if call.function is None or call.arguments is None or not call.canonical or call.function.contracts != ("ERC20",):
         return ()
     token = resolve_currency(transaction.to, network, policy)
-    arguments = call.arguments
-    if call.function.name == "approve":
-        much = _token_amount(arguments["allowance"], token)
-        return ("Approve: the device reads this call.", f"Amount: {much}", f"Spender: {_shown(arguments['spender'])}")
-    if call.function.name == "transfer":
-        much = _token_amount(arguments["amount"], token)
-        return ("Send: the device reads this call.", f"Amount: {much}", f"To: {_shown(arguments['recipient'])}")
-    return ()
+    if call.function.name not in _READABLE:
+        return ()
+    verb, amount, title, address = _READABLE[call.function.name]
+    much, to_whom = _token_amount(call.arguments[amount], token), _shown(call.arguments[address])
+    return (f"{verb}: the device reads this call.", f"Amount: {much}", f"{title}: {to_whom}")
 
 
 def _token_amount(base: int, token: Currency | None) -> str:
@@ -79,7 +82,7 @@ def _envelope(transaction: DecodedTransaction, network: str | None) -> tuple[str
     """Return the lines of what surrounds the calldata, and what its digest does not cover."""
     chain = "not known" if network is None else str(networks()[network])
     return (
-        f"Contract: {_shown(transaction.to)}" if transaction.call.data else f"To: {_shown(transaction.to)}",
+        f"{'Contract' if transaction.call.data else 'To'}: {_shown(transaction.to)}",
         f"Value: {value_text(transaction.value, network)}",
         f"Network: {chain}",
     )

@@ -19,7 +19,7 @@ from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
 from payerkit.endpoints import payer_status_call
 from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
-from payerkit.events.event_frame import believed_events
+from payerkit.events.frame import believed_events
 from payerkit.explanations import Explanation, account_group, count_words, explain_payer, is_compliant
 from payerkit.frames import payment_details_frame
 from payerkit.masking import holds_email, mask

@@ -6,10 +6,9 @@ from decimal import Context, Decimal
 
 from payerkit.onchain.addresses import is_same, with_checksum
 from payerkit.onchain.amounts import format_number, format_percentage, to_units
-from payerkit.onchain.currencies import Currency, request_decimals
+from payerkit.onchain.calldata import EffectKind
+from payerkit.onchain.currencies import Currency, networks, request_decimals
 from payerkit.onchain.effects import Effect
-from payerkit.onchain.functions import EffectKind
-from payerkit.onchain.networks import networks
 from payerkit.review.payment_review import UNLIMITED, PaymentReview
 from payerkit.review.transactions import contract_at
 
@@ -28,10 +27,11 @@ def payment_sentence(review: PaymentReview, *, is_stopped: bool = False) -> str:
     if not review.transactions:
         return _NOTHING if not review.whole.typed_messages else _ONLY_MESSAGES
     payments = [payment for _, payment in review.payments]
+    has_unlimited = any(effect.allowance == UNLIMITED for each in review.transactions for effect in each.effects)
     words = [
         _pays(review, payments, is_stopped=is_stopped),
         *_fee(review, payments),
-        *_unlimited(review),
+        *(["an unlimited allowance"] if has_unlimited else []),
         *_signatures(review),
     ]
     return f"{', '.join(words)}."
@@ -133,11 +133,6 @@ def _sum(review: PaymentReview, effects: list[Effect], amounts: list[int | None]
     token = review.token(effects[0].token)
     is_known = len(tokens) == 1 and effects[0].unit != "request" and token is not None and None not in amounts
     return _in_units(sum(each or 0 for each in amounts), token) if is_known else ""
-
-
-def _unlimited(review: PaymentReview) -> list[str]:
-    effects = [effect for transaction in review.transactions for effect in transaction.effects]
-    return ["an unlimited allowance"] if any(effect.allowance == UNLIMITED for effect in effects) else []
 
 
 def _signatures(review: PaymentReview) -> list[str]:

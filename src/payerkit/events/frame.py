@@ -14,8 +14,7 @@ import pandas as pd
 
 from payerkit.errors import EventsWarning, InvalidInput, without_internal_frames
 from payerkit.events.event import Event
-from payerkit.events.event_lines import Delivery
-from payerkit.events.event_sources import EventSource, read_deliveries
+from payerkit.events.file import Delivery, EventSource, read_deliveries
 from payerkit.events.signature import Secret, is_signed, read_secrets
 from payerkit.masking import mask
 from payerkit.wire import pandas_time, parse_json, wire_name
@@ -51,16 +50,16 @@ _DTYPES = {
 }
 """Columns and their dtypes."""
 
-_OF_EVENT = (
+_OF_ALL = (
     *("client_user_id", "payment_details_id", "request_id", "payment_reference", "kyc_status", "agreement_status"),
-    *("is_compliant", "sub_status", "status", "currency", "payment_currency", "tx_hash", "network"),
+    *("sub_status", "status", "tx_hash"),
 )
+"""Columns that are members of the event as they are, and the same in its variants."""
+
+_OF_EVENT = (*_OF_ALL, "is_compliant", "currency", "payment_currency", "network")
 """Columns that are members of the event as they are."""
 
-_SAME = (
-    *("client_user_id", "payment_details_id", "request_id", "payment_reference", "kyc_status", "agreement_status"),
-    *("sub_status", "status", "amount", "tx_hash"),
-)
+_SAME = (*_OF_ALL, "amount")
 """What an event and its variants have in common; their times may differ by a moment."""
 
 SignatureState = Literal["valid", "unchecked", "invalid", "unreadable"]

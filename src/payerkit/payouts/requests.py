@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from payerkit.client.call import Call, RequestBody
-from payerkit.client.client import Client
+from payerkit.client.client import UNKNOWN_REQUEST, Client, request_status_call
 from payerkit.endpoints import endpoint, payment_details_call
 from payerkit.errors import InvalidInput, PayoutWarning, RealMoneyWarning, kind_of
 from payerkit.explanations import explain_word
@@ -18,9 +18,6 @@ from payerkit.onchain.amounts import format_number
 from payerkit.onchain.currencies import real_money_note
 from payerkit.review.review_payout import least_above
 from payerkit.wire import check_id
-
-_UNKNOWN_REQUEST = "No request has this id with this key, or the service does not offer this call, which is beyond the "
-_UNKNOWN_REQUEST += "specification."
 
 
 @endpoint
@@ -146,7 +143,7 @@ def get_request(client: Client, request_id: str) -> RequestStatus:
         >>> get_request(client, request.request_id).has_been_paid
         False
     """
-    return client.send(request_status_call(request_id))
+    return client.send(request_status_call(request_id, RequestStatus.read))
 
 
 def with_reference(order: PayoutOrder) -> PayoutOrder:
@@ -198,19 +195,7 @@ def request_payment_call(payout: Payout, order: PayoutOrder | None, environment:
         query=({} if payout.wallet is None else {"wallet": payout.wallet}) | query,
         client_user_id=payout.client_user_id,
         read=partial(Payment.read, order=order, order_source="sent", environment=environment, payout=payout),
-        hints={404: _UNKNOWN_REQUEST},
-    )
-
-
-def request_status_call(request_id: str) -> Call[RequestStatus]:
-    """Return the call that reads a request. Raises InvalidInput for an id that cannot be sent."""
-    return Call(
-        operation="get_request",
-        method="GET",
-        route="/v2/request/{requestId}",
-        ids={"requestId": check_id(request_id, "request_id")},
-        read=RequestStatus.read,
-        hints={404: _UNKNOWN_REQUEST, 405: _UNKNOWN_REQUEST},
+        hints={404: UNKNOWN_REQUEST},
     )
 
 

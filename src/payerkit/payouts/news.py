@@ -10,10 +10,9 @@ from typing import Any, Self
 
 import pandas as pd
 
-from payerkit.events.event_frame import believed_events
+from payerkit.events.frame import believed_events
 from payerkit.explanations import explain_word
-from payerkit.payouts.expected_orders import id_key
-from payerkit.payouts.payment_frame import TIME
+from payerkit.payouts.payments import TIME
 from payerkit.wire import read_decimal
 
 _NEEDED = (
@@ -153,6 +152,11 @@ def _read_event(row: dict[str, Any]) -> PayoutEvent:
         payment_currency=row["payment_currency"],
         tx_hash=row["tx_hash"],
     )
+
+
+def id_key(value: str) -> str:
+    """Return an id or a reference without what tells nothing apart: the case of letters, and blanks around words."""
+    return " ".join(value.split()).casefold()
 
 
 def ids_of(row: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,0 +1,287 @@
+"""Deliveries of events as lines of a file, each with its headers and raw body, so that it can be verified later."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from payerkit.disk import sync_file, sync_folder
+from payerkit.errors import InvalidInput, kind_of
+from payerkit.wire import parse_json, read_time
+
+SIGNATURE = "x-request-network-signature"
+DELIVERY = "x-request-network-delivery"
+RETRY_COUNT = "x-request-network-retry-count"
+TEST = "x-request-network-test"
+
+HEADERS = (SIGNATURE, DELIVERY, RETRY_COUNT, TEST)
+"""The headers that a line keeps; others may have secrets of a proxy."""
+
+_MAX_HEADER = 256
+"""Characters of a header that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What arrived. received_at: None if it is not known. headers: those of `HEADERS` that were there, by these names.
+
+    body: the raw bytes. Only the body is signed, the headers are not.
+    """
+
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    received_at: datetime | None = None
+
+    @property
+    def signature(self) -> str | None:
+        """The signature of the body."""
+        return self.headers.get(SIGNATURE)
+
+    @property
+    def delivery_id(self) -> str | None:
+        """The id of the delivery, the same each time that it is tried."""
+        return self.headers.get(DELIVERY) or None
+
+    @property
+    def retry_count(self) -> int | None:
+        """How often it was tried before."""
+        count = self.headers.get(RETRY_COUNT, "")
+        return int(count) if count.isascii() and count.isdecimal() and len(count) < 10 else None
+
+    @property
+    def is_test(self) -> bool:
+        """Whether somebody asked the service for it, to try the receiver."""
+        return self.headers.get(TEST, "").lower() == "true"
+
+    def to_line(self) -> bytes:
+        """Return the delivery as a line, with its end."""
+        time = (self.received_at or datetime.now(UTC)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        try:
+            body = {"body": self.body.decode()}
+        except UnicodeDecodeError:
+            body = {"body_base64": b64encode(self.body).decode()}
+        return json.dumps({"received_at": time, "headers": dict(self.headers), **body}).encode() + b"\n"
+
+    @classmethod
+    def of_line(cls, content: Mapping[str, Any]) -> Self:
+        """Return the delivery in a parsed line. Raises ValueError for anything else."""
+        if isinstance(text := content.get("body"), str):
+            body = text.encode()  # raises UnicodeEncodeError, a ValueError, for what no receiver wrote
+        elif isinstance(text := content.get("body_base64"), str):
+            body = b64decode(text, validate=True)
+        else:
+            raise ValueError("expected a body")  # noqa: TRY004 - a bad value
+        return cls(body, kept_headers(content.get("headers")), read_time(content.get("received_at"), milliseconds=True))
+
+
+def kept_headers(headers: Any) -> dict[str, str]:
+    """Return the headers that a line keeps, by their names in lower case."""
+    given = headers.items() if isinstance(headers, Mapping) else ()
+    lower = {name.lower(): value for name, value in given if isinstance(name, str) and isinstance(value, str)}
+    return {name: lower[name][:_MAX_HEADER] for name in HEADERS if name in lower}
+
+
+def read_delivery(content: bytes | Mapping[str, Any]) -> Delivery:
+    """Return the delivery in a line, or in a body alone, which then has no headers.
+
+    Raises ValueError if it is neither: no JSON object, or one without an event.
+    """
+    parsed = parse_json(content) if isinstance(content, bytes) else content
+    if isinstance(parsed, Mapping) and "event" not in parsed and {"body", "body_base64"} & parsed.keys():
+        return Delivery.of_line(parsed)
+    if not isinstance(parsed, Mapping) or "event" not in parsed:
+        raise ValueError("expected an event")
+    try:
+        return Delivery(content if isinstance(content, bytes) else json.dumps(parsed).encode())
+    except TypeError:  # from Python: other types than JSON has
+        raise ValueError("expected JSON") from None
+
+
+_START = b'{"received_at"'
+"""How each line begins, and so the file."""
+
+_LOCK_SECONDS = 2.0
+"""How long a line waits for those that other processes append."""
+
+_PAUSE = 0.005
+
+_BLOCK = 2**16
+
+
+class EventsFile:
+    """A file of lines, which several processes may append to at once, and any may be killed.
+
+    It is opened for each line, so that it can be moved away meanwhile. Raises InvalidInput if it is another file, and
+    OSError if it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with suppress(FileNotFoundError), path.open("rb") as file:
+            if not _START.startswith(file.read(len(_START))):  # nothing of another file may be cut off
+                raise InvalidInput(f"to: {path.name} is not a file of events. Choose another file.")
+        self.append(b"")
+
+    def append(self, line: bytes) -> None:
+        """Append a line and wait until it is on the disk; cut off what a killed process left half written.
+
+        Raises OSError, and TimeoutError if other processes hold the file for too long: then nothing was appended.
+        """
+        is_new = not self.path.exists()
+        # Only for its owner, since events have personal data.
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            _wait_for_lock(descriptor)
+            end = _end_of_lines(descriptor)
+            try:
+                _write(descriptor, end, line)
+                sync_file(descriptor)
+            except OSError:  # the disk is full, say
+                os.ftruncate(descriptor, end)
+                raise
+        finally:
+            os.close(descriptor)  # which ends the lock, too
+        if is_new:
+            sync_folder(self.path.parent)
+
+
+def _write(descriptor: int, end: int, line: bytes) -> None:
+    """Write a line at the end of the whole lines, and nothing after it."""
+    if os.fstat(descriptor).st_size != end:
+        os.ftruncate(descriptor, end)
+    os.lseek(descriptor, end, os.SEEK_SET)
+    while line:
+        line = line[os.write(descriptor, line) :]
+
+
+def _end_of_lines(descriptor: int) -> int:
+    """Return where the last whole line ends; one that lacks only its line break gets it."""
+    size = os.fstat(descriptor).st_size
+    half = _read_half_line(descriptor, size)
+    if half and _is_whole(half):
+        os.lseek(descriptor, size, os.SEEK_SET)
+        return size + os.write(descriptor, b"\n")
+    return size - len(half)
+
+
+def _read_half_line(descriptor: int, size: int) -> bytes:
+    """Return what follows the last line break: nothing, unless somebody was killed."""
+    tail = b""
+    while b"\n" not in tail and len(tail) < size:
+        start = max(0, size - len(tail) - (_BLOCK if tail else 1))
+        os.lseek(descriptor, start, os.SEEK_SET)
+        tail = os.read(descriptor, size - len(tail) - start) + tail
+    return tail.rpartition(b"\n")[2]
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        parse_json(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _wait_for_lock(descriptor: int) -> None:
+    """Lock the file for this process, until it is closed. Raises TimeoutError."""
+    deadline = time.monotonic() + _LOCK_SECONDS
+    while not _lock(descriptor):
+        if time.monotonic() > deadline:
+            raise TimeoutError("another process holds the file of events")
+        time.sleep(_PAUSE)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _FAR = 2**62
+    """Where the lock is: on Windows nobody else can read what is locked."""
+
+    def _lock(descriptor: int) -> bool:
+        os.lseek(descriptor, _FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+EventSource = str | Path | Iterable[str | bytes | Mapping[str, Any]]
+"""A file, a folder of files, or a list of lines, bodies or dicts."""
+
+_SUFFIXES = {".jsonl", ".json"}
+"""The files of a folder that have events."""
+
+
+def read_deliveries(source: EventSource) -> Iterator[Delivery | None]:
+    """Yield each delivery of a source; None for what is not one.
+
+    Raises InvalidInput for anything but a source, and OSError for a file that cannot be read.
+    """
+    if isinstance(source, str | Path):
+        path = Path(source)
+        for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+            if file == path or (file.suffix.lower() in _SUFFIXES and file.is_file()):
+                yield from _read_file(file)
+        return
+    if isinstance(source, bytes | Mapping) or not isinstance(source, Iterable):
+        raise InvalidInput(f"source: expected a file, a folder or a list of events, got {kind_of(source)}.")
+    for item in source:
+        if not isinstance(item, str | bytes | Mapping):
+            raise InvalidInput(f"source: expected a list of lines, bodies or dicts, got one of {kind_of(item)}.")
+        yield _read_one(item)
+
+
+def _read_file(file: Path) -> Iterator[Delivery | None]:
+    """Yield the deliveries of a file: a line each, or the whole file is one of them, or a JSON array of them."""
+    if file.suffix.lower() == ".json":
+        content = file.read_bytes()
+        try:
+            parsed = parse_json(content)
+        except ValueError:  # it has lines, whatever its name says
+            parsed = None
+        if isinstance(parsed, list):
+            yield from (_read_one(item) if isinstance(item, Mapping) else None for item in parsed)
+            return
+        if parsed is not None:
+            yield _read_one(content)
+            return
+    yield from read_lines(file)
+
+
+def read_lines(file: Path) -> Iterator[Delivery | None]:
+    """Yield the deliveries of a file with one in each line; None for what is not one."""
+    with file.open("rb") as lines:
+        for line in lines:
+            is_half = not line.endswith(b"\n")
+            delivery = _read_one(line) if line.strip() else None
+            # A line without an end is being written, or its receiver was killed: nobody was told that it is stored.
+            if line.strip() and not (is_half and delivery is None):
+                yield delivery
+
+
+def _read_one(item: str | bytes | Mapping[str, Any]) -> Delivery | None:
+    """Return a delivery; None for what is not one. Lines lose their ends, bodies keep every byte."""
+    try:
+        return read_delivery(item.encode() if isinstance(item, str) else item)
+    except ValueError:
+        return None

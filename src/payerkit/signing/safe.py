@@ -1,0 +1,363 @@
+"""Hand a checked payment to a Safe: as a file for its Transaction Builder, or as the hashes that its owners compare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from payerkit._tsv import rows
+from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.html import visible
+from payerkit.onchain.addresses import address_problem, is_same, keccak, read_address, with_checksum
+from payerkit.onchain.amounts import format_effect_amount
+from payerkit.onchain.currencies import networks
+from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.check_payment import review_findings
+from payerkit.review.payment_review import PaymentReview
+from payerkit.review.protocols import KnowsPaid, PaymentLike
+from payerkit.review.transactions import DecodedTransaction
+from payerkit.signing.device import calldata_digest, digest_of
+
+if TYPE_CHECKING:
+    from payerkit.review.orders import AnyOrder, Orders
+
+
+@dataclass(frozen=True, slots=True)
+class SafeCall:
+    """A call that a Safe makes. operation: 0 for a call, 1 for a delegate call. value: in wei."""
+
+    to: str
+    value: int
+    data: bytes
+    operation: int = 0
+
+
+def _safe_call(transaction: DecodedTransaction) -> SafeCall:
+    """Return a transaction as a call. Raises InvalidInput for one that cannot be sent as it is."""
+    to, value, name = transaction.to, transaction.value, f"transaction {transaction.index + 1}"
+    if to is None or address_problem(to):
+        raise InvalidInput(f"{name}: `to` is not a valid address.")
+    if value is None:
+        raise InvalidInput(f"{name}: its value cannot be read.")
+    if digest_of(transaction) is None:
+        raise InvalidInput(f"{name}: its calldata cannot be read.")
+    return SafeCall(with_checksum(to), value, transaction.call.data)
+
+
+def chain_id_of(network: str | None) -> int:
+    """Return the chain id of a network. Raises InvalidInput if it is not known."""
+    if network is None:
+        raise InvalidInput("network: not known; name it, such as network='sepolia'.")
+    chain_id = networks()[network].chain_id
+    if chain_id is None:
+        raise InvalidInput(f"network: the chain id of {network} is not known.")
+    return chain_id
+
+
+BUILDER_VERSION = "1.18.3"
+"""The version of Safe's Transaction Builder whose files are written."""
+
+
+def builder_file(
+    calls: Sequence[SafeCall], *, safe: str, chain_id: int, name: str, description: str, created_at: datetime | None
+) -> dict[str, Any]:
+    """Return calls as the content of a file for Safe's Transaction Builder, with its checksum."""
+    at = datetime.now(UTC) if created_at is None else created_at
+    if at.tzinfo is None:
+        raise InvalidInput("created_at: give a time with its time zone, such as datetime.now(UTC).")
+    content: dict[str, Any] = {
+        "version": "1.0",
+        "chainId": str(chain_id),
+        "createdAt": round(at.timestamp() * 1000),
+        "meta": {
+            "name": visible(name),
+            "description": visible(description),
+            "txBuilderVersion": BUILDER_VERSION,
+            "createdFromSafeAddress": safe,
+            "createdFromOwnerAddress": "",
+        },
+        "transactions": [
+            {
+                "to": call.to,
+                "value": str(call.value),
+                "data": f"0x{call.data.hex()}",
+                "contractMethod": None,
+                "contractInputsValues": None,
+            }
+            for call in calls
+        ],
+    }
+    # What the Transaction Builder compares, to tell whether a file was modified; the name is left out.
+    hashed = _serialized({**content, "meta": {**content["meta"], "name": None}})
+    content["meta"]["checksum"] = _hex(keccak(hashed.encode()))
+    return content
+
+
+def write_builder_file(path: str | Path, content: Mapping[str, Any]) -> None:
+    """Write a file for Safe's Transaction Builder, replacing an existing one."""
+    Path(path).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _serialized(value: Any) -> str:
+    """Return JSON in the form that the Transaction Builder hashes."""
+    if isinstance(value, dict):
+        keys = sorted(value)
+        return "{" + _compact(keys) + "".join(f"{_serialized(value[key])}," for key in keys) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_serialized, value)) + "]"
+    return _compact(value)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+_MULTI_SEND = bytes.fromhex("8d80ff0a")
+"""The selector of multiSend(bytes)."""
+
+_CHAIN_DOMAIN = "EIP712Domain(uint256 chainId,address verifyingContract)"
+_PLAIN_DOMAIN = "EIP712Domain(address verifyingContract)"
+_SAFE_TX = (
+    "SafeTx(address to,uint256 value,bytes data,uint8 operation,uint256 safeTxGas,uint256 baseGas,uint256 gasPrice,"
+    "address gasToken,address refundReceiver,uint256 nonce)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SafeHashes:
+    """What the owners of a Safe compare on their devices before they sign.
+
+    The hashes are those of a transaction without refunds, as the Safe app makes them.
+
+    Attributes:
+        safe_tx_hash: The hash that is signed, which the Safe app shows.
+        domain_hash: Of the Safe and, since version 1.3.0, of the chain; many devices show it with `message_hash`.
+        message_hash: Of the transaction, with its nonce.
+        to: What the Safe calls: the contract, or MultiSendCallOnly for several transactions at once.
+        value: The native value of that call, in wei.
+        operation: 0 for a call, 1 for a delegate call, which several transactions at once need.
+        nonce: The Safe's nonce.
+        calldata_digest: The calldata digest (ERC-8213) of that call.
+
+    Example:
+        >>> payment = initiate_payment(client, order)
+        >>> hashes = payment.safe_hashes(safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177", nonce=7)
+        >>> hashes.operation, len(hashes.safe_tx_hash)
+        (0, 66)
+    """
+
+    safe_tx_hash: str
+    domain_hash: str
+    message_hash: str
+    to: str
+    value: int
+    operation: int
+    nonce: int
+    calldata_digest: str
+
+    def __str__(self) -> str:
+        return "\n".join(f"{field.name:<16} {getattr(self, field.name)}" for field in fields(self))
+
+    __repr__ = __str__
+
+
+VERSIONS = ("1.0.0", "1.1.1", "1.2.0", "1.3.0", "1.4.1", "1.5.0")
+"""The versions of Safe's contracts whose hashes are known here (safe-global/safe-deployments 1.37.56)."""
+
+_WITHOUT_CHAIN = {"1.0.0", "1.1.1", "1.2.0"}
+"""Versions whose EIP-712 domain does not name the chain (safe-global/safe-smart-account, changelog of 1.3.0)."""
+
+
+@cache
+def _multi_sends() -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """Return the addresses of MultiSendCallOnly by version and network."""
+    return {
+        (row["version"], row["network"]): tuple(row["multi_send"].split())
+        for row in rows(__package__, "safe_multi_send")
+    }
+
+
+def hash_calls(
+    calls: Sequence[SafeCall],
+    *,
+    safe: str,
+    network: str | None,
+    nonce: int,
+    version: str,
+    multi_send: str | None = None,
+) -> SafeHashes:
+    """Return the hashes of calls as one transaction of a Safe. Raises InvalidInput for an unusable argument."""
+    release, chain_id = version.removesuffix("+L2"), chain_id_of(network)
+    if release not in VERSIONS:
+        raise InvalidInput(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}.")
+    if type(nonce) is not int or not 0 <= nonce < 2**256:
+        raise InvalidInput("nonce: give the Safe's nonce as a whole number; the Safe app shows it.")
+    call = calls[0] if len(calls) == 1 else _batch(calls, _multi_send_of(release, str(network), multi_send))
+    domain = _domain_hash(safe, None if release in _WITHOUT_CHAIN else chain_id)
+    message = _message_hash(call, nonce)
+    return SafeHashes(
+        safe_tx_hash=_hex(keccak(b"\x19\x01" + domain + message)),
+        domain_hash=_hex(domain),
+        message_hash=_hex(message),
+        to=call.to,
+        value=call.value,
+        operation=call.operation,
+        nonce=nonce,
+        calldata_digest=calldata_digest(call.data),
+    )
+
+
+def _multi_send_of(version: str, network: str, given: str | None) -> str:
+    """Return the address of MultiSendCallOnly, which a Safe calls for several transactions at once."""
+    here = _multi_sends().get((version, network), ())
+    if given is None and not here:
+        raise InvalidInput(
+            f"version: no MultiSendCallOnly of {version} is known on {network}. Give its address as multi_send, as the "
+            "Safe app shows it, or hand over one transaction at a time."
+        )
+    if given is None:
+        return here[0]
+    known = {each for (release, _), addresses in _multi_sends().items() if release == version for each in addresses}
+    found = next((address for address in known if is_same(address, given)), None)
+    if found is None:
+        raise InvalidInput(
+            f"multi_send: not a MultiSendCallOnly of {version}: {', '.join(sorted(known)) or 'it has none'}."
+        )
+    return found
+
+
+def _batch(calls: Sequence[SafeCall], multi_send: str) -> SafeCall:
+    """Return the delegate call of MultiSendCallOnly that makes several calls."""
+    packed = b"".join(
+        bytes([call.operation]) + bytes.fromhex(call.to[2:]) + _word(call.value) + _word(len(call.data)) + call.data
+        for call in calls
+    )
+    padding = bytes(-len(packed) % 32)
+    return SafeCall(multi_send, 0, _MULTI_SEND + _word(32) + _word(len(packed)) + packed + padding, operation=1)
+
+
+def _domain_hash(safe: str, chain_id: int | None) -> bytes:
+    kind = _PLAIN_DOMAIN if chain_id is None else _CHAIN_DOMAIN
+    chain = b"" if chain_id is None else _word(chain_id)
+    return keccak(keccak(kind.encode()) + chain + _word(int(safe, 16)))
+
+
+def _message_hash(call: SafeCall, nonce: int) -> bytes:
+    """Return the hash of a SafeTx that refunds no gas: its four gas members and the receiver are zero."""
+    words = (int(call.to, 16), call.value, int.from_bytes(keccak(call.data)), call.operation, 0, 0, 0, 0, 0, nonce)
+    return keccak(keccak(_SAFE_TX.encode()) + b"".join(map(_word, words)))
+
+
+def _word(number: int) -> bytes:
+    return number.to_bytes(32)
+
+
+def _hex(data: bytes) -> str:
+    return f"0x{data.hex()}"
+
+
+class CheckOptions(TypedDict, total=False):
+    """What `check_payment` takes beside the payment."""
+
+    order: AnyOrder | None
+    orders: Orders | None
+    rate: Decimal | int | str | None
+    network: str | None
+    policy: PaymentPolicy | None
+    now: datetime | None
+    client: KnowsPaid | None
+
+
+@without_internal_frames
+def write_safe(
+    payment: PaymentLike,
+    path: str | Path,
+    *,
+    safe: str,
+    created_at: datetime | None = None,
+    anyway: bool = False,
+    **options: Unpack[CheckOptions],
+) -> None:
+    """Write a payment as a file for Safe's Transaction Builder, as `Payment.to_safe` documents it."""
+    address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **options)
+    content = builder_file(
+        calls_of(review, anyway=anyway),
+        safe=address,
+        chain_id=chain_id_of(review.network),
+        name=f"payerkit {payment.payment_reference or 'payment'}",
+        description=_describe(review),
+        created_at=created_at,
+    )
+    write_builder_file(path, content)
+
+
+@without_internal_frames
+def hash_safe(
+    payment: PaymentLike,
+    *,
+    safe: str,
+    nonce: int,
+    version: str = "1.4.1",
+    multi_send: str | None = None,
+    anyway: bool = False,
+    **options: Unpack[CheckOptions],
+) -> SafeHashes:
+    """Return the hashes of a payment as one transaction of a Safe, as `Payment.safe_hashes` documents it."""
+    address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **options)
+    return hash_calls(
+        calls_of(review, anyway=anyway),
+        safe=address,
+        network=review.network,
+        nonce=nonce,
+        version=version,
+        multi_send=multi_send,
+    )
+
+
+def _checked(payment: PaymentLike, *, anyway: bool, **options: Unpack[CheckOptions]) -> PaymentReview:
+    """Return a payment with what it is compared with. Raises InvalidInput if the verdict is "stop"."""
+    review = PaymentReview.of(payment, **options)
+    found = review_findings(review)
+    if found.verdict == "stop" and not anyway:
+        raise InvalidInput(
+            f"The verdict is stop: {found.errors[0].message} Nothing was made for the Safe. "
+            "check_payment has all findings; anyway=True overrules them."
+        )
+    return review
+
+
+def calls_of(review: PaymentReview, *, anyway: bool) -> tuple[SafeCall, ...]:
+    """Return the transactions of a payment as calls.
+
+    Those that stand elsewhere in its response are left out. As the verdict is about all of them, this raises
+    InvalidInput if there are some, unless `anyway`.
+    """
+    own = len(review.payment.transactions)
+    if review.transactions[own:] and not anyway:
+        origin = visible(review.transactions[own].origin)[:80]
+        raise InvalidInput(
+            f"A transaction stands elsewhere in the response, in {origin}: the Safe would not make it. Nothing was "
+            "made. anyway=True leaves it out."
+        )
+    if not own:
+        raise InvalidInput("payment: it has no transactions.")
+    return tuple(map(_safe_call, review.transactions[:own]))
+
+
+def _describe(review: PaymentReview) -> str:
+    """Return a payment in a few words: the order if there is one, else what the transactions pay."""
+    if len(review.orders) == 1 and review.orders[0].payee:
+        order = review.orders[0]
+        return f"{order.amount} {order.invoice_currency} to {order.payee}"
+    if len(review.payments) != 1:
+        return f"{len(review.payments)} payments"
+    _, effect = review.payments[0]
+    amount = effect.amount
+    much = "An unknown amount" if amount is None else format_effect_amount(effect, amount, review.token(effect.token))
+    return f"{much} to {with_checksum(effect.recipient) or 'an unknown wallet'}"
