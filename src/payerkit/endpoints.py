@@ -84,7 +84,8 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
         'not_started'
     """
     payer = Payer.of(payer, fields)
-    return client.send(payer_call(payer.client_user_id, RequestBody.of(payer), partial(PayerStatus.read, sent=payer)))
+    body = RequestBody(payer.to_dict(reveal=True), payer.private_values)
+    return client.send(payer_call(payer.client_user_id, body, partial(PayerStatus.read, sent=payer)))
 
 
 @endpoint
@@ -178,8 +179,8 @@ def create_payment_detail(
     """
     check_id(client_user_id, "client_user_id")  # before the details: its error names another argument
     details = BankDetails.of(details, fields)
-    read = partial(PaymentDetail.read, sent=details)
-    return client.send(payment_detail_call(client_user_id, RequestBody.of(details), read))
+    body = RequestBody(details.to_dict(reveal=True), details.private_values)
+    return client.send(payment_detail_call(client_user_id, body, partial(PaymentDetail.read, sent=details)))
 
 
 @endpoint
@@ -274,7 +275,7 @@ def payment_call(order: PaymentOrder, environment: str) -> Call[Payment]:
         operation="initiate_payment",
         method="POST",
         route="/v1/pay",
-        body=RequestBody.of(order),
+        body=RequestBody(order.to_dict(reveal=True), order.private_values),
         read=partial(Payment.read, order=order, order_source="sent", environment=environment),
         if_unknown="Nothing has moved: a wallet has to sign first. Call again, and sign the transactions of one "
         "response only.",

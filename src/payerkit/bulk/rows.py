@@ -12,9 +12,9 @@ import pandas as pd
 
 from payerkit.bulk.holder import fill_holder, read_holder, require_holder
 from payerkit.checks.check import check_records
-from payerkit.checks.inputs import strip_blanks, unwrap_secret
+from payerkit.checks.inputs import check_field, strip_blanks, unwrap_secret
 from payerkit.checks.readings import is_placeholder
-from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, check_field
+from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding, Severity, table_finding
 from payerkit.tables.header import columns_by_field, field_of, own_columns

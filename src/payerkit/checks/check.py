@@ -10,9 +10,9 @@ from numbers import Number
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from payerkit.checks.inputs import by_field_name, match_names, suggestion, unknown_names, unwrap_secret
+from payerkit.checks.inputs import by_field_name, check_field, match_names, suggestion, unknown_names, unwrap_secret
 from payerkit.checks.rules import Rank, Rule, ignored_codes, ranked_rules
-from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS, Schema, check_field
+from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS, Schema
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import COLUMNS, Finding, Findings
 

@@ -47,12 +47,11 @@ class PaymentRequest(Response):
     _environment: str | None = PrivateAttr(default=None)
 
     @classmethod
-    def read(cls, content: Any, *, order: PayoutOrder | None = None, environment: str | None = None) -> Self:
+    def read(cls, content: Any, **known: Any) -> Self:
         """Return parsed JSON as an object that remembers its order. Raises ValueError if it has no request id."""
-        created = super().read(content)
+        created = super().read(content, **known)
         if not created.request_id:
             raise ValueError("requestId is missing")
-        created._order, created._environment = order, environment
         return created
 
     @classmethod

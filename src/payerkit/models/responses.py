@@ -64,14 +64,18 @@ class Response(ApiModel):
     _odd: tuple[str, ...] = PrivateAttr(default=())
 
     @classmethod
-    def read(cls, content: Any) -> Self:
-        """Return parsed JSON as an object. Raises ValueError if it is not a JSON object."""
+    def read(cls, content: Any, **known: Any) -> Self:
+        """Return parsed JSON as an object. Raises ValueError if it is not a JSON object.
+
+        known: what else the object remembers, by the names of its private attributes without their underscore.
+        """
         odd: list[str] = []
         fields = dict(cls.read_fields(content))
         for name in fields.keys() - cls._names:  # those that it has get their masking types below
             fields[name] = _hide_secret(name, fields[name])
         response = cls.model_validate(fields, context=odd)
-        response._raw, response._odd = content, tuple(dict.fromkeys(odd))
+        for name, value in {"raw": content, "odd": tuple(dict.fromkeys(odd)), **known}.items():
+            setattr(response, f"_{name}", value)
         return response
 
     @classmethod
@@ -138,13 +142,6 @@ class Created(Response):
 
     _sent: Payer | BankDetails | None = PrivateAttr(default=None)
     _findings: Findings | None = PrivateAttr(default=None)
-
-    @classmethod
-    def read(cls, content: Any, *, sent: Payer | BankDetails | None = None) -> Self:
-        """Return parsed JSON as an object that keeps what was sent. Raises ValueError if it is not a JSON object."""
-        created = super().read(content)
-        created._sent = sent
-        return created
 
     @property
     def findings(self) -> Findings:
@@ -345,11 +342,9 @@ class Transaction(Response):
     _origin: str = PrivateAttr(default="")
 
     @classmethod
-    def read(cls, content: Any, *, origin: str = "") -> Self:
-        """Return parsed JSON as an object; what is not an object is its only, unknown field."""
-        transaction = super().read(content if isinstance(content, dict) else {"unreadable": content})
-        transaction._origin = origin
-        return transaction
+    def read(cls, content: Any, **known: Any) -> Self:
+        """Return parsed JSON as an object; what is not an object is its only, unknown field. known: its origin."""
+        return super().read(content if isinstance(content, dict) else {"unreadable": content}, **known)
 
     @property
     def origin(self) -> str:
@@ -450,9 +445,9 @@ class PaymentMetadata(Response):
     platform_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared platform fee")
 
     @classmethod
-    def read(cls, content: Any) -> Self:
+    def read(cls, content: Any, **known: Any) -> Self:
         """Return parsed JSON as an object; a fee with an odd field is odd. Raises ValueError for other JSON."""
-        metadata = super().read(content)
+        metadata = super().read(content, **known)
         fees = {"protocolFee": metadata.protocol_fee, "platformFee": metadata.platform_fee}
         metadata._odd += tuple(name for name, fee in fees.items() if fee is not None and fee.odd)
         return metadata
@@ -543,13 +538,17 @@ class Payment(Response):
         repeated: Iterable[str] = (),
     ) -> Self:
         """Return parsed JSON as an object that remembers its order. Raises ValueError if it is not a JSON object."""
-        payment = super().read(content)
+        payment = super().read(
+            content,
+            order=order,
+            order_source=None if order is None else order_source,
+            network=network,
+            environment=environment,
+            payout=payout,
+        )
         if payout is not None:  # of whose response the ids are no part
             ids = {"request_id": payout.request_id, "payment_reference": payout.payment_reference}
             payment = payment.model_copy(update={name: getattr(payment, name) or ids[name] for name in ids})
-            payment._payout = payout
-        payment._order, payment._order_source = order, None if order is None else order_source
-        payment._network, payment._environment = network, environment
         payment._whole = read_whole(content)
         payment._repeated = tuple(dict.fromkeys([*repeated, *repeated_names(content), *payment._whole.repeated]))
         return payment
