@@ -15,7 +15,7 @@ from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.html import visible
 from payerkit.models import Payment
-from payerkit.models.files import read_payment
+from payerkit.models.payments import read_payment
 from payerkit.onchain.addresses import read_address, with_checksum
 from payerkit.onchain.amounts import to_units
 from payerkit.onchain.effects import Effect
