@@ -28,7 +28,7 @@ FLOORS = [
     {"masking"},
     {"models"},
     {"frames", "client", "events", "sample_payments", "tables", "widgets"},
-    {"endpoints", "sandbox_controls", "sandbox_events"},
+    {"endpoints", "sandbox_controls"},
     {"payouts"},
     {"bulk", "forms"},
     {"profiles"},

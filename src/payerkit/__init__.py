@@ -20,7 +20,6 @@ The modules, from the ground up; each imports only from its own line and the lin
     widgets                         what every widget is made of: one model, its code sent once a page
     tables                          spreadsheets and text files, as people have them, to tables named by field
     endpoints, sandbox_controls     the calls of the API; the controls of a sandbox
-    sandbox_events                  what a sandbox fires, as a receiver would have stored it
     payouts                         payments into stored bank accounts, beyond the specification; reading them back
     bulk, forms                     runs over many rows; forms for notebooks
     profiles                        services under names of the user's, and their keys
