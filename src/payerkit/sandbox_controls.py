@@ -16,6 +16,7 @@ from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
 from payerkit.events.event_lines import DELIVERY, RETRY_COUNT, SIGNATURE, Delivery
 from payerkit.events.event_sources import read_lines
 from payerkit.events.events_file import EventsFile
+from payerkit.frames import frame_of
 from payerkit.wire import check_id, read_time, wire_name
 
 if TYPE_CHECKING:
@@ -474,14 +475,12 @@ class SandboxControls:
             1       2       agreement       user-123
             2       3  payment_detail       user-123
         """
-        import pandas as pd  # noqa: PLC0415 - slow to import, and only tables need it
-
         writes: list[dict[str, Any]] = []
         last = 0
         while page := self._send("ledger", "GET ledger?after={after}", _read_writes, after=str(last)):
             writes += page
             last = page[-1]["number"]
-        return pd.DataFrame(writes, columns=list(_LEDGER)).astype(_LEDGER)
+        return frame_of(writes, _LEDGER)
 
     def _send(
         self,

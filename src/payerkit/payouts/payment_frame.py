@@ -11,6 +11,7 @@ from typing import Any, Final
 import pandas as pd
 
 from payerkit.checks.schema import MASK
+from payerkit.frames import frame_of
 from payerkit.masking import mask
 from payerkit.onchain.amounts import EXACT, format_number
 from payerkit.wire import first, our_name, pandas_time, read_decimal, read_time
@@ -56,7 +57,7 @@ _FEE_TYPE = re.compile(r"[a-z][a-z0-9_]{0,30}")
 def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False) -> pd.DataFrame:
     """Return one row per payment, as `list_payments` returns them."""
     rows = [_row(record) for record in records]
-    table = pd.DataFrame(rows, columns=list(DTYPES), dtype=object).astype(DTYPES)
+    table = frame_of(rows, DTYPES)
     fees = [_read_fees(record.get("fees")) for record in records]
     for kind in dict.fromkeys(["protocol", *sorted({kind for each in fees for kind, *_ in each or ()})]):
         if _FEE_TYPE.fullmatch(kind):
