@@ -38,9 +38,6 @@ _LEDGER = {"number": "int64", "what": "string", "client_user_id": "string", "id"
 _MOST_EVENTS = 1000
 """Events of one response."""
 
-_SAFE = "It is safe to call it again."
-"""What to do if it is unknown whether a setting was set."""
-
 
 class SandboxControls:
     """Controls that only a sandbox has: rates, the demo wallet, states, the clock, faults and the ledger.
@@ -105,7 +102,7 @@ class SandboxControls:
             >>> client.sandbox.rate("EUR")
             Decimal('1.25')
         """
-        self._send("set_rate", "PUT rates/{currency}", _nothing, {"usd": _text(usd, "usd")}, currency=currency)
+        self._set("set_rate", "rates/{currency}", {"usd": _text(usd, "usd")}, currency=currency)
 
     @without_internal_frames
     def policy(self) -> PaymentPolicy:
@@ -173,7 +170,7 @@ class SandboxControls:
         """
         amounts = {"balance": balance, "allowance": allowance}
         body = {name: _text(amount, name) for name, amount in amounts.items() if amount is not None}
-        self._send("set_wallet", "PUT wallet/{currency}", _nothing, body, currency=currency)
+        self._set("set_wallet", "wallet/{currency}", body, currency=currency)
 
     @without_internal_frames
     def complete_kyc(self, client_user_id: str, *, status: str = "approved") -> None:
@@ -194,9 +191,7 @@ class SandboxControls:
             >>> get_payer_status(client, "user-123").kyc_status
             'approved'
         """
-        self._send(
-            "complete_kyc", "PUT kyc/{client_user_id}", _nothing, {"status": status}, client_user_id=client_user_id
-        )
+        self._set("complete_kyc", "kyc/{client_user_id}", {"status": status}, client_user_id=client_user_id)
 
     @without_internal_frames
     def submit_kyc(self, client_user_id: str) -> None:
@@ -218,14 +213,8 @@ class SandboxControls:
             'approved'
         """
         advice = "get_payer_status() says whether the check was submitted."
-        self._send(
-            "submit_kyc",
-            "POST kyc/{client_user_id}/submit",
-            _nothing,
-            {},
-            if_unknown=advice,
-            client_user_id=client_user_id,
-        )
+        call = "POST kyc/{client_user_id}/submit"
+        self._send("submit_kyc", call, lambda _: None, {}, if_unknown=advice, client_user_id=client_user_id)
 
     @without_internal_frames
     def complete_agreement(self, client_user_id: str, *, status: str = "signed") -> None:
@@ -244,10 +233,7 @@ class SandboxControls:
             >>> get_payer_status(client, "user-123").agreement_status
             'rejected'
         """
-        body = {"status": status}
-        self._send(
-            "complete_agreement", "PUT agreement/{client_user_id}", _nothing, body, client_user_id=client_user_id
-        )
+        self._set("complete_agreement", "agreement/{client_user_id}", {"status": status}, client_user_id=client_user_id)
 
     @without_internal_frames
     def decide(self, payment_details_id: str, *, status: str = "approved") -> None:
@@ -268,9 +254,7 @@ class SandboxControls:
             ['failed']
         """
         body = {"status": status}
-        self._send(
-            "decide", "PUT payment-details/{payment_details_id}", _nothing, body, payment_details_id=payment_details_id
-        )
+        self._set("decide", "payment-details/{payment_details_id}", body, payment_details_id=payment_details_id)
 
     @without_internal_frames
     def pay(self, payment: Payment, *, wallet: str | None = None) -> str:
@@ -333,7 +317,7 @@ class SandboxControls:
             payerkit.errors.NotFound: ...
         """
         body = {"status": status} | ({} if reason is None else {"reason": reason})
-        self._send("decide_payout", "PUT payouts/{request_id}", _nothing, body, request_id=request_id)
+        self._set("decide_payout", "payouts/{request_id}", body, request_id=request_id)
 
     @without_internal_frames
     def events(self) -> list[dict[str, Any]]:
@@ -416,7 +400,7 @@ class SandboxControls:
         if not (min(times.values()) >= 0 and 0 < total < math.inf):
             raise InvalidInput("advance: give a positive time, such as advance(minutes=2). Nothing was sent.")
         advice = "client.sandbox.now() says what time it is."
-        self._send("advance", "POST clock/advance", _nothing, {"seconds": total}, if_unknown=advice)
+        self._send("advance", "POST clock/advance", lambda _: None, {"seconds": total}, if_unknown=advice)
         self._client.pace.skip(total)  # the sandbox's limits go by this clock, too
 
     @without_internal_frames
@@ -458,7 +442,7 @@ class SandboxControls:
         if not isinstance(plan, str):
             got = type(plan).__name__
             raise InvalidInput(f'plan: expected a string, such as "reset_after=5%", got {got}. Nothing was sent.')
-        self._send("set_faults", "PUT faults", _nothing, {"plan": plan})
+        self._set("set_faults", "faults", {"plan": plan})
 
     @without_internal_frames
     def ledger(self) -> pd.DataFrame:
@@ -482,6 +466,9 @@ class SandboxControls:
             last = page[-1]["number"]
         return frame_of(writes, _LEDGER)
 
+    def _set(self, operation: str, route: str, body: Mapping[str, Any], **about: str) -> None:
+        self._send(operation, f"PUT {route}", lambda _: None, body, **about)
+
     def _send(
         self,
         operation: str,
@@ -489,14 +476,14 @@ class SandboxControls:
         read: Callable[[Any], T],
         body: Mapping[str, Any] | None = None,
         *,
-        if_unknown: str = _SAFE,
-        **about: object,
+        if_unknown: str = "",
+        **about: str,
     ) -> T:
         """Make a call and return its result.
 
-        operation: the name of the method. call: its HTTP method and route, such as "PUT rates/{currency}". read: makes
-        the result from the parsed response. about: the arguments that the route names. if_unknown: how to find out
-        whether a write happened that is not safe to be repeated.
+        operation: the name of the method. call: its HTTP method and route, such as "GET rates/{currency}". read: makes
+        the result from the parsed response. if_unknown: for a write that is not safe to be repeated, how to find out
+        whether it happened. about: the arguments that the route names.
         """
 
         def checked(response: Any) -> T:
@@ -514,8 +501,8 @@ class SandboxControls:
                 ids={name: check_id(value, name) for name, value in about.items()},
                 body=None if body is None else RequestBody(body),
                 read=checked,
-                idempotent=if_unknown == _SAFE,
-                if_unknown=if_unknown,
+                idempotent=not if_unknown,
+                if_unknown=if_unknown or "It is safe to call it again.",
             )
         )
 
@@ -546,10 +533,6 @@ def _text(amount: object, name: str) -> str:
         message = f'{name}: expected a string, an int or a Decimal, such as "1.10", got {type(amount).__name__}.'
         raise InvalidInput(f"{message} Nothing was sent.")
     return str(amount)
-
-
-def _nothing(_: object) -> None:
-    """Return nothing, of the response to a call that only sets something."""
 
 
 def _decimal(response: Any, name: str) -> Decimal:
