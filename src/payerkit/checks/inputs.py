@@ -1,4 +1,4 @@
-"""Read a record as it was given: match names to fields, unwrap values, and report what cannot be sent."""
+"""Read a record as it was given: match names to fields, unwrap values, and find all that the specification refuses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numbers import Number, Real
 from typing import Any
 
 from payerkit.checks.places import country_code
-from payerkit.checks.schema import COUNTRY, MASK, Schema, error_finding
+from payerkit.checks.schema import COUNTRY, MASK, Schema
 from payerkit.findings import Finding, table_finding
 from payerkit.wire import id_problem, wire_name
 from payerkit.wording import Wording
@@ -132,6 +132,19 @@ def _is_exact(value: Any) -> bool:
     """Return True for an integer or a finite Decimal; a float is not exact, and a boolean is not a number here."""
     is_finite = getattr(value, "is_finite", None)  # of Decimal
     return bool(is_finite()) if callable(is_finite) else isinstance(value, int) and not isinstance(value, bool)
+
+
+def error_finding(schema: Schema, name: str, code: str, message: str, hint: str = "") -> Finding:
+    """Return an error whose basis is the specification. A name that is not a field's stays as it is."""
+    return Finding(
+        field=name,
+        wire_name=wire_name(name) if name in schema.fields else name,
+        message=message,
+        code=code,
+        severity="error",
+        hint=hint,
+        basis=schema.basis,
+    )
 
 
 def schema_errors(schema: Schema, record: Mapping[Any, Any]) -> list[Finding]:

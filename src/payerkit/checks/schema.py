@@ -1,4 +1,4 @@
-"""The schemas of the requests, and the errors: all that the specification refuses, and nothing else.
+"""The schemas of the requests: their fields, and what each may hold.
 
 A field is one row of `fields.tsv`, which has all that checks, models, forms and masking need of it.
 """
@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 from payerkit._tsv import rows
-from payerkit.findings import Finding
 from payerkit.wire import wire_name
 
 MASK = "••••"
@@ -213,16 +212,3 @@ SCHEMAS = {schema.name: schema for schema in (PAYER, BANK_DETAILS, PAYMENT_ORDER
 
 SHARED_FIELDS = {name: name for name in PAYER.fields if name in BANK_DETAILS.fields} | {"postal_code": "postcode"}
 """Fields of an account holder that a payer has, too, each with the payer's name of it."""
-
-
-def error_finding(schema: Schema, name: str, code: str, message: str, hint: str = "") -> Finding:
-    """Return an error whose basis is the specification. A name that is not a field's stays as it is."""
-    return Finding(
-        field=name,
-        wire_name=wire_name(name) if name in schema.fields else name,
-        message=message,
-        code=code,
-        severity="error",
-        hint=hint,
-        basis=schema.basis,
-    )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from payerkit.checks.inputs import check_field
+from payerkit.checks.inputs import check_field, error_finding
 from payerkit.checks.schema import (
     PAYER,
     PAYMENT_ORDER,
@@ -15,7 +15,6 @@ from payerkit.checks.schema import (
     SchemaField,
     Section,
     choice_of,
-    error_finding,
 )
 from payerkit.explanations import explain_word
 from payerkit.findings import Finding
