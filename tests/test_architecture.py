@@ -19,7 +19,7 @@ import payerkit
 PACKAGE = Path(payerkit.__file__).parent
 PLACES = [name for name in dir(payerkit) if name not in payerkit.__all__]
 FLOORS = [
-    {"errors", "html", "wording", "disk", "_tsv", "_lazy"},
+    {"errors", "html", "wording", "disk", "frames", "_tsv", "_lazy"},
     {"wire", "findings", "explanations", "reasons"},
     {"checks", "onchain"},
     {"policy"},
@@ -27,8 +27,8 @@ FLOORS = [
     {"signing"},
     {"masking"},
     {"models"},
-    {"frames", "client", "events", "sample_payments", "tables", "widgets"},
-    {"endpoints", "sandbox_controls", "sandbox_events"},
+    {"client", "events", "sample_payments", "tables", "widgets"},
+    {"endpoints", "sandbox_controls"},
     {"payouts"},
     {"bulk", "forms"},
     {"profiles"},

@@ -86,7 +86,8 @@ def test_every_id_arrives_or_is_refused(value: str) -> None:
 
 def test_body_shows_its_length_only() -> None:
     """A body in a frame of a traceback tells nothing."""
-    body = RequestBody.of(Payer.of(PAYER, {}))
+    payer = Payer.of(PAYER, {})
+    body = RequestBody(payer.to_dict(reveal=True), payer.private_values)
 
     assert repr(body) == f"<body of {len(body.content)} bytes>"
     assert json.loads(body.content) == PAYER

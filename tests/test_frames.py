@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payerkit.frames import payment_details_frame
+from payerkit.endpoints import payment_details_frame
 from payerkit.wire import our_name
 from published import ANSWERS
 

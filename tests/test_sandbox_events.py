@@ -13,7 +13,6 @@ import pytest
 import payerkit
 from payerkit import InvalidInput
 from payerkit.events.file import DELIVERY, SIGNATURE
-from payerkit.sandbox_events import fetch_events
 from published import BANK_DETAILS, ORDER, PAYER
 from test_service_payouts import USER, account_of, new_payment, on_board
 
@@ -298,8 +297,8 @@ def test_many_events_are_fired_once() -> None:
         for _ in range(1203):
             payerkit.create_payment_detail(client, USER, BANK_DETAILS)
         client.sandbox.advance(minutes=1)
-        found = fetch_events(client)
+        found = client.sandbox._fired()
 
-        assert 1203 == len({each.delivery.delivery_id for each in found})
-        assert [each.number for each in found] == sorted(each.number for each in found)
-        assert found == fetch_events(client)
+        assert 1203 == len({delivery.delivery_id for _, delivery in found})
+        assert [number for number, _ in found] == sorted(number for number, _ in found)
+        assert found == client.sandbox._fired()

@@ -5,7 +5,8 @@ first use, so that `import payerkit` stays fast.
 
 The modules, from the ground up; each imports only from its own line and the lines above it (a test holds this):
 
-    errors, html, wording, disk     what callers may catch; HTML fragments; words for counts; waiting for the disk
+    errors, html, wording           what callers may catch; HTML fragments; words for counts
+    disk, frames                    waiting for the disk; DataFrames with fixed columns
     wire, findings, retry           names and ids on the wire; results of checks; what may be repeated, after how long
     explanations                    what each status means, and whose move it is
     checks, onchain                 check records before they are sent; decode calldata; tables of contracts and tokens
@@ -14,13 +15,12 @@ The modules, from the ground up; each imports only from its own line and the lin
     signing                         what a signer sees and hands over: cards, digests, files for a Safe
     masking                         secrets that show only their last characters
     models                          the objects that are sent and returned
-    client, frames                  HTTP, and what each failure proves; DataFrames of records
+    client                          HTTP, and what each failure proves
     events                          what the service reports by itself, verified and read; a receiver
     sample_payments                 example payments, an honest one and bad ones
     widgets                         what every widget is made of: one model, its code sent once a page
     tables                          spreadsheets and text files, as people have them, to tables named by field
     endpoints, sandbox_controls     the calls of the API; the controls of a sandbox
-    sandbox_events                  what a sandbox fires, as a receiver would have stored it
     payouts                         payments into stored bank accounts, beyond the specification; reading them back
     bulk, forms                     runs over many rows; forms for notebooks
     profiles                        services under names of the user's, and their keys

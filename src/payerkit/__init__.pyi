@@ -35,7 +35,7 @@ from payerkit.checks.check import (
 from payerkit.review.check_payment import check_payment as check_payment
 from payerkit.payment.many_payments import check_payments as check_payments
 from payerkit.review.decoded_frames import decode_transactions as decode_transactions
-from payerkit.models.files import read_payment as read_payment
+from payerkit.models.payments import read_payment as read_payment
 from payerkit.tables.read import (
     read_payers as read_payers,
     read_bank_details as read_bank_details,

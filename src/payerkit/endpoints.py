@@ -6,15 +6,17 @@ specification; a client with `api="v2"` sends those under /v1/payer to /v2/payer
 
 from __future__ import annotations
 
+import hashlib
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from payerkit.client.call import Call, RequestBody
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, PayeeWarning, RealMoneyWarning, without_internal_frames
+from payerkit.masking import mask
 from payerkit.models import (
     AgreementUpdate,
     BankDetails,
@@ -26,7 +28,7 @@ from payerkit.models import (
 )
 from payerkit.onchain.currencies import real_money_note
 from payerkit.review.payees import payee_note
-from payerkit.wire import check_id, first
+from payerkit.wire import check_id, first, our_name, wire_name
 from payerkit.wording import Wording
 
 if TYPE_CHECKING:
@@ -84,7 +86,8 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
         'not_started'
     """
     payer = Payer.of(payer, fields)
-    return client.send(payer_call(payer.client_user_id, RequestBody.of(payer), partial(PayerStatus.read, sent=payer)))
+    body = RequestBody(payer.to_dict(reveal=True), payer.private_values)
+    return client.send(payer_call(payer.client_user_id, body, partial(PayerStatus.read, sent=payer)))
 
 
 @endpoint
@@ -178,8 +181,8 @@ def create_payment_detail(
     """
     check_id(client_user_id, "client_user_id")  # before the details: its error names another argument
     details = BankDetails.of(details, fields)
-    read = partial(PaymentDetail.read, sent=details)
-    return client.send(payment_detail_call(client_user_id, RequestBody.of(details), read))
+    body = RequestBody(details.to_dict(reveal=True), details.private_values)
+    return client.send(payment_detail_call(client_user_id, body, partial(PaymentDetail.read, sent=details)))
 
 
 @endpoint
@@ -213,8 +216,6 @@ def list_payment_details(
           bank_name account_number    status
         0     Chase       ••••3489  approved
     """
-    from payerkit.frames import payment_details_frame  # noqa: PLC0415 - pandas takes a second to import
-
     records = client.send(payment_details_call(client_user_id, payment_details_id=payment_details_id))
     return payment_details_frame(records, secret=client.account_secret, reveal=reveal is True)
 
@@ -274,7 +275,7 @@ def payment_call(order: PaymentOrder, environment: str) -> Call[Payment]:
         operation="initiate_payment",
         method="POST",
         route="/v1/pay",
-        body=RequestBody.of(order),
+        body=RequestBody(order.to_dict(reveal=True), order.private_values),
         read=partial(Payment.read, order=order, order_source="sent", environment=environment),
         if_unknown="Nothing has moved: a wallet has to sign first. Call again, and sign the transactions of one "
         "response only.",
@@ -387,3 +388,71 @@ def _read_list(response: Any) -> list[dict[str, Any]]:
     if not isinstance(response, list) or not all(isinstance(record, dict) for record in response):
         raise ValueError("expected a list of payment details")
     return response
+
+
+_ACCOUNT_MEMBERS = (
+    "id",
+    "userId",
+    "bankName",
+    "accountName",
+    "beneficiaryType",
+    "accountNumber",
+    "routingNumber",
+    "currency",
+    "status",
+    "rails",
+)
+"""Wire names of a listed payment detail (specification 2.3), in its order."""
+
+_BANK_CODES = ("routingNumber", "sortCode", "bsbNumber", "ncc", "ifsc", "bankCode", "branchCode", "swiftBic")
+
+
+def payment_details_frame(records: Sequence[Mapping[str, Any]], *, secret: bytes, reveal: bool = False) -> pd.DataFrame:
+    """Return one row per record: the listed columns, `account_key`, then any other fields of the records.
+
+    Names are in snake_case. Missing values are <NA>. Two rows have the same `account_key` only if bank and account
+    number are the same, so rows can be grouped and joined while the numbers are masked. Unless revealed, birth dates,
+    addresses and people's names (except initials) are masked, too.
+    """
+    import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
+
+    records = [_with_wire_names(record) for record in records]
+    others = dict.fromkeys(name for record in records for name in record if name not in _ACCOUNT_MEMBERS)
+    keys = [_account_key(record, secret) for record in records]
+    columns = {our_name(name): _values(name, records, reveal=reveal) for name in _ACCOUNT_MEMBERS}
+    columns["account_key"] = keys
+    columns |= {our_name(name): _values(name, records, reveal=reveal) for name in others}
+    # Values other than text are kept as they are: a conversion would be a guess.
+    texts = {name: all(value is None or isinstance(value, str) for value in values) for name, values in columns.items()}
+    return pd.DataFrame(
+        {name: pd.Series(values, dtype="string" if texts[name] else "object") for name, values in columns.items()}
+    )
+
+
+def _with_wire_names(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with wire names for any spelling; of two spellings, the wire name wins."""
+    renamed = {wire_name(name): value for name, value in record.items()}
+    return renamed | {name: value for name, value in record.items() if name in renamed}
+
+
+def _values(name: str, records: Iterable[Mapping[str, Any]], *, reveal: bool) -> list[Any]:
+    """Return a column's values, masked unless they are to be revealed."""
+    if reveal:
+        return [record.get(name) for record in records]
+    return [mask(name, record.get(name), is_business=record.get("beneficiaryType") == "business") for record in records]
+
+
+def _account_key(record: Mapping[str, Any], secret: bytes) -> str | None:
+    """Return a keyed hash of bank and account as 16 hex digits; None if the record has no account number."""
+    iban, number = _compact(record, "iban"), _compact(record, "accountNumber") or _compact(record, "ribNumber")
+    if not (iban or number):
+        return None
+    codes = [_compact(record, name) for name in _BANK_CODES]
+    identity = [iban] if iban else [*(codes if any(codes) else [_compact(record, "bankName")]), number]
+    return hashlib.blake2b("|".join(identity).encode(), key=secret, digest_size=8).hexdigest()
+
+
+def _compact(record: Mapping[str, Any], name: str) -> str:
+    """Return a value's letters and digits, in capitals."""
+    value = record.get(name)
+    return "".join(char for char in str(value).upper() if char.isalnum()) if value else ""

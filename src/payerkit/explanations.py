@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from payerkit import html
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.frames import frame_of
 from payerkit.html import visible
 from payerkit.wire import our_name
 from payerkit.wording import Wording, in_words
@@ -177,11 +178,8 @@ def statuses() -> pd.DataFrame:
         >>> table[table["whose_move"] == "payee"][["of", "status"]].to_string(index=False, header=False).split()
         ['account', 'failed', 'account', 'rejected', 'payment', 'bounced']
     """
-    import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
-
-    found = [[getattr(each, name) for name in _COLUMNS] for each in _table().values()]
-    dtypes = dict.fromkeys(_COLUMNS, "string") | {"final": "bool", "ask_again": "Int64"}
-    return pd.DataFrame(found, columns=list(_COLUMNS), dtype=object).astype(dtypes)
+    rows_of_statuses = ([getattr(each, name) for name in _COLUMNS] for each in _table().values())
+    return frame_of(rows_of_statuses, dict.fromkeys(_COLUMNS, "string") | {"final": "bool", "ask_again": "Int64"})
 
 
 @without_internal_frames

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self, cast
 
 from payerkit import _tsv, html
 from payerkit.errors import FieldProblem
+from payerkit.frames import frame_of
 from payerkit.wire import wire_name
 from payerkit.wording import in_words
 
@@ -113,10 +114,8 @@ class Findings(tuple[Finding, ...]):
                  field severity           code
             0  country  warning  country_habit
         """
-        import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
-
-        rows = [[getattr(finding, name) for name in COLUMNS] for finding in self]
-        return pd.DataFrame(rows, columns=list(COLUMNS), dtype="string")
+        rows = ([getattr(finding, name) for name in COLUMNS] for finding in self)
+        return frame_of(rows, dict.fromkeys(COLUMNS, "string"))
 
     def __str__(self) -> str:
         shown = self._worst_first()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from payerkit import html
+from payerkit.frames import frame_of
 from payerkit.models import Payment, PaymentOrder
 from payerkit.review.check_payment import check_payment
 
@@ -172,9 +173,7 @@ class SamplePayments(Mapping[str, Payment]):
             >>> samples.to_frame().groupby("verdict").size().to_dict()
             {'look': 2, 'ok': 1, 'stop': 15}
         """
-        import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
-
-        return pd.DataFrame(self._rows(), columns=["name", "shows", "verdict"], dtype="string")
+        return frame_of(self._rows(), dict.fromkeys(("name", "shows", "verdict"), "string"))
 
     def _rows(self) -> list[tuple[str, str, str]]:
         return [(name, _SAMPLES[name].shows, check_payment(payment).verdict) for name, payment in self.items()]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from payerkit.client.call import Call, RequestBody
 from payerkit.client.client import Client
 from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
-from payerkit.sandbox_events import fetch_events, save_deliveries
-from payerkit.wire import check_id, wire_name
+from payerkit.events.file import DELIVERY, RETRY_COUNT, SIGNATURE, Delivery, EventsFile, read_lines
+from payerkit.frames import frame_of
+from payerkit.wire import check_id, read_time, wire_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,13 @@ Amount = str | int | Decimal
 
 _EXACT = Context(prec=100)
 """Digits of a rate between two currencies: more than any amount has."""
+
+
+_LEDGER = {"number": "int64", "what": "string", "client_user_id": "string", "id": "string", "fingerprint": "string"}
+"""Columns of the ledger and their dtypes."""
+
+_MOST_EVENTS = 1000
+"""Events of one response."""
 
 
 class SandboxControls:
@@ -73,9 +81,7 @@ class SandboxControls:
             >>> client.sandbox.rate("EUR")
             Decimal('1.10')
         """
-        return self._get(
-            "rate", "rates/{id}", lambda response: _decimal(response, "usd"), id=check_id(currency, "currency")
-        )
+        return self._send("rate", "GET rates/{currency}", lambda response: _decimal(response, "usd"), currency=currency)
 
     @without_internal_frames
     def set_rate(self, currency: str, usd: Amount) -> None:
@@ -94,7 +100,7 @@ class SandboxControls:
             >>> client.sandbox.rate("EUR")
             Decimal('1.25')
         """
-        self._put("set_rate", "rates/{id}", {"usd": _text(usd, "usd")}, id=check_id(currency, "currency"))
+        self._set("set_rate", "rates/{currency}", {"usd": _text(usd, "usd")}, currency=currency)
 
     @without_internal_frames
     def policy(self) -> PaymentPolicy:
@@ -114,7 +120,7 @@ class SandboxControls:
         """
         from payerkit.policy.payment_policy import PaymentPolicy  # noqa: PLC0415 - loaded on first use
 
-        return PaymentPolicy(fees=self._get("policy", "fees", _read_fees), rate_source=self._rate_between)
+        return PaymentPolicy(fees=self._send("policy", "GET fees", _read_fees), rate_source=self._rate_between)
 
     def _rate_between(self, payment_currency: str, invoice_currency: str) -> Decimal | None:
         """Return the price of one unit of a currency in another one; None if the sandbox does not tell."""
@@ -140,7 +146,7 @@ class SandboxControls:
             >>> client.sandbox.wallet("fUSDC-sepolia")["balance"]
             Decimal('1000000.000000')
         """
-        return self._get("wallet", "wallet/{id}", _read_holding, id=check_id(currency, "currency"))
+        return self._send("wallet", "GET wallet/{currency}", _read_holding, currency=currency)
 
     @without_internal_frames
     def set_wallet(self, currency: str, *, balance: Amount | None = None, allowance: Amount | None = None) -> None:
@@ -162,7 +168,7 @@ class SandboxControls:
         """
         amounts = {"balance": balance, "allowance": allowance}
         body = {name: _text(amount, name) for name, amount in amounts.items() if amount is not None}
-        self._put("set_wallet", "wallet/{id}", body, id=check_id(currency, "currency"))
+        self._set("set_wallet", "wallet/{currency}", body, currency=currency)
 
     @without_internal_frames
     def complete_kyc(self, client_user_id: str, *, status: str = "approved") -> None:
@@ -183,7 +189,7 @@ class SandboxControls:
             >>> get_payer_status(client, "user-123").kyc_status
             'approved'
         """
-        self._put("complete_kyc", "kyc/{id}", {"status": status}, id=check_id(client_user_id, "client_user_id"))
+        self._set("complete_kyc", "kyc/{client_user_id}", {"status": status}, client_user_id=client_user_id)
 
     @without_internal_frames
     def submit_kyc(self, client_user_id: str) -> None:
@@ -204,9 +210,9 @@ class SandboxControls:
             >>> get_payer_status(client, "user-123").kyc_status
             'approved'
         """
-        about = check_id(client_user_id, "client_user_id")
         advice = "get_payer_status() says whether the check was submitted."
-        self._post("submit_kyc", "kyc/{id}/submit", {}, advice, id=about)
+        call = "POST kyc/{client_user_id}/submit"
+        self._send("submit_kyc", call, lambda _: None, {}, if_unknown=advice, client_user_id=client_user_id)
 
     @without_internal_frames
     def complete_agreement(self, client_user_id: str, *, status: str = "signed") -> None:
@@ -225,9 +231,7 @@ class SandboxControls:
             >>> get_payer_status(client, "user-123").agreement_status
             'rejected'
         """
-        self._put(
-            "complete_agreement", "agreement/{id}", {"status": status}, id=check_id(client_user_id, "client_user_id")
-        )
+        self._set("complete_agreement", "agreement/{client_user_id}", {"status": status}, client_user_id=client_user_id)
 
     @without_internal_frames
     def decide(self, payment_details_id: str, *, status: str = "approved") -> None:
@@ -247,8 +251,8 @@ class SandboxControls:
             >>> list_payment_details(client, "user-123")["status"].to_list()
             ['failed']
         """
-        about = check_id(payment_details_id, "payment_details_id")
-        self._put("decide", "payment-details/{id}", {"status": status}, id=about)
+        body = {"status": status}
+        self._set("decide", "payment-details/{payment_details_id}", body, payment_details_id=payment_details_id)
 
     @without_internal_frames
     def pay(self, payment: Payment, *, wallet: str | None = None) -> str:
@@ -282,12 +286,14 @@ class SandboxControls:
             wallet = wallet or payout.wallet
         body |= {} if wallet is None else {"wallet": check_id(wallet, "wallet")}
         advice = "list_payments() says whether the payment was made."
-        return self._post("pay", "transactions", body, advice, lambda response: str(response["transactionHash"]))
+        return self._send(
+            "pay", "POST transactions", lambda response: str(response["transactionHash"]), body, if_unknown=advice
+        )
 
     @property
     def operator_address(self) -> str:
         """Who receives the crypto of all payouts in this sandbox; a live service does not publish such an address."""
-        return self._get("operator_address", "operator", lambda response: str(response["address"]))
+        return self._send("operator_address", "GET operator", lambda response: str(response["address"]))
 
     @without_internal_frames
     def decide_payout(self, request_id: str, *, status: str, reason: str | None = None) -> None:
@@ -309,7 +315,7 @@ class SandboxControls:
             payerkit.errors.NotFound: ...
         """
         body = {"status": status} | ({} if reason is None else {"reason": reason})
-        self._put("decide_payout", "payouts/{id}", body, id=check_id(request_id, "request_id"))
+        self._set("decide_payout", "payouts/{request_id}", body, request_id=request_id)
 
     @without_internal_frames
     def events(self) -> list[dict[str, Any]]:
@@ -325,7 +331,7 @@ class SandboxControls:
             >>> sorted(set(read_events(client.sandbox.events())["event"]))
             ['compliance.updated', 'payment_detail.updated']
         """
-        return [json.loads(each.delivery.to_line()) for each in fetch_events(self._client)]
+        return [json.loads(delivery.to_line()) for _, delivery in self._fired()]
 
     @without_internal_frames
     def save_events(self, path: str | Path) -> int:
@@ -345,11 +351,26 @@ class SandboxControls:
             >>> client.sandbox.save_events("events.jsonl"), client.sandbox.save_events("events.jsonl")
             (2, 0)
         """
-        return save_deliveries([each.delivery for each in fetch_events(self._client)], path)
+        file = EventsFile(Path(path))
+        deliveries = [delivery for _, delivery in self._fired()]
+        known = {each.delivery_id for each in read_lines(file.path) if each is not None}
+        new = [each for each in deliveries if each.delivery_id not in known]
+        file.append(b"".join(each.to_line() for each in new))
+        return len(new)
+
+    def _fired(self) -> list[tuple[int, Delivery]]:
+        """Return the deliveries of all events that the sandbox has fired, each with its number in their order."""
+        found: list[tuple[int, Delivery]] = []
+        while True:
+            last = str(found[-1][0] if found else 0)
+            page = self._send("events", "POST events?after={after}", _read_events, {}, after=last)
+            found += page
+            if len(page) < _MOST_EVENTS:
+                return found
 
     def reveal_events_secret(self) -> str:
         """Return the secret that signs the events, for `payerkit events` and `read_events`."""
-        return self._get("reveal_events_secret", "events/secret", lambda response: str(response["secret"]))
+        return self._send("reveal_events_secret", "GET events/secret", lambda response: str(response["secret"]))
 
     @without_internal_frames
     def advance(self, *, seconds: float = 0, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
@@ -376,7 +397,8 @@ class SandboxControls:
         total = seconds + 60 * minutes + 3600 * hours + 86400 * days
         if not (min(times.values()) >= 0 and 0 < total < math.inf):
             raise InvalidInput("advance: give a positive time, such as advance(minutes=2). Nothing was sent.")
-        self._post("advance", "clock/advance", {"seconds": total}, "client.sandbox.now() says what time it is.")
+        advice = "client.sandbox.now() says what time it is."
+        self._send("advance", "POST clock/advance", lambda _: None, {"seconds": total}, if_unknown=advice)
         self._client.pace.skip(total)  # the sandbox's limits go by this clock, too
 
     @without_internal_frames
@@ -392,7 +414,7 @@ class SandboxControls:
             ...     print(local.sandbox.now())
             2026-01-01 00:02:00+00:00
         """
-        return self._get("now", "clock", _read_time)
+        return self._send("now", "GET clock", lambda response: datetime.fromisoformat(response["now"]))
 
     @without_internal_frames
     def set_faults(self, plan: str) -> None:
@@ -418,7 +440,7 @@ class SandboxControls:
         if not isinstance(plan, str):
             got = type(plan).__name__
             raise InvalidInput(f'plan: expected a string, such as "reset_after=5%", got {got}. Nothing was sent.')
-        self._put("set_faults", "faults", {"plan": plan})
+        self._set("set_faults", "faults", {"plan": plan})
 
     @without_internal_frames
     def ledger(self) -> pd.DataFrame:
@@ -435,48 +457,52 @@ class SandboxControls:
             1       2       agreement       user-123
             2       3  payment_detail       user-123
         """
-        import pandas as pd  # noqa: PLC0415 - slow to import, and only tables need it
-
         writes: list[dict[str, Any]] = []
-        while page := self._get("ledger", "ledger?after={number}", _read_writes, number=_last_number(writes)):
+        last = 0
+        while page := self._send("ledger", "GET ledger?after={after}", _read_writes, after=str(last)):
             writes += page
-        return pd.DataFrame(writes, columns=list(_LEDGER)).astype(_LEDGER)
+            last = page[-1]["number"]
+        return frame_of(writes, _LEDGER)
 
-    def _get(self, operation: str, route: str, read: Callable[[Any], T], **ids: str) -> T:
-        return self._client.send(Call(operation=operation, method="GET", route=f"/sandbox/{route}", ids=ids, read=read))
+    def _set(self, operation: str, route: str, body: Mapping[str, Any], **about: str) -> None:
+        self._send(operation, f"PUT {route}", lambda _: None, body, **about)
 
-    def _put(self, operation: str, route: str, body: dict[str, str], **ids: str) -> None:
-        call = Call(
-            operation=operation,
-            method="PUT",
-            route=f"/sandbox/{route}",
-            ids=ids,
-            body=RequestBody(body),
-            read=lambda _: None,
-            idempotent=True,
-            if_unknown="It is safe to call it again.",
-        )
-        self._client.send(call)
-
-    def _post(
+    def _send(
         self,
         operation: str,
-        route: str,
-        body: dict[str, Any],
-        if_unknown: str,
-        read: Callable[[Any], T] = lambda _: None,  # type: ignore[assignment,return-value]  # by default, T is None
-        **ids: str,
+        call: str,
+        read: Callable[[Any], T],
+        body: Mapping[str, Any] | None = None,
+        *,
+        if_unknown: str = "",
+        **about: str,
     ) -> T:
-        call = Call(
-            operation=operation,
-            method="POST",
-            route=f"/sandbox/{route}",
-            ids=ids,
-            body=RequestBody(body),
-            read=read,
-            if_unknown=if_unknown,
+        """Make a call and return its result.
+
+        operation: the name of the method. call: its HTTP method and route, such as "GET rates/{currency}". read: makes
+        the result from the parsed response. if_unknown: for a write that is not safe to be repeated, how to find out
+        whether it happened. about: the arguments that the route names.
+        """
+
+        def checked(response: Any) -> T:
+            try:
+                return read(response)
+            except (ArithmeticError, AttributeError, LookupError, TypeError):
+                raise ValueError("expected the response of a sandbox") from None
+
+        method, route = call.split()
+        return self._client.send(
+            Call(
+                operation=operation,
+                method=method,
+                route=f"/sandbox/{route}",
+                ids={name: check_id(value, name) for name, value in about.items()},
+                body=None if body is None else RequestBody(body),
+                read=checked,
+                idempotent=not if_unknown,
+                if_unknown=if_unknown or "It is safe to call it again.",
+            )
         )
-        return self._client.send(call)
 
     def __repr__(self) -> str:
         return f"<SandboxControls of {self._client.base_url}>"
@@ -508,43 +534,27 @@ def _text(amount: object, name: str) -> str:
 
 
 def _decimal(response: Any, name: str) -> Decimal:
-    try:
-        return Decimal(str(response[name]))
-    except (InvalidOperation, LookupError, TypeError):
-        raise ValueError(f"expected a decimal as {name}") from None
-
-
-_LEDGER = {"number": "int64", "what": "string", "client_user_id": "string", "id": "string", "fingerprint": "string"}
-"""Columns of the ledger and their dtypes."""
-
-
-def _last_number(writes: list[dict[str, Any]]) -> str:
-    return str(writes[-1]["number"] if writes else 0)
+    return Decimal(str(response[name]))
 
 
 def _read_fees(response: Any) -> tuple[AgreedFee, ...]:
     from payerkit.policy.payment_policy import MOST_PERCENT, AgreedFee  # noqa: PLC0415 - loaded on first use
 
-    try:
-        shares = [(fee["address"], min(_decimal(fee, "percentage"), Decimal(MOST_PERCENT))) for fee in response["fees"]]
-        return tuple(AgreedFee(address=who, max_percent=share, name="Protocol fee") for who, share in shares)
-    except (LookupError, TypeError):
-        raise ValueError("expected fees") from None
-
-
-def _read_writes(response: Any) -> list[dict[str, Any]]:
-    try:
-        return [{name: write[wire_name(name)] for name in _LEDGER} for write in response["writes"]]
-    except (LookupError, TypeError):
-        raise ValueError("expected a ledger") from None
-
-
-def _read_time(response: Any) -> datetime:
-    try:
-        return datetime.fromisoformat(response["now"])
-    except (LookupError, TypeError):
-        raise ValueError("expected a time") from None
+    shares = [(fee["address"], min(_decimal(fee, "percentage"), Decimal(MOST_PERCENT))) for fee in response["fees"]]
+    return tuple(AgreedFee(address=who, max_percent=share, name="Protocol fee") for who, share in shares)
 
 
 def _read_holding(response: Any) -> dict[str, Decimal]:
     return {name: _decimal(response, name) for name in ("balance", "allowance")}
+
+
+def _read_writes(response: Any) -> list[dict[str, Any]]:
+    return [{name: write[wire_name(name)] for name in _LEDGER} for write in response["writes"]]
+
+
+def _read_events(response: Any) -> list[tuple[int, Delivery]]:
+    found = []
+    for each in response["events"]:
+        headers = {SIGNATURE: each["signature"], DELIVERY: each["deliveryId"], RETRY_COUNT: "0"}
+        found.append((each["number"], Delivery(each["body"].encode(), headers, read_time(each["firedAt"]))))
+    return found

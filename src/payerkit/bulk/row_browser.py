@@ -13,7 +13,7 @@ from payerkit import html
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.rows import Flags, Rows
 from payerkit.html import visible
-from payerkit.widgets.page_widget import PageCode, ReplyingWidget
+from payerkit.widgets import PageCode, ReplyingWidget
 from payerkit.wording import count_of, in_words
 
 _PAGE = 50

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from payerkit.checks.check import check_records
-from payerkit.checks.inputs import is_blank, strip_blanks, unwrap_secret
+from payerkit.checks.inputs import check_field, is_blank, strip_blanks, unwrap_secret
 from payerkit.checks.readings import is_placeholder
-from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS, Schema, check_field
+from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS, Schema
 from payerkit.errors import FieldProblem, InvalidInput, kind_of
 from payerkit.findings import Finding, Severity, table_finding
 from payerkit.tables.header import (

@@ -10,11 +10,12 @@ from numbers import Number
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from payerkit.checks.inputs import by_field_name, match_names, suggestion, unknown_names, unwrap_secret
+from payerkit.checks.inputs import by_field_name, check_field, match_names, suggestion, unknown_names, unwrap_secret
 from payerkit.checks.rules import Rank, Rule, ignored_codes, ranked_rules
-from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS, Schema, check_field
+from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS, Schema
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import COLUMNS, Finding, Findings
+from payerkit.frames import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -297,11 +298,9 @@ def rules() -> pd.DataFrame:
         >>> table.loc[table["code"] == "iban_checksum", ["about", "fields", "severity"]].to_dict("records")
         [{'about': 'bank details', 'fields': 'iban', 'severity': 'warning'}]
     """
-    import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
-
     of_records = (row for schema in (PAYER, BANK_DETAILS, PAYMENT_ORDER) for row in _rows_of(schema))
     rows = sorted([*of_records, *_rows_of_orders(), *_rows_of_tables()], key=lambda row: row[3] != "error")
-    return pd.DataFrame(rows, columns=list(_RULE_COLUMNS), dtype="string")
+    return frame_of(rows, dict.fromkeys(_RULE_COLUMNS, "string"))
 
 
 def _rows_of(schema: Schema) -> Iterator[tuple[str, ...]]:

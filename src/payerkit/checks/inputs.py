@@ -1,16 +1,21 @@
-"""Read a record as it was given: match names to fields, unwrap values, and report what cannot be matched."""
+"""Read a record as it was given: match names to fields, unwrap values, and find all that the specification refuses."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
-from numbers import Real
+from numbers import Number, Real
 from typing import Any
 
-from payerkit.checks.schema import MASK, Schema, check_field, error_finding
+from payerkit.checks.places import country_code
+from payerkit.checks.schema import COUNTRY, MASK, Schema
 from payerkit.findings import Finding, table_finding
-from payerkit.wire import wire_name
+from payerkit.wire import id_problem, wire_name
+from payerkit.wording import Wording
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def is_blank(value: Any) -> bool:
@@ -76,6 +81,70 @@ def field_errors(schema: Schema, values: Mapping[str, Any]) -> list[Finding]:
         if (field.required or name in values) and (error := check_field(schema, name, values.get(name))) is not None:
             errors.append(error)
     return errors
+
+
+def check_field(schema: Schema, name: str, value: Any) -> Finding | None:
+    """Return how a field's unmasked value breaks the schema; None if it does not."""
+    field = schema.fields[name]
+    if value is None:
+        return error_finding(schema, name, "required", "Required.", field.format.if_missing) if field.required else None
+    if not isinstance(value, str):
+        return None if field.takes_numbers and _is_exact(value) else _not_text(schema, name, value)
+    if value.isascii() and field.format.matches(value) and not field.is_id:
+        return None  # the usual case; masks and surrogates are not ASCII
+    if MASK in value:
+        message, hint = "A masked value, copied from a display.", "Give the real value, as from to_dict(reveal=True)."
+        return error_finding(schema, name, "masked", message, hint)
+    if not value.isascii() and _SURROGATE.search(value):
+        return error_finding(schema, name, "half_character", "Contains an unpaired surrogate (invalid Unicode).")
+    if not field.format.matches(value):
+        return _mismatch(schema, name, value)
+    if field.is_id and (problem := id_problem(value)) is not None:
+        return error_finding(schema, name, *problem)
+    return None
+
+
+def _mismatch(schema: Schema, name: str, value: str) -> Finding:
+    field, expected = schema.fields[name], schema.fields[name].format
+    if not value and field.required:
+        return error_finding(schema, name, "empty", "Empty, but required.")
+    message, hint = expected.message, expected.hint
+    if not value:
+        hint = f"Leave it out if it has no value. {hint}".rstrip()
+    elif expected.matches(value.strip()):
+        message, hint = "Begins or ends with whitespace.", "Remove it."
+    elif expected is COUNTRY and (code := country_code(value)):
+        hint = Wording.write(code)
+    return error_finding(schema, name, expected.code, message, hint)
+
+
+def _not_text(schema: Schema, name: str, value: Any) -> Finding:
+    message, hint = "Expected text.", schema.fields[name].format.hint
+    if isinstance(value, Number) and not isinstance(value, bool):
+        message = "Expected text, got a number."
+        hint = Wording(f"<In a table, read this column with dtype=str.||Format the column as text.> {hint}".rstrip())
+    elif hasattr(value, "strftime"):
+        message, hint = "Expected text, got a date.", 'In a table, use column.dt.strftime("%Y-%m-%d").'
+    return error_finding(schema, name, "not_text", message, hint)
+
+
+def _is_exact(value: Any) -> bool:
+    """Return True for an integer or a finite Decimal; a float is not exact, and a boolean is not a number here."""
+    is_finite = getattr(value, "is_finite", None)  # of Decimal
+    return bool(is_finite()) if callable(is_finite) else isinstance(value, int) and not isinstance(value, bool)
+
+
+def error_finding(schema: Schema, name: str, code: str, message: str, hint: str = "") -> Finding:
+    """Return an error whose basis is the specification. A name that is not a field's stays as it is."""
+    return Finding(
+        field=name,
+        wire_name=wire_name(name) if name in schema.fields else name,
+        message=message,
+        code=code,
+        severity="error",
+        hint=hint,
+        basis=schema.basis,
+    )
 
 
 def schema_errors(schema: Schema, record: Mapping[Any, Any]) -> list[Finding]:

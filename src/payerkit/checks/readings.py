@@ -25,7 +25,7 @@ from payerkit.checks.banks import (
     routing_zero_lost,
 )
 from payerkit.checks.dates import read_date
-from payerkit.checks.inputs import unwrap_secret
+from payerkit.checks.inputs import check_field, unwrap_secret
 from payerkit.checks.places import (
     aliases,
     countries,
@@ -37,7 +37,7 @@ from payerkit.checks.places import (
     state_code,
 )
 from payerkit.checks.requirements import listed_rails
-from payerkit.checks.schema import FORMATS, Format, Schema, check_field
+from payerkit.checks.schema import FORMATS, Format, Schema
 from payerkit.checks.texts import fold, other_digits, upper_code
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.currencies import Currency, Network, currency_aliases, is_payable, networks, token_list

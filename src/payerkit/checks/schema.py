@@ -1,4 +1,4 @@
-"""The schemas of the requests, and the errors: all that the specification refuses, and nothing else.
+"""The schemas of the requests: their fields, and what each may hold.
 
 A field is one row of `fields.tsv`, which has all that checks, models, forms and masking need of it.
 """
@@ -9,19 +9,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Number
 from typing import Any, Literal
 
 from payerkit._tsv import rows
-from payerkit.checks.places import country_code
-from payerkit.findings import Finding
-from payerkit.wire import id_problem, wire_name
-from payerkit.wording import Wording
+from payerkit.wire import wire_name
 
 MASK = "••••"
 """Stands in place of a masked value. It is never sent: it would replace the real value."""
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,67 +212,3 @@ SCHEMAS = {schema.name: schema for schema in (PAYER, BANK_DETAILS, PAYMENT_ORDER
 
 SHARED_FIELDS = {name: name for name in PAYER.fields if name in BANK_DETAILS.fields} | {"postal_code": "postcode"}
 """Fields of an account holder that a payer has, too, each with the payer's name of it."""
-
-
-def check_field(schema: Schema, name: str, value: Any) -> Finding | None:
-    """Return how a field's unmasked value breaks the schema; None if it does not."""
-    field = schema.fields[name]
-    if value is None:
-        return error_finding(schema, name, "required", "Required.", field.format.if_missing) if field.required else None
-    if not isinstance(value, str):
-        return None if field.takes_numbers and _is_exact(value) else _not_text(schema, name, value)
-    if value.isascii() and field.format.matches(value) and not field.is_id:
-        return None  # the usual case; masks and surrogates are not ASCII
-    if MASK in value:
-        message, hint = "A masked value, copied from a display.", "Give the real value, as from to_dict(reveal=True)."
-        return error_finding(schema, name, "masked", message, hint)
-    if not value.isascii() and _SURROGATE.search(value):
-        return error_finding(schema, name, "half_character", "Contains an unpaired surrogate (invalid Unicode).")
-    if not field.format.matches(value):
-        return _mismatch(schema, name, value)
-    if field.is_id and (problem := id_problem(value)) is not None:
-        return error_finding(schema, name, *problem)
-    return None
-
-
-def _mismatch(schema: Schema, name: str, value: str) -> Finding:
-    field, expected = schema.fields[name], schema.fields[name].format
-    if not value and field.required:
-        return error_finding(schema, name, "empty", "Empty, but required.")
-    message, hint = expected.message, expected.hint
-    if not value:
-        hint = f"Leave it out if it has no value. {hint}".rstrip()
-    elif expected.matches(value.strip()):
-        message, hint = "Begins or ends with whitespace.", "Remove it."
-    elif expected is COUNTRY and (code := country_code(value)):
-        hint = Wording.write(code)
-    return error_finding(schema, name, expected.code, message, hint)
-
-
-def _not_text(schema: Schema, name: str, value: Any) -> Finding:
-    message, hint = "Expected text.", schema.fields[name].format.hint
-    if isinstance(value, Number) and not isinstance(value, bool):
-        message = "Expected text, got a number."
-        hint = Wording(f"<In a table, read this column with dtype=str.||Format the column as text.> {hint}".rstrip())
-    elif hasattr(value, "strftime"):
-        message, hint = "Expected text, got a date.", 'In a table, use column.dt.strftime("%Y-%m-%d").'
-    return error_finding(schema, name, "not_text", message, hint)
-
-
-def _is_exact(value: Any) -> bool:
-    """Return True for an integer or a finite Decimal; a float is not exact, and a boolean is not a number here."""
-    is_finite = getattr(value, "is_finite", None)  # of Decimal
-    return bool(is_finite()) if callable(is_finite) else isinstance(value, int) and not isinstance(value, bool)
-
-
-def error_finding(schema: Schema, name: str, code: str, message: str, hint: str = "") -> Finding:
-    """Return an error whose basis is the specification. A name that is not a field's stays as it is."""
-    return Finding(
-        field=name,
-        wire_name=wire_name(name) if name in schema.fields else name,
-        message=message,
-        code=code,
-        severity="error",
-        hint=hint,
-        basis=schema.basis,
-    )

@@ -8,7 +8,7 @@ from argparse import Namespace
 from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.errors import InvalidInput, PayerkitError
 from payerkit.models import Payment
-from payerkit.models.files import read_payment
+from payerkit.models.payments import read_payment
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
 from payerkit.signing.card import PaymentCard, card_text, compared_text

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -43,16 +43,6 @@ ApiVersion = Literal["v1", "v2"]
 documentation."""
 
 
-class Sendable(Protocol):
-    """An object with fields to send, some of them private."""
-
-    def to_dict(self, *, reveal: bool) -> dict[str, Any]:
-        """Return the fields by their names on the wire."""
-
-    def private_values(self) -> tuple[str, ...]:
-        """Return the true values of the fields that are masked where they are shown."""
-
-
 class RequestBody:
     """A JSON request body with a redacted repr, which knows the values that no message may repeat.
 
@@ -70,11 +60,6 @@ class RequestBody:
                 "Nothing was sent."
             ) from None
         self._private = private
-
-    @classmethod
-    def of(cls, sent: Sendable) -> Self:
-        """Return the body that sends an object."""
-        return cls(sent.to_dict(reveal=True), sent.private_values)
 
     @property
     def private(self) -> tuple[str, ...]:

@@ -9,8 +9,7 @@ from pydantic import BeforeValidator, Field, Strict, StrictBool
 
 from payerkit import html
 from payerkit.explanations import Explanation, explain_payer, explain_word
-from payerkit.models.payment_requests import Amount
-from payerkit.models.responses import Response
+from payerkit.models.responses import Amount, Response
 from payerkit.wire import first, read_time
 
 VARIANTS = (".client_id", ".checkout")

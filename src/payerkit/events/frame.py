@@ -16,6 +16,7 @@ from payerkit.errors import EventsWarning, InvalidInput, without_internal_frames
 from payerkit.events.event import Event
 from payerkit.events.file import Delivery, EventSource, read_deliveries
 from payerkit.events.signature import Secret, is_signed, read_secrets
+from payerkit.frames import frame_of
 from payerkit.masking import mask
 from payerkit.wire import pandas_time, parse_json, wire_name
 from payerkit.wording import count_of
@@ -109,8 +110,7 @@ def read_events(source: EventSource, *, secret: Secret | None = None, reveal: bo
         note = f"{count_of(len(reused), 'delivery id')} came with different bodies. Ids are not signed, so each is an "
         note += "event of its own: find out who changes deliveries on their way."
         warnings.warn(EventsWarning(note), stacklevel=3)  # the caller is above a decorator
-    table = pd.DataFrame([row.cells(reveal=reveal is True) for row in rows], columns=list(_DTYPES), dtype=object)
-    return table.astype(_DTYPES)
+    return frame_of([row.cells(reveal=reveal is True) for row in rows], _DTYPES)
 
 
 def believed_events(events: Any, columns: Iterable[str], *, tests: bool = False) -> pd.DataFrame:

@@ -275,7 +275,8 @@ class BankDetailsForm(Form):
                 self._search = search
                 search.note_sending(request)
         read = partial(PaymentDetail.read, sent=request)
-        stored = job.send(payment_detail_call(client_user_id, RequestBody.of(request), read))
+        body = RequestBody(request.to_dict(reveal=True), request.private_values)
+        stored = job.send(payment_detail_call(client_user_id, body, read))
         job.early = [stored]
         try:
             records = job.send(payment_details_call(client_user_id))

@@ -35,7 +35,7 @@ from payerkit.forms.failures import attention_banner, failure_banner, review_ban
 from payerkit.forms.form_state import Banner, Button, FormState, Line, offers
 from payerkit.forms.job import FormLock, Job
 from payerkit.models.requests import RequestModel
-from payerkit.widgets.page_widget import PageCode, PageWidget
+from payerkit.widgets import PageCode, PageWidget
 
 _SCRIPTS = (
     "combobox",

@@ -17,7 +17,7 @@ from payerkit.tables.header import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_
 from payerkit.tables.mapping import FileColumn
 from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.read import propose_mapping, read_payers
-from payerkit.widgets.page_widget import PageCode, ReplyingWidget
+from payerkit.widgets import PageCode, ReplyingWidget
 from payerkit.wording import count_of, listed
 
 _TITLE = "Columns of the file"

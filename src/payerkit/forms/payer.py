@@ -97,7 +97,8 @@ class PayerForm(Form):
         return visible(str(self._client_user_id))
 
     def _call(self, request: Payer, job: Job) -> tuple[str, PayerStatus]:
-        body, read = RequestBody.of(request), partial(PayerStatus.read, sent=request)
+        body = RequestBody(request.to_dict(reveal=True), request.private_values)
+        read = partial(PayerStatus.read, sent=request)
         return request.client_user_id, job.send(payer_call(request.client_user_id, body, read))
 
     def _response(self, outcome: tuple[str, PayerStatus]) -> PayerStatus:

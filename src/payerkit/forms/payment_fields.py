@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from payerkit.checks.inputs import check_field, error_finding
 from payerkit.checks.schema import (
     PAYER,
     PAYMENT_ORDER,
@@ -13,9 +14,7 @@ from payerkit.checks.schema import (
     Schema,
     SchemaField,
     Section,
-    check_field,
     choice_of,
-    error_finding,
 )
 from payerkit.explanations import explain_word
 from payerkit.findings import Finding

@@ -14,7 +14,7 @@ from payerkit.forms.form import forms_code
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
 from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.widgets.page_widget import PageCode, PageWidget
+from payerkit.widgets import PageCode, PageWidget
 
 
 class Walkthrough(PageWidget):

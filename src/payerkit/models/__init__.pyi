@@ -10,15 +10,15 @@ from payerkit.models.responses import (
     PayerStatus as PayerStatus,
     AgreementUpdate as AgreementUpdate,
     PaymentDetail as PaymentDetail,
+    PaymentRequest as PaymentRequest,
+    RequestStatus as RequestStatus,
+)
+from payerkit.models.payments import (
     Payment as Payment,
     PaymentMetadata as PaymentMetadata,
     DeclaredFee as DeclaredFee,
     Transaction as Transaction,
-)
-from payerkit.models.payouts import Payout as Payout
-from payerkit.models.payment_requests import (
-    PaymentRequest as PaymentRequest,
-    RequestStatus as RequestStatus,
+    Payout as Payout,
 )
 
 __all__: list[str]  # noqa: PYI035 - made from these names

@@ -10,6 +10,7 @@ import pandas as pd
 from payerkit.checks.places import fiat_currencies
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import RAILS
+from payerkit.frames import frame_of
 from payerkit.onchain.currencies import Currency, currency_aliases, is_payable, networks, token_list
 
 _COLUMNS = {
@@ -58,8 +59,7 @@ def currencies() -> pd.DataFrame:
         >>> table.set_index("id").loc["GBP", ["name", "rails", "needs_local"]].tolist()
         ['Pound Sterling', 'local, swift', 'sort_code or iban, account_number or iban']
     """
-    rows = [_row(currency) for currency in token_list().values()]
-    return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS)
+    return frame_of(map(_row, token_list().values()), _COLUMNS)
 
 
 def _row(currency: Currency) -> dict[str, Any]:

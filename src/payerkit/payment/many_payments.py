@@ -13,9 +13,10 @@ import pandas as pd
 
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
+from payerkit.frames import frame_of
 from payerkit.html import visible
 from payerkit.models import Payment
-from payerkit.models.files import read_payment
+from payerkit.models.payments import read_payment
 from payerkit.onchain.addresses import read_address, with_checksum
 from payerkit.onchain.amounts import to_units
 from payerkit.onchain.currencies import networks
@@ -108,8 +109,7 @@ def check_payments(
         {'monday.json': 'ok'}
     """
     labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now, client=client)
-    frame = pd.DataFrame([each.row() for each in checked], columns=list(_COLUMNS), dtype="object", index=labels)
-    return frame.astype(_COLUMNS)
+    return frame_of([each.row() for each in checked], _COLUMNS, index=labels)
 
 
 def checked_payments(
@@ -266,7 +266,7 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
         path = place / f"safe-{network}.json"
         write_builder_file(path, content)
         written.append((network, str(path), len(batches[network]), len(content["transactions"])))
-    return pd.DataFrame(written, columns=list(_FILE_COLUMNS)).astype(_FILE_COLUMNS)
+    return frame_of(written, _FILE_COLUMNS)
 
 
 def _accepted(checked: CheckedPayment, label: object, *, anyway: bool) -> PaymentReview:

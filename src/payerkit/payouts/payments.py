@@ -18,6 +18,7 @@ from payerkit.client.call import Call
 from payerkit.client.client import Client
 from payerkit.endpoints import endpoint
 from payerkit.errors import InvalidInput, PaymentListWarning, kind_of
+from payerkit.frames import frame_of
 from payerkit.masking import mask
 from payerkit.onchain.amounts import EXACT, format_number
 from payerkit.wire import check_id, first, our_name, pandas_time, read_decimal, read_time, wire_name
@@ -68,7 +69,7 @@ _FEE_TYPE = re.compile(r"[a-z][a-z0-9_]{0,30}")
 def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False) -> pd.DataFrame:
     """Return one row per payment, as `list_payments` returns them."""
     rows = [_row(record) for record in records]
-    table = pd.DataFrame(rows, columns=list(DTYPES), dtype=object).astype(DTYPES)
+    table = frame_of(rows, DTYPES)
     fees = [_read_fees(record.get("fees")) for record in records]
     for kind in dict.fromkeys(["protocol", *sorted({kind for each in fees for kind, *_ in each or ()})]):
         if _FEE_TYPE.fullmatch(kind):

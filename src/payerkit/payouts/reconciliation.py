@@ -27,6 +27,7 @@ import pandas as pd
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.explanations import Explanation, explain_word
+from payerkit.frames import frame_of
 from payerkit.masking import mask
 from payerkit.onchain.amounts import format_number
 from payerkit.payouts.coverage import COPY, ID_NAMES, Coverage, ExpectedOrder, SeenPayment, cover, read_expected_orders
@@ -124,7 +125,7 @@ def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.Data
     _check_references(matched, unmatched)
     rows = [_order_row(each, news, has_events=events is not None) for each in matched]
     rows += [_unmatched_row(row, news) for row in unmatched]
-    return pd.DataFrame(rows, columns=list(_DTYPES), dtype=object).astype(_DTYPES)
+    return frame_of(rows, _DTYPES)
 
 
 def read_paid(payments: Any) -> list[dict[str, Any]]:

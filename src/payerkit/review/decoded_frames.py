@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.frames import frame_of
 from payerkit.html import visible
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import to_units
@@ -105,7 +106,7 @@ def decode_transactions(
     """
     review = PaymentReview.of(payment, network=network, policy=policy)
     rows = [row for each in review.transactions for row in _transaction_rows(review, each)]
-    return pd.DataFrame(rows, columns=list(TRANSACTION_COLUMNS), dtype="object").astype(TRANSACTION_COLUMNS)
+    return frame_of(rows, TRANSACTION_COLUMNS)
 
 
 def _transaction_rows(review: PaymentReview, transaction: DecodedTransaction) -> list[dict[str, Any]]:
@@ -216,8 +217,8 @@ def decode_calldata(calls: pd.Series[Any]) -> pd.DataFrame:
         raise InvalidInput(f"Give a Series of calldata; got {kind_of(calls)}.")
     decoded = [read_call(data) for data in calls.tolist()]
     found = [(position, row) for position, call in enumerate(decoded) for row in _calldata_rows(call)]
-    frame = pd.DataFrame([row for _, row in found], columns=list(CALLDATA_COLUMNS), dtype="object")
-    return frame.astype(CALLDATA_COLUMNS).set_axis(calls.index.take([position for position, _ in found]))
+    labels = calls.index.take([position for position, _ in found])
+    return frame_of([row for _, row in found], CALLDATA_COLUMNS, index=labels)
 
 
 def _calldata_rows(call: DecodedCall) -> list[tuple[Any, ...]]:

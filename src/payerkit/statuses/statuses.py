@@ -17,11 +17,11 @@ from payerkit.bulk.options import RunOptions
 from payerkit.bulk.rate_limit import RateLimiter, Records, StopSignal, list_accounts, request_each, request_lists
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
-from payerkit.endpoints import payer_status_call
+from payerkit.endpoints import payer_status_call, payment_details_frame
 from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
 from payerkit.events.frame import believed_events
 from payerkit.explanations import Explanation, account_group, count_words, explain_payer, is_compliant
-from payerkit.frames import payment_details_frame
+from payerkit.frames import frame_of
 from payerkit.masking import holds_email, mask
 from payerkit.models import PayerStatus
 from payerkit.wire import check_id, first, wire_name
@@ -379,12 +379,8 @@ def snapshots_frame(
 ) -> pd.DataFrame:
     """Return snapshots by client user id as `payer_statuses` returns them. said: what events say of the payers."""
     said = said or PayerEvents.read(None)
-    table = pd.DataFrame(
-        [_row(client_user_id, snapshot, secret, said, reveal=reveal) for client_user_id, snapshot in found.items()],
-        columns=list(_DTYPES),
-        dtype=object,
-    )
-    return table.astype(_DTYPES)
+    rows = (_row(client_user_id, snapshot, secret, said, reveal=reveal) for client_user_id, snapshot in found.items())
+    return frame_of(rows, _DTYPES)
 
 
 def _row(client_user_id: str, snapshot: Snapshot, secret: bytes, said: PayerEvents, *, reveal: bool) -> dict[str, Any]:

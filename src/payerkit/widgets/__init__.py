@@ -1,1 +1,124 @@
-"""Widgets for notebooks: each is one model, and a page gets their code once."""
+"""Widgets for notebooks: each is an anywidget that sends its code to a page once, however many of them it shows."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Self
+
+import anywidget
+import traitlets
+
+from payerkit.errors import PayerkitError
+from payerkit.html import palette
+
+
+def source(package: str, name: str) -> str:
+    """Return a source file of a package without indentation and comments, which a page does not need."""
+    lines = map(str.strip, files(package).joinpath(name).read_text("utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+_SHARED = ("dom.js", "keys.js", "kernel.js")
+"""The scripts of this folder that are part of every widget."""
+
+
+@dataclass(frozen=True)
+class PageCode:
+    """The code of a widget as a page gets it.
+
+    id: differs for each version of the code. packed: a JavaScript module with `css` and `draw`, compressed with gzip.
+    """
+
+    id: str
+    packed: bytes
+
+    @classmethod
+    @cache
+    def of(cls, package: str, scripts: tuple[str, ...], *styles: str) -> Self:
+        """Join scripts, in this order, and styles into a module. The scripts share one scope; one defines `draw`.
+
+        The palette and the scripts that all widgets share come first.
+        """
+        css = json.dumps("\n".join([palette(), *(source(package, style) for style in styles)]))
+        shared = [source(__package__, name) for name in _SHARED]
+        own = [source(package, name) for name in scripts]
+        code = "\n".join([f"const css = {css};", *shared, *own, "export { css, draw, watchKernel };"])
+        return cls(hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0))
+
+
+class PageWidget(anywidget.AnyWidget):
+    """Base class of the widgets. Its state, which a notebook may save, holds no values.
+
+    The comm opens when the widget is first shown: a widget that only stands inside another one has none.
+    """
+
+    _esm = source(__package__, "loader.js")
+    code_id = traitlets.Unicode(read_only=True).tag(sync=True)
+    label = traitlets.Unicode(read_only=True, help="The title, also without a kernel.").tag(sync=True)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.set_trait("code_id", self._code().id)
+        self.on_msg(self._on_page_message)
+
+    @classmethod
+    def _code(cls) -> PageCode:
+        """Return the code of this kind of widget."""
+        raise NotImplementedError
+
+    def _on_message(self, message: Any) -> None:
+        """Take a message that the code of the widget sends from a page."""
+        raise NotImplementedError
+
+    def _on_page_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
+        if isinstance(message, Mapping) and message.get("type") == "code":
+            code = self._code()
+            self.send({"code_id": code.id}, [code.packed])
+        else:
+            self._on_message(message)
+
+    def open(self) -> None:
+        """Do nothing yet: `model_id`, which every display needs, opens the comm."""
+
+    @property
+    def model_id(self) -> str:
+        """The id of the model in the page."""
+        super().open()
+        return str(super().model_id)
+
+
+class ReplyingWidget(PageWidget):
+    """Replies to messages. Its state holds no values: they travel in custom messages.
+
+    A message has `type`, `page` (the sender), the number of the `request`, and the parameters of the type; a reply
+    repeats the first three, so that of each type a page takes only the reply to its latest request.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self._lock = threading.Lock()  # a kernel with subshells handles messages in other threads
+        super().__init__(**options)
+
+    def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reply to a message of a page."""
+        raise NotImplementedError
+
+    def _on_message(self, message: Any) -> None:
+        """Reply to a message of a page. Raises nothing: ipywidgets would only log it, and the user see nothing."""
+        try:
+            with self._lock:
+                reply = self._reply(message)
+        except PayerkitError as error:
+            reply = {"error": error.message}
+        except OSError as error:
+            reply = {"error": f"The file cannot be written: {error.strerror or type(error).__name__}."}
+        except Exception as error:  # noqa: BLE001 - shown
+            reply = {"error": f"Unexpected error: {type(error).__name__}. Report it."}
+        request = message if isinstance(message, Mapping) else {}
+        self.send({**reply, **{name: request.get(name) for name in ("type", "page", "request")}})

@@ -1,0 +1,628 @@
+"""Payments: their transactions, the account that they pay out to, and the files that hold them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack
+
+from pydantic import BeforeValidator, Field, PrivateAttr, Strict, StrictBool, StrictInt
+
+from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.html import visible
+from payerkit.masking import mask, mask_account
+from payerkit.models.requests import PaymentOrder, PayoutOrder
+from payerkit.models.responses import Response, read_by
+from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
+from payerkit.review.protocols import OrderSource
+from payerkit.review.transactions import read_network
+from payerkit.review.whole_response import WholeResponse, read_whole
+from payerkit.wire import first, parse_json, read_time, repeated_names
+from payerkit.wording import listed
+
+if TYPE_CHECKING:
+    from payerkit.policy.payment_policy import PaymentPolicy
+    from payerkit.review.orders import AnyOrder, Orders
+    from payerkit.review.protocols import KnowsPaid
+    from payerkit.signing.card import PaymentCard
+    from payerkit.signing.safe import CheckOptions, SafeHashes
+
+_NUMBERS = ("accountNumber", "iban", "ribNumber")
+"""Members of stored bank details that tell which account it is; the first that has a value is shown, masked."""
+
+
+_IDS = {"request_id", "client_user_id", "payment_details_id"}
+"""What every payout has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Payout:
+    """The request and the account that a payment pays out to: **beyond the specification**. Nothing in it is secret.
+
+    Attributes:
+        request_id: The service's id of the request.
+        payment_reference: Its reference on the blockchain.
+        reference: Your own reference of the request.
+        client_user_id: The payer.
+        payment_details_id: The service's id of the account.
+        wallet: The wallet that pays, or None if it was not given.
+        bank_name: The bank.
+        account: The account number, masked.
+        currency, rails, status: Those of the account, when the payment was requested.
+        also_listed: What else the payer's list has under the same id, masked; None if the id is there once.
+
+    Example:
+        >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
+        >>> account = list_payment_details(client, "user-123")["id"][0]
+        >>> payment = request_payment(client, request, client_user_id="user-123", payment_details_id=account)
+        >>> payment.payout.account, payment.payout.bank_name
+        ('••••3489', 'Chase')
+    """
+
+    request_id: str
+    client_user_id: str
+    payment_details_id: str
+    payment_reference: str | None = None
+    reference: str | None = None
+    wallet: str | None = None
+    bank_name: str | None = None
+    account: str | None = None
+    currency: str | None = None
+    rails: str | None = None
+    status: str | None = None
+    also_listed: str | None = None
+
+    @classmethod
+    def of_list(cls, accounts: Iterable[Mapping[str, Any]], account_id: str, **known: str | None) -> Self | None:
+        """Return a payout to the first of the accounts with an id; None without one. known: the other attributes."""
+        known["payment_details_id"] = account_id
+        found = [cls.of_account(each, **known) for each in accounts if str(each.get("id")) == account_id]
+        return replace(found[0], also_listed=listed(found[1:]) if found[1:] else None) if found else None
+
+    @classmethod
+    def of_account(cls, account: Mapping[str, Any], **known: str | None) -> Self:
+        """Return a payout to an account, as `GET .../payment-details` lists it. known: the other attributes."""
+        numbers = (account.get(name) for name in _NUMBERS)
+        number = next((each for each in numbers if isinstance(each, str) and each), None)
+        shown = {"bank_name": account.get("bankName"), "account": number and mask_account(number)}
+        shown |= {name: account.get(name) for name in ("currency", "rails", "status")}
+        texts = {name: value if isinstance(value, str) else None for name, value in shown.items()}
+        return cls(**texts, **known)  # type: ignore[arg-type]  # the ids are among what is known
+
+    @classmethod
+    def of_file(cls, saved: object) -> Self | None:
+        """Return a payout as `to_dict` wrote it; None for anything else."""
+        names = {each.name for each in fields(cls)}
+        if not isinstance(saved, Mapping) or not _IDS <= saved.keys() <= names:
+            return None
+        if not all(isinstance(value, str) or (value is None and name not in _IDS) for name, value in saved.items()):
+            return None
+        return cls(**saved)
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Return the attributes, for a file."""
+        return asdict(self)
+
+    @property
+    def words(self) -> str:
+        """The account as it may be shown, such as "••••3489 at Chase (USD, local)"."""
+        kind = ", ".join(filter(None, [(self.currency or "").upper(), self.rails]))
+        at = f" at {self.bank_name}" if self.bank_name else ""
+        return visible(f"{self.account or 'without a number'}{at}" + (f" ({kind})" if kind else ""))
+
+    def __str__(self) -> str:
+        return f"the account {self.words}"
+
+    def __repr__(self) -> str:
+        return f"<Payout of {mask('clientUserId', self.client_user_id)} to {self}>"
+
+
+class Transaction(Response):
+    """One blockchain transaction to sign.
+
+    Attributes:
+        data: Calldata, as received, also if it is not valid hexadecimal.
+        to: The contract or wallet that it is sent to, as received.
+        value: The native value sent along, in any of the published forms.
+        wei: The same value as an integer.
+        origin: The member of the response that holds it, such as "batchPaymentTransaction"; "" for `transactions`.
+
+    Example:
+        >>> transaction = initiate_payment(client, order).transactions[0]
+        >>> transaction.wei, transaction.data[:10]
+        (4004000000000000, '0xb868980b')
+    """
+
+    data: str | None = None
+    to: str | None = None
+    value: Any = None
+
+    _origin: str = PrivateAttr(default="")
+
+    @classmethod
+    def read(cls, content: Any, **known: Any) -> Self:
+        """Return parsed JSON as an object; what is not an object is its only, unknown field. known: its origin."""
+        return super().read(content if isinstance(content, dict) else {"unreadable": content}, **known)
+
+    @property
+    def origin(self) -> str:
+        """The member of the response that holds it; "" for `transactions`."""
+        return self._origin
+
+    @property
+    def wei(self) -> int | None:
+        """The value in wei; None if it is in none of the published forms."""
+        return wei_of(self.value)
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        yield "to", self.to
+        yield "wei", self.wei
+        yield "data", shorten(self.data)
+
+
+def shorten(data: str | None) -> str | None:
+    """Return calldata as its selector and its length, if it is long."""
+    if data is None or len(data) <= 26:
+        return data
+    return f"{data[:10]}… ({len(data) // 2 - 1} bytes)"
+
+
+class DeclaredFee(Response):
+    """A fee on top of a payment, as the service declares it. It shows what the service says, not what was agreed.
+
+    Attributes:
+        percentage: The share of the amount in percent, exactly.
+        address: The wallet that receives it.
+
+    Example:
+        >>> DeclaredFee(percentage="0.1%", address="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7")
+        <DeclaredFee: 0.1 % to 0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7>
+    """
+
+    percentage: Annotated[Decimal | None, Strict(), read_by(read_percentage)] = None
+    address: str | None = None
+
+    def __str__(self) -> str:
+        wallet = "an unknown wallet" if self.address is None else visible(self.address)
+        return f"{format_percentage(self.percentage)} to {wallet}"
+
+    def __repr__(self) -> str:
+        return f"<DeclaredFee: {self}>"
+
+
+def _read_fee(value: Any) -> Any:
+    is_nothing = value is None or (isinstance(value, dict) and all(each is None for each in value.values()))
+    return None if is_nothing else DeclaredFee.read(value)
+
+
+Count = Annotated[StrictInt, Field(ge=0, lt=2**31)]
+"""A number of transactions, or a place among them."""
+
+
+class PaymentMetadata(Response):
+    """What the service reports about the transactions of a payment. A field is None if the response does not have it.
+
+    Attributes:
+        steps_required: Number of transactions.
+        needs_approval: True if the first transaction approves an allowance.
+        approval_transaction_index, payment_transaction_index: Positions in `transactions`, counted from 0.
+        has_enough_balance, has_enough_gas: Whether the payer's wallet can pay the amount, and the fees.
+        has_enough_allowance: Whether the contract may already take the amount. This and what follows are beyond the
+            specification.
+        quote_expires_at: Until when the amounts hold.
+        protocol_fee, platform_fee: The fees on top of the amount that the service declares, each with `percentage` and
+            `address`.
+
+    Example:
+        >>> initiate_payment(client, order).metadata
+        PaymentMetadata(steps_required=1, needs_approval=False, payment_transaction_index=0,
+            has_enough_balance=True, has_enough_gas=True...)
+    """
+
+    steps_required: Count | None = Field(None, title="Steps")
+    needs_approval: StrictBool | None = Field(None, title="Needs an approval")
+    approval_transaction_index: Count | None = Field(None, title="Approval")
+    payment_transaction_index: Count | None = Field(None, title="Payment")
+    has_enough_balance: StrictBool | None = Field(None, title="Wallet has enough")
+    has_enough_gas: StrictBool | None = Field(None, title="Wallet has gas")
+    has_enough_allowance: StrictBool | None = Field(None, title="Allowance is enough")
+    quote_expires_at: Annotated[datetime | None, Strict(), read_by(read_time)] = Field(None, title="Quote expires")
+    protocol_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared protocol fee")
+    platform_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared platform fee")
+
+    @property
+    def odd(self) -> tuple[str, ...]:
+        """Wire names of the fields whose values have an unexpected type, or are a fee with such a field."""
+        fees = {"protocolFee": self.protocol_fee, "platformFee": self.platform_fee}
+        return super().odd + tuple(name for name, fee in fees.items() if fee is not None and fee.odd)
+
+    def _cell(self, name: str, value: Any) -> str:
+        # Counted from 1, like the transactions in the table.
+        return f"transaction {value + 1}" if name.endswith("_index") else super()._cell(name, value)
+
+
+def _read_transactions(value: Any) -> Any:
+    if not isinstance(value, list):
+        return () if value is None else value
+    return tuple(item if isinstance(item, Transaction) else Transaction.read(item) for item in value)
+
+
+BATCH_MEMBERS = (
+    "ERC20ApprovalTransactions",
+    "batchPaymentTransaction",
+    "ERC20BatchPaymentTransaction",
+    "ETHBatchPaymentTransaction",
+)
+"""The members of the response to a batch (`POST /v2/payouts/batch`, operator's documentation), in place of
+`transactions`: approvals, then payments. The published example has the second, the schema the last two."""
+
+
+def _read_batch(content: dict[str, Any]) -> list[Transaction]:
+    """Return the transactions in the response to a batch."""
+    found = []
+    for name in BATCH_MEMBERS:
+        held = content.get(name)
+        if isinstance(held, list):
+            found += [Transaction.read(item, origin=f"{name}[{place}]") for place, item in enumerate(held)]
+        elif held is not None:
+            found.append(Transaction.read(held, origin=name))
+    return found
+
+
+def _read_metadata(value: Any) -> Any:
+    return value if value is None else PaymentMetadata.read(value)
+
+
+class Payment(Response):
+    """An initiated payment (specification 2.7). No money has moved: a wallet has to sign the transactions first.
+
+    Attributes:
+        request_id: The service's id of the payment.
+        payment_reference: Its reference on the blockchain.
+        transactions: The transactions to sign, in this order.
+        metadata: What the service reports about them, or None.
+        order: The order that was sent, or None. The response alone does not name the network.
+        order_source: Where the order comes from: "sent" with the payment, the "file" of the payment, or "given" to
+            `read_payment`; None without an order. A file's order is only the file's own word.
+        network: The network given to `read_payment`, or None.
+        environment: Where it was initiated: "sandbox", "staging" or "live"; None if it was read from a file.
+        payout: The bank account that it pays out to, from `request_payment`; None if it pays a wallet.
+        repeated: Names that the response has more than once in one object, which programs read differently.
+
+    Example:
+        >>> payment = initiate_payment(client, order)
+        >>> len(payment.transactions), payment.order.payment_currency
+        (1, 'ETH-sepolia-sepolia')
+        >>> payment.save("payment.json")
+    """
+
+    request_id: str | None = Field(None, title="Request id")
+    payment_reference: str | None = Field(None, title="Reference")
+    transactions: Annotated[tuple[Transaction, ...], BeforeValidator(_read_transactions)] = ()
+    metadata: Annotated[PaymentMetadata | None, BeforeValidator(_read_metadata)] = None
+
+    _order: PaymentOrder | PayoutOrder | None = PrivateAttr(default=None)
+    _order_source: OrderSource | None = PrivateAttr(default=None)
+    _network: str | None = PrivateAttr(default=None)
+    _environment: str | None = PrivateAttr(default=None)
+    _payout: Payout | None = PrivateAttr(default=None)
+    _repeated: tuple[str, ...] = PrivateAttr(default=())
+    _whole: WholeResponse = PrivateAttr(default_factory=WholeResponse)
+
+    @classmethod
+    def read(
+        cls,
+        content: Any,
+        *,
+        order: PaymentOrder | PayoutOrder | None = None,
+        order_source: OrderSource = "given",
+        payout: Payout | None = None,
+        repeated: Iterable[str] = (),
+        **known: Any,
+    ) -> Self:
+        """Return parsed JSON as an object that remembers its order. Raises ValueError if it is not a JSON object.
+
+        known: its network and environment.
+        """
+        source = None if order is None else order_source
+        payment = super().read(content, order=order, order_source=source, payout=payout, **known)
+        if payout is not None:  # of whose response the ids are no part
+            ids = {"request_id": payout.request_id, "payment_reference": payout.payment_reference}
+            payment = payment.model_copy(update={name: getattr(payment, name) or ids[name] for name in ids})
+        payment._whole = read_whole(content)
+        payment._repeated = tuple(dict.fromkeys([*repeated, *repeated_names(content), *payment._whole.repeated]))
+        return payment
+
+    @classmethod
+    def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields, with the request id from any of its spellings, and the transactions of a batch."""
+        fields = {**content, "requestId": first(content, "requestId", "requestID", "request_id")}
+        return fields if content.get("transactions") is not None else {**fields, "transactions": _read_batch(content)}
+
+    @property
+    def order(self) -> PaymentOrder | PayoutOrder | None:
+        """The order that was sent; None if the payment was read without it."""
+        return self._order
+
+    @property
+    def payout(self) -> Payout | None:
+        """The bank account that it pays out to; None if it pays a wallet."""
+        return self._payout
+
+    @property
+    def order_source(self) -> str | None:
+        """Where the order comes from: "sent" with the payment, its "file", or "given" to `read_payment`."""
+        return self._order_source
+
+    @property
+    def network(self) -> str | None:
+        """The network given to `read_payment`; None if the order determines it."""
+        return self._network
+
+    @property
+    def environment(self) -> str | None:
+        """Where it was initiated: "sandbox", "staging" or "live"; None if it was read from a file."""
+        return self._environment
+
+    @property
+    def whole(self) -> WholeResponse:
+        """All that the response holds, for checks; it is not masked, and does not show itself."""
+        return self._whole
+
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """Names that the response has more than once in one object, which programs read differently."""
+        return self._repeated
+
+    def save(self, path: str | Path) -> None:
+        """Write order and response to a file for `read_payment` and `payerkit inspect`, replacing an existing one.
+
+        Args:
+            path: The file. It has the response as received, unmasked.
+
+        Raises:
+            InvalidInput: The payment was made in Python, of something that is not JSON of a reasonable size.
+            OSError: The file cannot be written.
+
+        Example:
+            >>> initiate_payment(client, order).save("payment.json")
+        """
+        order = None if self._order is None else self._order.to_dict(reveal=True)
+        content: dict[str, Any] = {"order": order, "network": self._network, "answer": self._raw}
+        content |= {"repeated": self._repeated} if self._repeated else {}
+        content |= {"payout": self._payout.to_dict()} if self._payout else {}
+        try:
+            text = json.dumps(content, indent=1)
+        except (TypeError, ValueError, RecursionError):  # from Python: other types, endless nesting, a huge number
+            raise InvalidInput("The payment cannot be saved: the response is not JSON of a reasonable size.") from None
+        Path(path).write_text(text, "utf-8")
+
+    def to_safe(
+        self,
+        path: str | Path,
+        *,
+        safe: str,
+        created_at: datetime | None = None,
+        anyway: bool = False,
+        **options: Unpack[CheckOptions],
+    ) -> None:
+        """Write the transactions to a file for Safe's Transaction Builder, replacing an existing one.
+
+        The Safe makes them as one batch, in their order. Nothing is sent: upload the file in the Safe app.
+
+        Args:
+            path: Where to write it, such as "safe.json".
+            safe: The address of the Safe that pays.
+            created_at: The time that the file names, with its time zone; by default, the clock's.
+            anyway: Write it although the verdict is "stop".
+            options: `order` or `orders`, `rate`, `network`, `policy`, `now` and `client`, as `check_payment` takes
+                them.
+
+        Raises:
+            InvalidInput: The verdict is "stop", the network is not known, a transaction cannot be read, or an argument
+                is invalid. Nothing was written.
+            OSError: The file cannot be written.
+
+        Example:
+            >>> payment = initiate_payment(client, order)
+            >>> payment.to_safe("safe.json", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177")
+        """
+        from payerkit.signing.safe import write_safe  # noqa: PLC0415 - loaded on first use
+
+        write_safe(self, path, safe=safe, created_at=created_at, anyway=anyway, **options)
+
+    def safe_hashes(
+        self,
+        *,
+        safe: str,
+        nonce: int,
+        version: str = "1.4.1",
+        multi_send: str | None = None,
+        anyway: bool = False,
+        **options: Unpack[CheckOptions],
+    ) -> SafeHashes:
+        """Return the hashes that the owners of a Safe compare on their devices, if it makes all transactions at once.
+
+        Args:
+            safe: The address of the Safe that pays.
+            nonce: The Safe's nonce for this payment, which the Safe app shows.
+            version: The version of the Safe's contracts, which the Safe app shows.
+            multi_send: The address of MultiSendCallOnly that the Safe app shows for a batch, if it is not the usual
+                one of this version.
+            anyway: Return them although the verdict is "stop".
+            options: `order` or `orders`, `rate`, `network`, `policy`, `now` and `client`, as `check_payment` takes
+                them.
+
+        Returns:
+            The hashes of domain, message and transaction, and the call that the Safe makes.
+
+        Raises:
+            InvalidInput: The verdict is "stop", the network is not known, a transaction cannot be read, or an argument
+                is invalid.
+
+        Example:
+            >>> payment = initiate_payment(client, order)
+            >>> payment.safe_hashes(safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177", nonce=7).domain_hash
+            '0x00ca7ee3af4d4f4dd0690e118a16b45f8a623186d151c69cd08994a34eb5aba4'
+        """
+        from payerkit.signing.safe import hash_safe  # noqa: PLC0415 - loaded on first use
+
+        return hash_safe(self, safe=safe, nonce=nonce, version=version, multi_send=multi_send, anyway=anyway, **options)
+
+    @without_internal_frames
+    def card(  # noqa: PLR0913 - what a payment is compared with, each by name
+        self,
+        order: AnyOrder | None = None,
+        *,
+        orders: Orders | None = None,
+        rate: Decimal | int | str | None = None,
+        network: str | None = None,
+        policy: PaymentPolicy | None = None,
+        now: datetime | None = None,
+        client: KnowsPaid | None = None,
+    ) -> PaymentCard:
+        """Return what a person needs to decide whether to sign; the arguments are those of `check_payment`.
+
+        Args:
+            order: The order to compare with; by default, the one that the payment remembers.
+            orders: Several orders, for a response that pays several at once.
+            rate: The price of one unit of the payment currency in the invoice currency.
+            network: The network that the transactions are for, if there is no order.
+            policy: What you agreed to once, for all payments.
+            now: The time to compare with, for a response that expires.
+            client: From `connect()` or `sandbox()`, to ask whether the request is paid already.
+
+        Returns:
+            The card: a notebook shows it, `print` writes it as text, and `.save(path)` as a page.
+
+        Raises:
+            InvalidInput: As `check_payment` raises it.
+
+        Example:
+            >>> print(initiate_payment(client, order).card(rate="2500"))
+            LOOK  Decide on ...
+            Pays 0.004 ETH on Sepolia to 0x6923...C7D7, fee 0.1 %, one signature.
+            ...
+        """
+        from payerkit.review.payment_review import PaymentReview  # noqa: PLC0415
+        from payerkit.signing.card import PaymentCard  # noqa: PLC0415 - loaded on first use
+
+        review = PaymentReview.of(
+            self, order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
+        )
+        is_given = order is not None or orders is not None
+        return PaymentCard.of(review, order_source="given" if is_given else self.order_source)
+
+    def _repr_html_(self) -> str:
+        return self.card()._repr_html_()
+
+
+_OF_PAYMENTS = {"transactions", "paymentIntent", *BATCH_MEMBERS}
+"""Members of which the response to a payment has at least one."""
+
+_OF_FILES = {"order", "network", "answer", "repeated", "payout"}
+"""The members of a file that `Payment.save` wrote."""
+
+
+@without_internal_frames
+def read_payment(
+    source: Mapping[str, Any] | str | Path,
+    *,
+    order: PaymentOrder | PayoutOrder | Mapping[str, Any] | None = None,
+    network: str | None = None,
+) -> Payment:
+    """Read a payment from a file that `Payment.save` wrote, or from a response of `POST /v1/pay`.
+
+    Args:
+        source: A path, a dict, or a JSON text that begins with {.
+        order: The order that was sent, if the source does not have it; a `PaymentOrder` or a `PayoutOrder`, or a dict
+            by our names or wire names.
+        network: The network that the transactions are for, if there is no order.
+
+    Returns:
+        The payment, with its order and network.
+
+    Raises:
+        InvalidInput: The source cannot be read or is not a payment, the order is invalid, or the network is unknown.
+
+    Example:
+        >>> initiate_payment(client, order).save("payment.json")
+        >>> payment = read_payment("payment.json")
+        >>> payment.order.invoice_currency, len(payment.transactions)
+        ('USD', 1)
+    """
+    content = _parse(source)
+    repeated = [*repeated_names(source), *repeated_names(content)]
+    order_source: OrderSource = "given"
+    payout: Payout | None = None
+    if "answer" in content and content.keys() <= _OF_FILES:  # with anything else beside it, it is a response
+        if order is None:
+            order, order_source = content.get("order"), "file"
+        network = content.get("network") if network is None else network
+        payout = Payout.of_file(content.get("payout"))
+        saved = content.get("repeated")
+        repeated += filter(lambda name: isinstance(name, str), saved if isinstance(saved, list) else [])
+        content = content["answer"]
+    if not isinstance(content, dict) or content.keys().isdisjoint(_OF_PAYMENTS):
+        raise InvalidInput("source: not a payment: transactions are missing.")
+    if network is not None:
+        read_network(network)
+    expected = None if order is None else _read_order(order, payout)
+    return Payment.read(
+        content, order=expected, order_source=order_source, network=network, payout=payout, repeated=repeated
+    )
+
+
+def _read_order(order: Any, payout: Payout | None) -> PaymentOrder | PayoutOrder:
+    """Return an order as an object; that of a payment to a bank account names no payee."""
+    names_no_payee = payout is not None and isinstance(order, Mapping) and "payee" not in order
+    if names_no_payee or isinstance(order, PayoutOrder):
+        return PayoutOrder.of(order, {})
+    return PaymentOrder.of(order, {})
+
+
+def _has_text_names(source: Mapping[Any, Any]) -> bool:
+    """Return True if the members of all objects have names as in JSON."""
+    left: list[Any] = [source]
+    seen = set()
+    while left:
+        value = left.pop()
+        if id(value) in seen:  # one that holds itself
+            continue
+        seen.add(id(value))
+        if isinstance(value, Mapping):
+            if not all(isinstance(name, str) for name in value):
+                return False
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    return True
+
+
+def _name(path: str | Path) -> str:
+    """Return the name of a file, as a message shows it."""
+    return visible(Path(path).name) or "the file"
+
+
+def _parse(source: Any) -> Any:
+    if isinstance(source, Mapping):
+        if not _has_text_names(source):
+            raise InvalidInput("source: not a payment: the names of all members have to be text, as in JSON.")
+        return dict(source)
+    if not isinstance(source, str | Path):
+        raise InvalidInput(f"source: expected a path, a dict or a JSON text, got {type(source).__name__}.")
+    text = source if isinstance(source, str) and source.lstrip().startswith("{") else None
+    try:
+        content = parse_json(Path(source).read_bytes() if text is None else text)
+    except OSError as error:
+        raise InvalidInput(f"{_name(source)} cannot be read ({error.strerror}).") from None
+    except (ValueError, RecursionError):
+        file = _name(source) if text is None else "the text"
+        raise InvalidInput(f"{file} is not valid JSON.") from None
+    if not isinstance(content, dict):
+        raise InvalidInput(f"source: not a payment: expected a JSON object, got {type(content).__name__}.")
+    return content
