@@ -21,10 +21,10 @@ from payerkit.onchain.amounts import to_units
 from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
+from payerkit.review.compare_payments import compare_reviews, unreadable
 from payerkit.review.fees import find_charges
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import KnowsPaid
-from payerkit.review.review_many import compare_reviews, unreadable
 
 _COLUMNS = {
     "verdict": "string",

@@ -15,7 +15,7 @@ from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.payouts.expected_orders import ExpectedOrder
 from payerkit.payouts.payment_frame import total_of
 from payerkit.payouts.payout_news import PayoutEvent
-from payerkit.review.review_amounts import peg_of
+from payerkit.review.amounts import peg_of
 
 NEAR = Decimal("0.02")
 """The share by which a payment may fall short: a token is only about worth the currency that it is pegged to."""

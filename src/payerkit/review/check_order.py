@@ -22,8 +22,8 @@ from payerkit.onchain.currencies import Currency, is_currency_id, real_money_not
 from payerkit.onchain.deployments import is_payable
 from payerkit.onchain.networks import Network, network_in_id, networks
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
+from payerkit.review.amounts import peg_of
 from payerkit.review.payees import burned_at, known_contract_at
-from payerkit.review.review_amounts import peg_of
 from payerkit.wording import listed
 
 _MOST_DIGITS = 100

@@ -12,25 +12,24 @@ from payerkit.findings import Finding, PaymentFindings
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.calldata import NOTES
 from payerkit.onchain.deployments import deployments_at
+from payerkit.onchain.effects import Effect
 from payerkit.onchain.functions import EffectKind
 from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.review.payment_review import PaymentReview, finding, in_place
+from payerkit.review.amounts import review_amount, review_maximum, review_value
+from payerkit.review.fees import review_fees
+from payerkit.review.messages import finding, in_place
+from payerkit.review.orders import review_orders
+from payerkit.review.payees import review_order_payees, review_payee
+from payerkit.review.payment_review import PaymentReview
 from payerkit.review.protocols import KnowsPaid, PaymentLike
-from payerkit.review.review_approvals import review_approval
-from payerkit.review.review_fees import review_fees
-from payerkit.review.review_metadata import review_metadata
-from payerkit.review.review_orders import review_orders
-from payerkit.review.review_payee import review_order_payees
-from payerkit.review.review_payments import review_fee_leg, review_payment
-from payerkit.review.review_payout import review_payout
-from payerkit.review.review_response import review_members, review_response
-from payerkit.review.review_tokens import review_order_currencies, review_token_contract
-from payerkit.review.review_value import review_value
+from payerkit.review.response import review_members, review_metadata, review_payout, review_response
+from payerkit.review.tokens import review_approval, review_order_currencies, review_token, review_token_contract
 from payerkit.review.transactions import DecodedTransaction, contract_at, network_of
 
 if TYPE_CHECKING:
     from payerkit.review.orders import AnyOrder, Orders
+
 
 MAX_TRANSACTIONS = 50
 """Transactions that are checked; a payment has a few, and more only make the user wait."""
@@ -200,3 +199,58 @@ def _check_contract(review: PaymentReview, transaction: DecodedTransaction) -> I
         known = f" It is {found.contract}." if found else ""
         known += f" It is a known contract on {others}." if others else ""
         yield finding("contract_unknown", transaction, network=review.network, known=known)
+
+
+def review_payment(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    """Yield the findings about a payment."""
+    yield from review_payee(review, transaction, payment)
+    yield from review_token(review, transaction, payment)
+    yield from review_amount(review, transaction, payment)
+    yield from _check_reference(review, transaction, payment)
+    if payment.kind != EffectKind.TRANSFER:
+        yield finding("other_way", transaction, effect=payment.kind.value)
+    yield from _check_execution(review, transaction, payment)
+
+
+def review_fee_leg(review: PaymentReview, transaction: DecodedTransaction, leg: Effect) -> Iterator[Finding]:
+    """Yield the findings about a payment that only carries a fee, but for its share, which is one of all fees."""
+    is_known = leg.reference is None or leg.reference in review.references
+    yield finding("fee_leg" if is_known else "fee_leg.reference", transaction)
+    yield from _check_execution(review, transaction, leg)
+
+
+def _check_execution(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    if payment.revert_reason:
+        yield finding("would_fail", transaction, reason=payment.revert_reason)
+    if payment.kept_reason:
+        yield finding("kept_back", transaction, reason=payment.kept_reason)
+    if payment.unit == "request":
+        yield review_maximum(review, transaction, payment)
+    elif payment.max_to_spend or payment.max_rate_age:
+        yield finding("maximum_unread", transaction)
+
+
+def _check_reference(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+    if payment.reference is None:
+        yield finding("reference_missing", transaction)
+        return
+    if payment.reference and not any(payment.reference):
+        yield finding("reference_zero", transaction)
+    if len(payment.reference) != 8:
+        yield finding("reference_malformed", transaction)
+        return
+    order, payout = review.order_of(payment), review.payment.payout
+    ordered = None if order is None else order.payment_reference
+    requested = None if payout is None else payout.payment_reference
+    told = review.payment.payment_reference
+    sources = [
+        (ordered, "reference_matches.order", "reference_differs.order"),
+        (requested, "reference_matches.request", "reference_differs.request"),
+        (None if told == requested else told, "reference_matches", "reference_differs"),
+    ]
+    for reference, matches, differs in sources:
+        if reference is not None:
+            is_match = reference.lower() == f"0x{payment.reference.hex()}"
+            yield finding(matches if is_match else differs, transaction)
+    if all(reference is None for reference, *_ in sources):
+        yield finding("reference_unchecked", transaction)

@@ -11,6 +11,7 @@ from payerkit.errors import InvalidInput, PayerkitError, kind_of
 from payerkit.explanations import Explanation, explain_word
 from payerkit.onchain.amounts import EXACT, positive_number
 from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.amounts import peg_of
 from payerkit.review.orders import ExpectedPayment
 from payerkit.review.protocols import KnowsPaid, KnowsRequest
 from payerkit.review.whole_response import Member, comparable, read_whole
@@ -79,8 +80,6 @@ class PaidStatus:
         The service does not say in which currency it counts what is paid, so both have to be the same, or pegged to
         the same one. The order is for the whole amount of the request, or for its rest.
         """
-        from payerkit.review.review_amounts import peg_of  # noqa: PLC0415 - it needs a review, which needs this
-
         currencies = [policy.find_currency(each) for each in (order.invoice_currency, order.payment_currency)]
         worth = {each and (peg_of(each) or each.id) for each in currencies}
         amount, paid = positive_number(order.amount), self.paid_amount

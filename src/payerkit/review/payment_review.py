@@ -1,37 +1,30 @@
-"""The payment under review with its context, and findings about it."""
+"""The payment under review with its context."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import ROUND_UP, Context, Decimal
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Self, cast
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
-from payerkit._tsv import rows
 from payerkit.errors import InvalidInput
-from payerkit.findings import Finding, Severity
-from payerkit.html import visible
 from payerkit.onchain.amounts import EXACT, read_rate
 from payerkit.onchain.currencies import Currency, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.policy.address_book import KnownAddress
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
-from payerkit.review.chain_claims import chain_claims, claimed_networks
 from payerkit.review.fees import FeeClaim, Paying, declared_fees, find_fee_legs
-from payerkit.review.order_matching import match_orders
-from payerkit.review.orders import ExpectedPayment, expected_payments
+from payerkit.review.messages import shown
+from payerkit.review.orders import ExpectedPayment, expected_payments, match_orders
 from payerkit.review.paid_status import PaidStatus
 from payerkit.review.protocols import KnowsPaid, PaymentLike
 from payerkit.review.transactions import DecodedTransaction, decode_payment, network_of, read_network, resolve_currency
-from payerkit.review.whole_response import Member, WholeResponse
+from payerkit.review.whole_response import Member, WholeResponse, chain_claims, claimed_networks
 
 if TYPE_CHECKING:
     from payerkit.review.orders import AnyOrder, Orders
-
-UNLIMITED = 2**256 - 1
-"""An amount without a limit: the largest that a contract can hold."""
 
 
 @dataclass(frozen=True)
@@ -247,39 +240,3 @@ def _find_network(
         return found
     claimed = claimed_networks(chain_claims(whole))
     return claimed[0] if len(claimed) == 1 else None
-
-
-@cache
-def _messages() -> Mapping[str, Mapping[str, str]]:
-    return {row["key"]: row for row in rows(__package__, "review")}
-
-
-def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "", **values: object) -> Finding:
-    """Return the finding with this key in review.tsv, about a transaction or the whole payment."""
-    row = _messages()[key]
-    return Finding(
-        field=field or row["field"],
-        wire_name=field or row["field"],
-        severity=cast("Severity", row["severity"]),
-        code=key.partition(".")[0],
-        message=row["message"].format(**values),
-        hint=row["hint"].format(**values),
-        basis=row["basis"],
-        step=about.index if about else None,
-        unchecked={"yes": True, "": False}[row["unchecked"]],
-    )
-
-
-def shown(text: str, most: int = 80) -> str:
-    """Return text of a response or an order, such that it cannot steer a terminal or fill a screen."""
-    return visible(text)[:most]
-
-
-def needed_percentage(difference: Decimal) -> Decimal:
-    """Return the percentage that a policy has to name to accept a difference: two digits, and at least 1."""
-    return max(Context(prec=2, rounding=ROUND_UP).plus(difference), Decimal(1))
-
-
-def in_place(payment: Effect, findings: Iterable[Finding]) -> Iterable[Finding]:
-    """Return findings about a payment, with its place in its batch."""
-    return findings if payment.place is None else (replace(each, place=payment.place) for each in findings)

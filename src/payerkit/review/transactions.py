@@ -17,6 +17,9 @@ from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 from payerkit.review.protocols import HasPaymentCurrency, PaymentLike, TransactionLike
 from payerkit.review.whole_response import CALLDATA_NAMES
 
+UNLIMITED = 2**256 - 1
+"""An amount without a limit: the largest that a contract can hold."""
+
 
 @dataclass(frozen=True, slots=True)
 class DecodedTransaction:

@@ -20,8 +20,8 @@ from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.review.check_payment import MAX_TRANSACTIONS
 from payerkit.review.orders import ExpectedPayment
-from payerkit.review.payment_review import UNLIMITED, PaymentReview
-from payerkit.review.transactions import DecodedTransaction, contract_name
+from payerkit.review.payment_review import PaymentReview
+from payerkit.review.transactions import UNLIMITED, DecodedTransaction, contract_name
 from payerkit.signing.device import device_lines, digest_of
 from payerkit.signing.payment_sentence import payment_sentence
 from payerkit.wording import count_of, in_words, listed

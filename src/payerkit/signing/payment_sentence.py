@@ -10,8 +10,8 @@ from payerkit.onchain.currencies import Currency, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.onchain.functions import EffectKind
 from payerkit.onchain.networks import networks
-from payerkit.review.payment_review import UNLIMITED, PaymentReview
-from payerkit.review.transactions import contract_at
+from payerkit.review.payment_review import PaymentReview
+from payerkit.review.transactions import UNLIMITED, contract_at
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NOTHING = "There is nothing to sign."

@@ -9,7 +9,8 @@ from itertools import chain, islice
 from payerkit.findings import Finding
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.lookalikes import lookalikes
-from payerkit.review.payment_review import PaymentReview, finding
+from payerkit.review.messages import finding
+from payerkit.review.payment_review import PaymentReview
 from payerkit.wording import listed
 
 MOST_NAMED = 5

@@ -1,4 +1,4 @@
-"""Review the amount of a payment: what the order asks for, exactly, by a rate, or within what a peg allows."""
+"""Review amounts: what the order asks for, what a converted payment may cost, and the native value of a transaction."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_UP, Context, Decimal
 from functools import cache
+from typing import TYPE_CHECKING
 
 from payerkit._tsv import rows
 from payerkit.findings import Finding
@@ -16,16 +17,20 @@ from payerkit.onchain.amounts import (
     format_number,
     format_percentage,
     positive_number,
+    share_of,
     to_units,
 )
 from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import MOST_PERCENT
 from payerkit.policy.policy_lines import rate_line, setting_line
+from payerkit.review.messages import finding
 from payerkit.review.orders import ExpectedPayment
-from payerkit.review.payment_review import PaymentReview, finding, needed_percentage
-from payerkit.review.review_conversion import is_bounded
-from payerkit.review.transactions import DecodedTransaction
+from payerkit.review.transactions import UNLIMITED, DecodedTransaction
+
+if TYPE_CHECKING:
+    from payerkit.review.payment_review import PaymentReview
+
 
 NEAR_RATE = 1
 """Percent from what a known rate asks for up to which an amount is no error: rates change from minute to minute."""
@@ -211,3 +216,99 @@ def peg_of(currency: Currency) -> str | None:
 @cache
 def _pegs() -> Mapping[str, str]:
     return {row["symbol"]: row["currency"] for row in rows(__package__, "pegs")}
+
+
+def review_maximum(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Finding:
+    """Return the finding about the maximum that a converted payment may spend.
+
+    More above a known rate than any policy can agree to is an error: the contract would take what the maximum allows
+    if its own rate were wrong, or made wrong. Less than the payment costs only makes it fail.
+    """
+    most, lines = _maximum(transaction, payment), _rate_lines(review, payment)
+    token = review.token(payment.token)
+    words = {
+        "maximum": "any amount" if most is None or most == UNLIMITED else f"up to {format_amount(most, token)}",
+        "age": "" if payment.max_rate_age else " The rate may be of any age.",
+    }
+    more = _difference(review, transaction, payment)
+    if more is None and lines:
+        return finding("max_to_spend.no_rate", transaction, **words, lines=lines)
+    if more is None or more < -MOST_PERCENT:
+        return finding("max_to_spend", transaction, **words)
+    if more > MOST_PERCENT:
+        return finding("max_to_spend.far", transaction, **words)
+    difference = EXACT.abs(more)
+    words["difference"] = format_percentage(Context(prec=2).plus(difference))
+    if is_bounded(review, transaction, payment):
+        return finding("max_to_spend.agreed", transaction, **words)
+    tolerance = setting_line("rate_tolerance", needed_percentage(difference))
+    return finding("max_to_spend.rate", transaction, **words, lines=f"\n{tolerance}")
+
+
+def _rate_lines(review: PaymentReview, payment: Effect) -> str:
+    """Return the lines for the rate that a payment is converted by, after a line break; "" if one is known.
+
+    Nor are there any where no rate would help, since a currency is not known.
+    """
+    order = review.order_of(payment)
+    if order is None or review.currency(order) is None or review.rate_of(order) is not None:
+        return ""
+    is_listed = review.policy.find_currency(order.invoice_currency) is not None
+    return "\n" + rate_line(order.payment_currency, order.invoice_currency, "?") if is_listed else ""
+
+
+def is_bounded(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> bool:
+    """Return True if the maximum is as near to what the payment costs by a known rate as the policy wants it."""
+    difference, tolerance = _difference(review, transaction, payment), review.policy.rate_tolerance
+    if difference is None or tolerance is None:
+        return False
+    in_batch = Decimal(0) if payment.place is None else review.policy.batch_fee or Decimal(0)
+    # a batch may take its fee from the maximum, too
+    return EXACT.abs(difference) <= min(tolerance + in_batch, Decimal(MOST_PERCENT))
+
+
+def _maximum(transaction: DecodedTransaction, payment: Effect) -> int | None:
+    return transaction.value if payment.is_native else payment.max_to_spend
+
+
+def _difference(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Decimal | None:
+    """Return by how many percent the maximum is above what is spent by a known rate; None if that is not known.
+
+    The native value of a transaction is the maximum of all its native payments together.
+    """
+    most = _maximum(transaction, payment)
+    cost = review.native_costs[transaction.index] if payment.is_native else review.cost_of(payment)
+    if most is None or not cost:
+        return None
+    return EXACT.divide(EXACT.multiply(Decimal(100), EXACT.subtract(Decimal(most), cost)), cost)
+
+
+def review_value(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
+    """Yield the findings about the native value of a transaction."""
+    function = transaction.call.function
+    if transaction.value is None:
+        yield finding("value_unreadable", transaction)
+    elif transaction.value and function is not None and not function.payable:
+        yield finding("value_not_payable", transaction)
+    else:
+        yield from _compare_value(transaction, review.policy.batch_fee)
+    if not transaction.is_value_given:
+        yield finding("value_absent", transaction)
+
+
+def _compare_value(transaction: DecodedTransaction, batch_fee: Decimal | None) -> Iterator[Finding]:
+    """Compare the value with the sum of the native payments; one that is converted may spend what is left."""
+    value = transaction.value or 0
+    native = [effect for effect in transaction.effects if effect.is_payment and effect.is_native]
+    exact = [effect for effect in native if effect.unit == "native"]
+    needed = sum((effect.amount or 0) + (effect.fee or 0) for effect in exact)
+    in_batch = sum(effect.amount or 0 for effect in exact if effect.place is not None)
+    if value < needed or (value == needed and len(exact) < len(native)):
+        yield finding("value_small", transaction)
+    elif value > needed + share_of(in_batch, batch_fee) and len(exact) == len(native):
+        yield finding("value_large" if needed else "value_unexplained", transaction)
+
+
+def needed_percentage(difference: Decimal) -> Decimal:
+    """Return the percentage that a policy has to name to accept a difference: two digits, and at least 1."""
+    return max(Context(prec=2, rounding=ROUND_UP).plus(difference), Decimal(1))
