@@ -12,11 +12,11 @@ import pandas as pd
 
 from payerkit.bulk.check_payments import CheckedPayment, Source, checked_payments
 from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.models.compared_with import KnowsPaid
 from payerkit.onchain.addresses import read_address
 from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
-from payerkit.review.protocols import KnowsPaid
 from payerkit.signing.safe_calls import SafeCall, builder_file, chain_id_of, write_builder_file
 from payerkit.signing.safe_payment import calls_of
 from payerkit.wording import count_of

@@ -9,9 +9,8 @@ from typing import Any
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import visible
 from payerkit.models import Payment, PaymentOrder, Payout, PayoutOrder
-from payerkit.models.responses import BATCH_MEMBERS
-from payerkit.review.protocols import OrderSource
-from payerkit.review.transactions import read_network
+from payerkit.models.responses import BATCH_MEMBERS, OrderSource
+from payerkit.onchain.networks import read_network
 from payerkit.wire import parse_json, repeated_names
 
 _OF_PAYMENTS = {"transactions", "paymentIntent", *BATCH_MEMBERS}

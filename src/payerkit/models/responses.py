@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Unpack
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -35,18 +35,19 @@ from payerkit.masking import holds_email, mask, masking_of
 from payerkit.models.base import AccountNumber, ApiModel, Hidden
 from payerkit.models.payouts import Payout
 from payerkit.models.requests import BankDetails, Payer, PaymentOrder, PayoutOrder
+from payerkit.models.whole_response import WholeResponse, read_whole
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
-from payerkit.review.protocols import OrderSource
-from payerkit.review.whole_response import WholeResponse, read_whole
 from payerkit.wire import first, is_loopback, read_time, repeated_names
 
 if TYPE_CHECKING:
+    from payerkit.models.compared_with import AnyOrder, ComparedWith, KnowsPaid, Orders
     from payerkit.policy.payment_policy import PaymentPolicy
-    from payerkit.review.orders import AnyOrder, Orders
-    from payerkit.review.protocols import KnowsPaid
     from payerkit.signing.card import PaymentCard
     from payerkit.signing.safe_hashes import SafeHashes
-    from payerkit.signing.safe_payment import CheckOptions
+
+OrderSource = Literal["sent", "file", "given"]
+"""Where the order of a payment comes from: it was sent with it, stands in the file of the payment, or was given to
+`read_payment`."""
 
 
 class Response(ApiModel):
@@ -614,7 +615,7 @@ class Payment(Response):
         safe: str,
         created_at: datetime | None = None,
         anyway: bool = False,
-        **options: Unpack[CheckOptions],
+        **options: Unpack[ComparedWith],
     ) -> None:
         """Write the transactions to a file for Safe's Transaction Builder, replacing an existing one.
 
@@ -649,7 +650,7 @@ class Payment(Response):
         version: str = "1.4.1",
         multi_send: str | None = None,
         anyway: bool = False,
-        **options: Unpack[CheckOptions],
+        **options: Unpack[ComparedWith],
     ) -> SafeHashes:
         """Return the hashes that the owners of a Safe compare on their devices, if it makes all transactions at once.
 
@@ -714,14 +715,11 @@ class Payment(Response):
             Pays 0.004 ETH on Sepolia to 0x6923...C7D7, fee 0.1 %, one signature.
             ...
         """
-        from payerkit.review.payment_review import PaymentReview  # noqa: PLC0415
-        from payerkit.signing.card import PaymentCard  # noqa: PLC0415 - loaded on first use
+        from payerkit.signing.card import card_of  # noqa: PLC0415 - loaded on first use
 
-        review = PaymentReview.of(
-            self, order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
+        return card_of(
+            self, order=order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
         )
-        is_given = order is not None or orders is not None
-        return PaymentCard.of(review, order_source="given" if is_given else self.order_source)
 
     def _repr_html_(self) -> str:
         return self.card()._repr_html_()

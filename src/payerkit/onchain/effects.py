@@ -12,6 +12,9 @@ from payerkit.onchain.calldata import DecodedCall
 from payerkit.onchain.currencies import Currency, find_by_hash
 from payerkit.onchain.functions import EffectKind, Function
 
+At = tuple[int, int | None]
+"""Where an effect stands: the number of its transaction, and its place in a batch; both counted from 0."""
+
 NATIVE = "native"
 """Stands for the network's native currency in place of a token address."""
 
@@ -40,7 +43,8 @@ _LARGEST, _ZERO = 2**256 - 1, f"0x{0:040x}"
 class Effect:
     """A payment or an allowance that a call makes.
 
-    place: in its batch, counted from 0; None outside a batch. token: the address of the token, or `NATIVE`; None if
+    step: the transaction that has the call, counted from 0. place: in its batch, counted from 0; None outside a batch.
+    token: the address of the token, or `NATIVE`; None if
     the calldata does not tell. unit: of amount and fee: base units of the token, wei, or units of the request's
     currency, which are converted on execution. max_to_spend: None if the native value stands for it. All amounts are
     integers. revert_reason: why the contract would reject it; "" if it would not. kept_reason: why the contract may
@@ -49,6 +53,7 @@ class Effect:
 
     kind: EffectKind
     unit: str
+    step: int = 0
     place: int | None = None
     token: str | None = None
     recipient: str | None = None
@@ -63,6 +68,11 @@ class Effect:
     max_rate_age: int | None = None
     revert_reason: str = ""
     kept_reason: str = ""
+
+    @property
+    def at(self) -> At:
+        """Where it stands: its step and its place, which no other effect of a payment has."""
+        return self.step, self.place
 
     @property
     def is_payment(self) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from payerkit._tsv import rows
 from payerkit.findings import Finding
+from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import is_same
 from payerkit.onchain.amounts import (
     EXACT,
@@ -25,7 +26,6 @@ from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import MOST_PERCENT
 from payerkit.policy.policy_lines import rate_line, setting_line
 from payerkit.review.messages import finding
-from payerkit.review.orders import ExpectedPayment
 from payerkit.review.transactions import UNLIMITED, DecodedTransaction
 
 if TYPE_CHECKING:
@@ -39,40 +39,40 @@ PEG_LIMIT = 3
 """Percent from one to one from which on an amount in a pegged token is an error: no peg that holds is off as far."""
 
 
-def review_amount(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+def review_amount(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
     """Yield the findings about the amount of a payment."""
     if payment.amount is None:
-        yield finding("amount_unknown", transaction)
+        yield finding("amount_unknown", payment)
         return
     if payment.amount == 0:
-        yield finding("amount_zero", transaction)
+        yield finding("amount_zero", payment)
     order = review.order_of(payment)
     currency = review.currency(order)
     if order is None or currency is None:
-        yield finding("amount_unchecked.no_order", transaction)
+        yield finding("amount_unchecked.no_order", payment)
         return
     expected, invoice = positive_number(order.amount), review.policy.find_currency(order.invoice_currency)
     if currency.kind == "fiat":
-        yield finding("currency_fiat", transaction, currency=currency.id)
+        yield finding("currency_fiat", payment, currency=currency.id)
     elif expected is None:
-        yield finding("order_amount", transaction)
+        yield finding("order_amount", payment)
     elif invoice is None:
-        yield finding("amount_unchecked.invoice", transaction)
+        yield finding("amount_unchecked.invoice", payment)
     elif payment.unit == "request":
-        found = _compare_request(payment, expected, invoice, is_bounded=is_bounded(review, transaction, payment))
-        yield finding(found, transaction, currency=invoice.id, expected=f"{expected:f} {invoice.id}")
+        found = _compare_request(payment, expected, invoice, is_bounded=is_bounded(review, payment))
+        yield finding(found, payment, currency=invoice.id, expected=f"{expected:f} {invoice.id}")
     elif invoice == currency:
-        yield _compare_exactly(transaction, payment.amount, expected, invoice)
+        yield _compare_exactly(payment, expected, invoice)
     else:
         exchange = _Exchange(payment.amount, currency, expected, invoice)
-        yield _compare_exchange(review, transaction, exchange, order)
+        yield _compare_exchange(review, payment, exchange, order)
 
 
-def _compare_exactly(transaction: DecodedTransaction, paid: int, expected: Decimal, token: Currency) -> Finding:
-    if EXACT.multiply(expected, Decimal(10) ** token.decimals) == paid:
-        return finding("amount_matches", transaction)
-    words = {"paid": format_amount(paid, token), "expected": f"{expected:f} {token.id}"}
-    return finding("amount_differs", transaction, **words)
+def _compare_exactly(payment: Effect, expected: Decimal, token: Currency) -> Finding:
+    if EXACT.multiply(expected, Decimal(10) ** token.decimals) == payment.amount:
+        return finding("amount_matches", payment)
+    words = {"paid": format_amount(payment.amount or 0, token), "expected": f"{expected:f} {token.id}"}
+    return finding("amount_differs", payment, **words)
 
 
 def _compare_request(payment: Effect, expected: Decimal, invoice: Currency, *, is_bounded: bool) -> str:
@@ -104,16 +104,12 @@ class _Exchange:
     invoice: Currency
 
     @property
-    def price(self) -> Decimal:
-        """Of one unit of the token in the invoice currency, to eight digits."""
-        return self._price(8)
-
-    @property
     def rate(self) -> Decimal:
-        """The same with as many digits as make the amount right to the base unit."""
+        """The price with as many digits, from eight on, as make the amount right to the base unit."""
         return next(filter(self.is_rounded, map(self._price, range(8, _MOST_DIGITS))), self._price(_MOST_DIGITS))
 
     def _price(self, digits: int) -> Decimal:
+        """Return what one unit of the token costs in the invoice currency."""
         price = EXACT.divide(self.expected, to_units(self.paid, self.token.decimals) or Decimal(1))
         return price.normalize(Context(prec=digits))
 
@@ -135,30 +131,26 @@ class _Exchange:
     @property
     def words(self) -> dict[str, str]:
         """The amount, what it is for, and their rate."""
-        price = f"{self.price:f} {self.invoice.id} per {self.token.symbol}"
+        price = f"{self._price(8):f} {self.invoice.id} per {self.token.symbol}"
         expected = f"{self.expected:f} {self.invoice.id}"
         return {"paid": format_amount(self.paid, self.token), "expected": expected, "price": price}
 
 
-def _compare_exchange(
-    review: PaymentReview, transaction: DecodedTransaction, exchange: _Exchange, order: ExpectedPayment
-) -> Finding:
+def _compare_exchange(review: PaymentReview, payment: Effect, exchange: _Exchange, order: OrderTerms) -> Finding:
     """Compare an amount with a rate; without one, with the peg of the token, if it has one."""
     if (rate := review.rate_of(order)) is not None:
-        return _compare_by_rate(transaction, exchange, rate, review.policy.rate_tolerance)
+        return _compare_by_rate(payment, exchange, rate, review.policy.rate_tolerance)
     peg = peg_of(exchange.token)
     if peg is not None and peg == peg_of(exchange.invoice):
-        return _compare_by_peg(review, transaction, exchange)
-    lines = "\n" + rate_line(order.payment_currency, order.invoice_currency, exchange.rate)
-    return finding("amount_unchecked", transaction, **exchange.words, lines=lines)
+        return _compare_by_peg(review, payment, exchange)
+    lines = rate_line(order.payment_currency, order.invoice_currency, exchange.rate)
+    return finding("amount_unchecked", payment, **exchange.words, policy_lines=lines)
 
 
-def _compare_by_rate(
-    transaction: DecodedTransaction, exchange: _Exchange, rate: Decimal, tolerance: Decimal | None
-) -> Finding:
+def _compare_by_rate(payment: Effect, exchange: _Exchange, rate: Decimal, tolerance: Decimal | None) -> Finding:
     difference = exchange.difference(rate)
     if difference <= NEAR_RATE and exchange.is_rounded(rate):
-        return finding("amount_matches", transaction)
+        return finding("amount_matches", payment)
     share = format_percentage(Context(prec=2).plus(difference))
     words = {
         "paid": exchange.words["paid"],
@@ -166,14 +158,14 @@ def _compare_by_rate(
         "difference": f"{share} {'too much' if exchange.paid > exchange.due(rate) else 'too little'}",
     }
     if tolerance is not None and difference <= tolerance:
-        return finding("amount_near_rate", transaction, **words, most=format_percentage(tolerance))
+        return finding("amount_near_rate", payment, **words, most=format_percentage(tolerance))
     if difference > NEAR_RATE:
-        return finding("amount_differs.rate", transaction, **words)
-    lines = "\n" + setting_line("rate_tolerance", needed_percentage(difference))
-    return finding("amount_off_rate", transaction, **words, lines=lines)
+        return finding("amount_differs.rate", payment, **words)
+    lines = setting_line("rate_tolerance", needed_percentage(difference))
+    return finding("amount_off_rate", payment, **words, policy_lines=lines)
 
 
-def _compare_by_peg(review: PaymentReview, transaction: DecodedTransaction, exchange: _Exchange) -> Finding:
+def _compare_by_peg(review: PaymentReview, payment: Effect, exchange: _Exchange) -> Finding:
     """Compare an amount with one to one, which a peg promises; how near it is today, only a rate tells.
 
     A payout may be more, by the operator's fee. Only a small difference has a line for the policy: else the amount
@@ -182,14 +174,14 @@ def _compare_by_peg(review: PaymentReview, transaction: DecodedTransaction, exch
     difference, tolerance = exchange.difference(Decimal(1)), review.policy.peg_tolerance
     words = exchange.words | {"peg": str(peg_of(exchange.token)), "difference": _in_money(exchange)}
     if tolerance is not None and difference <= tolerance:
-        return finding("amount_pegged", transaction, **words, most=format_percentage(tolerance))
-    lines = "\n" + setting_line("peg_tolerance", Decimal(NEAR_RATE))
+        return finding("amount_pegged", payment, **words, most=format_percentage(tolerance))
+    lines = setting_line("peg_tolerance", Decimal(NEAR_RATE))
     if difference == 0:
-        return finding("amount_unchecked.peg", transaction, **words, lines=lines)
+        return finding("amount_unchecked.peg", payment, **words, policy_lines=lines)
     is_fee = review.payment.payout is not None and exchange.paid > exchange.due(Decimal(1))
     if difference > MOST_PERCENT if is_fee else difference >= PEG_LIMIT:
-        return finding("amount_differs.peg", transaction, **words)
-    return finding(_OFF_PEG[is_fee, difference <= NEAR_RATE], transaction, **words, lines=lines)
+        return finding("amount_differs.peg", payment, **words)
+    return finding(_OFF_PEG[is_fee, difference <= NEAR_RATE], payment, **words, policy_lines=lines)
 
 
 _OFF_PEG = {
@@ -218,35 +210,35 @@ def _pegs() -> Mapping[str, str]:
     return {row["symbol"]: row["currency"] for row in rows(__package__, "pegs")}
 
 
-def review_maximum(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Finding:
+def review_maximum(review: PaymentReview, payment: Effect) -> Finding:
     """Return the finding about the maximum that a converted payment may spend.
 
     More above a known rate than any policy can agree to is an error: the contract would take what the maximum allows
     if its own rate were wrong, or made wrong. Less than the payment costs only makes it fail.
     """
-    most, lines = _maximum(transaction, payment), _rate_lines(review, payment)
+    most, lines = _maximum(review, payment), _rate_lines(review, payment)
     token = review.token(payment.token)
     words = {
         "maximum": "any amount" if most is None or most == UNLIMITED else f"up to {format_amount(most, token)}",
         "age": "" if payment.max_rate_age else " The rate may be of any age.",
     }
-    more = _difference(review, transaction, payment)
+    more = _difference(review, payment)
     if more is None and lines:
-        return finding("max_to_spend.no_rate", transaction, **words, lines=lines)
+        return finding("max_to_spend.no_rate", payment, **words, policy_lines=lines)
     if more is None or more < -MOST_PERCENT:
-        return finding("max_to_spend", transaction, **words)
+        return finding("max_to_spend", payment, **words)
     if more > MOST_PERCENT:
-        return finding("max_to_spend.far", transaction, **words)
+        return finding("max_to_spend.far", payment, **words)
     difference = EXACT.abs(more)
     words["difference"] = format_percentage(Context(prec=2).plus(difference))
-    if is_bounded(review, transaction, payment):
-        return finding("max_to_spend.agreed", transaction, **words)
+    if is_bounded(review, payment):
+        return finding("max_to_spend.agreed", payment, **words)
     tolerance = setting_line("rate_tolerance", needed_percentage(difference))
-    return finding("max_to_spend.rate", transaction, **words, lines=f"\n{tolerance}")
+    return finding("max_to_spend.rate", payment, **words, policy_lines=tolerance)
 
 
 def _rate_lines(review: PaymentReview, payment: Effect) -> str:
-    """Return the lines for the rate that a payment is converted by, after a line break; "" if one is known.
+    """Return the lines for the rate that a payment is converted by; "" if one is known.
 
     Nor are there any where no rate would help, since a currency is not known.
     """
@@ -254,12 +246,12 @@ def _rate_lines(review: PaymentReview, payment: Effect) -> str:
     if order is None or review.currency(order) is None or review.rate_of(order) is not None:
         return ""
     is_listed = review.policy.find_currency(order.invoice_currency) is not None
-    return "\n" + rate_line(order.payment_currency, order.invoice_currency, "?") if is_listed else ""
+    return rate_line(order.payment_currency, order.invoice_currency, "?") if is_listed else ""
 
 
-def is_bounded(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> bool:
+def is_bounded(review: PaymentReview, payment: Effect) -> bool:
     """Return True if the maximum is as near to what the payment costs by a known rate as the policy wants it."""
-    difference, tolerance = _difference(review, transaction, payment), review.policy.rate_tolerance
+    difference, tolerance = _difference(review, payment), review.policy.rate_tolerance
     if difference is None or tolerance is None:
         return False
     in_batch = Decimal(0) if payment.place is None else review.policy.batch_fee or Decimal(0)
@@ -267,17 +259,17 @@ def is_bounded(review: PaymentReview, transaction: DecodedTransaction, payment: 
     return EXACT.abs(difference) <= min(tolerance + in_batch, Decimal(MOST_PERCENT))
 
 
-def _maximum(transaction: DecodedTransaction, payment: Effect) -> int | None:
-    return transaction.value if payment.is_native else payment.max_to_spend
+def _maximum(review: PaymentReview, payment: Effect) -> int | None:
+    return review.transactions[payment.step].value if payment.is_native else payment.max_to_spend
 
 
-def _difference(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Decimal | None:
+def _difference(review: PaymentReview, payment: Effect) -> Decimal | None:
     """Return by how many percent the maximum is above what is spent by a known rate; None if that is not known.
 
     The native value of a transaction is the maximum of all its native payments together.
     """
-    most = _maximum(transaction, payment)
-    cost = review.native_costs[transaction.index] if payment.is_native else review.cost_of(payment)
+    most = _maximum(review, payment)
+    cost = review.native_costs[payment.step] if payment.is_native else review.cost_of(payment)
     if most is None or not cost:
         return None
     return EXACT.divide(EXACT.multiply(Decimal(100), EXACT.subtract(Decimal(most), cost)), cost)
@@ -298,14 +290,18 @@ def review_value(review: PaymentReview, transaction: DecodedTransaction) -> Iter
 
 def _compare_value(transaction: DecodedTransaction, batch_fee: Decimal | None) -> Iterator[Finding]:
     """Compare the value with the sum of the native payments; one that is converted may spend what is left."""
-    value = transaction.value or 0
-    native = [effect for effect in transaction.effects if effect.is_payment and effect.is_native]
-    exact = [effect for effect in native if effect.unit == "native"]
-    needed = sum((effect.amount or 0) + (effect.fee or 0) for effect in exact)
-    in_batch = sum(effect.amount or 0 for effect in exact if effect.place is not None)
-    if value < needed or (value == needed and len(exact) < len(native)):
+    value, needed, in_batch, is_exact = transaction.value or 0, 0, 0, True
+    for effect in transaction.effects:
+        if not (effect.is_payment and effect.is_native):
+            continue
+        if effect.unit != "native":
+            is_exact = False
+            continue
+        needed += (effect.amount or 0) + (effect.fee or 0)
+        in_batch += 0 if effect.place is None else effect.amount or 0
+    if value < needed or (value == needed and not is_exact):
         yield finding("value_small", transaction)
-    elif value > needed + share_of(in_batch, batch_fee) and len(exact) == len(native):
+    elif value > needed + share_of(in_batch, batch_fee) and is_exact:
         yield finding("value_large" if needed else "value_unexplained", transaction)
 
 

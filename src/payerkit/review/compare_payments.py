@@ -60,7 +60,7 @@ def _identities(review: PaymentReview) -> dict[tuple[str, str], None]:
 
     Ids are compared without case: who changes that of a letter has the same payment.
     """
-    payments, payout = [payment for _, payment in review.payments], review.payment.payout
+    payments, payout = review.payments, review.payment.payout
     kind, account = (_EQUAL, None) if payout is None else (_EQUAL_PAYOUT, payout.payment_details_id)
     references = [
         review.payment.payment_reference,
@@ -83,7 +83,7 @@ def _find_lookalikes(reviews: Sequence[PaymentReview]) -> Iterator[tuple[int, Fi
     """Yield a finding for each payment whose payee looks like another one's, unless the address book has it."""
     paying: dict[str, dict[int, None]] = defaultdict(dict)
     for place, review in enumerate(reviews):
-        for _, payment in review.payments:
+        for payment in review.payments:
             if payment.recipient:
                 paying[payment.recipient.lower()][place] = None
     pairs = [*lookalikes(paying)]

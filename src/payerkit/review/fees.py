@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from payerkit.findings import Finding
+from payerkit.models.responses import PaymentMetadata
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import (
     EXACT,
@@ -20,20 +21,16 @@ from payerkit.onchain.amounts import (
     format_percentage,
     simplest_percentage,
 )
-from payerkit.onchain.effects import Effect
+from payerkit.onchain.effects import At, Effect
 from payerkit.onchain.functions import EffectKind
 from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
 from payerkit.policy.policy_lines import fee_line, setting_line
 from payerkit.review.messages import finding
-from payerkit.review.protocols import MetadataLike
 from payerkit.review.transactions import DecodedTransaction
 
 if TYPE_CHECKING:
     from payerkit.review.payment_review import PaymentReview
 
-
-Paying = tuple[DecodedTransaction, Effect]
-"""An effect that pays, with its transaction."""
 
 HIGH_FEE = 10
 """Percent of the amount from which on a fee is an error, unless it was agreed."""
@@ -56,7 +53,7 @@ class FeeClaim:
         return f"a {self.name} fee of {format_percentage(self.percentage)} to {wallet}"
 
 
-def declared_fees(metadata: MetadataLike | None) -> Mapping[str, FeeClaim]:
+def declared_fees(metadata: PaymentMetadata | None) -> Mapping[str, FeeClaim]:
     """Return the fees that the service declares, by the address of who receives them, in lower case."""
     fees = {} if metadata is None else {"protocol": metadata.protocol_fee, "platform": metadata.platform_fee}
     claims: dict[str, FeeClaim] = {}
@@ -81,11 +78,10 @@ def _add(one: FeeClaim | None, other: FeeClaim) -> FeeClaim:
 class Charge:
     """What one wallet takes on top of payments, all in one currency: their fees, and fee legs.
 
-    transaction, effect: the first that has a part of it. fee: in all. amount: of the payments, in all; both in the
+    effect: the first that has a part of it. fee: in all. amount: of the payments, in all; both in the
     same units. parts: how often it may have been rounded: once for each payment.
     """
 
-    transaction: DecodedTransaction
     effect: Effect
     recipient: str | None
     fee: int
@@ -122,48 +118,47 @@ class Charge:
         return excess < 100 * self.parts <= self.amount
 
 
-def find_charges(payments: Collection[Paying], legs: Collection[Paying]) -> list[Charge]:
+def find_charges(payments: Collection[Effect], legs: Collection[Effect]) -> list[Charge]:
     """Return what is taken on top of payments, by recipient and currency, in the order of the transactions."""
     amounts: dict[tuple[str, str], list[int]] = {}
-    for _, payment in payments:
+    for payment in payments:
         amounts.setdefault(_money(payment), []).append(payment.amount or 0)
-    parts = [(paying, paying[1].fee_recipient, paying[1].fee or 0) for paying in (*payments, *legs)]
-    parts += [(leg, leg[1].recipient, leg[1].amount or 0) for leg in legs]
+    parts = [(paying, paying.fee_recipient, paying.fee or 0) for paying in (*payments, *legs)]
+    parts += [(leg, leg.recipient, leg.amount or 0) for leg in legs]
     charges: dict[tuple[str, tuple[str, str]], Charge] = {}
-    for (transaction, effect), recipient, fee in sorted(parts, key=lambda part: part[0][0].index):
+    for effect, recipient, fee in sorted(parts, key=lambda part: part[0].step):
         if fee:
             key = (recipient or "").lower(), _money(effect)
             paid = amounts.get(key[1], [])
-            first = charges.get(key) or Charge(transaction, effect, recipient, 0, sum(paid), 0)
+            first = charges.get(key) or Charge(effect, recipient, 0, sum(paid), 0)
             charges[key] = replace(first, fee=first.fee + fee, parts=min(first.parts + 1, len(paid)))
     return list(charges.values())
 
 
-def find_fee_legs(paying: Collection[Paying], recipients: Collection[str], policy: PaymentPolicy) -> list[Paying]:
-    """Return the payments of their own that only carry a fee.
+def find_fee_legs(
+    paying: Collection[Effect], recipients: Collection[str], policy: PaymentPolicy
+) -> Mapping[At, Effect]:
+    """Return the payments of their own that only carry a fee, by where they stand.
 
     Such a leg goes to one of the wallets that may receive a fee (in lower case), in the currency of a payment, in the
     same batch or after it. If these legs and fees are too high together, they are payments, whatever they are called.
     """
-    payments = [each for each in paying if not _may_be_leg(each[1], recipients)]
+    legs, payments = list[Effect](), list[Effect]()
+    for effect in paying:
+        may_be_leg = effect.kind == EffectKind.TRANSFER and str(effect.recipient).lower() in recipients
+        (legs if may_be_leg else payments).append(effect)
+    if not legs:
+        return {}
     first: dict[tuple[str, str], int] = {}
-    for transaction, payment in payments:
-        first.setdefault(_money(payment), transaction.index)
-    legs = [
-        (transaction, effect)
-        for transaction, effect in paying
-        if _may_be_leg(effect, recipients) and transaction.index >= first.get(_money(effect), transaction.index + 1)
-    ]
+    for payment in payments:
+        first.setdefault(_money(payment), payment.step)
+    legs = [each for each in legs if each.step >= first.get(_money(each), each.step + 1)]
     too_high = {
         (charge.recipient or "").lower()
         for charge in find_charges(payments, legs)
         if charge.is_high and not charge.is_agreed(policy.agreed_fee(charge.recipient))
     }
-    return [each for each in legs if str(each[1].recipient).lower() not in too_high]
-
-
-def _may_be_leg(effect: Effect, recipients: Collection[str]) -> bool:
-    return effect.kind == EffectKind.TRANSFER and str(effect.recipient).lower() in recipients
+    return {each.at: each for each in legs if str(each.recipient).lower() not in too_high}
 
 
 def _money(effect: Effect) -> tuple[str, str]:
@@ -179,35 +174,36 @@ _NO_RECIPIENTS = {_ZERO, f"0x{0xDEAD:040x}"}
 
 def review_fees(review: PaymentReview) -> Iterator[Finding]:
     """Yield the findings about the fees of all transactions: one for each wallet that receives some."""
-    charges = find_charges(review.payments, review.fee_legs)
+    charges = find_charges(review.payments, review.fee_legs.values())
     for charge in charges:
         yield _check_charge(review, charge)
-    missing = [*_find_missing(review, charges)]
-    for claim in missing:
-        yield finding("fee_missing", review.payments[0][0], declared=claim)
-    unused = [*_find_unused(review, charges)]
-    yield from unused
-    if review.payments and not charges and not missing and not unused:
-        yield finding("fee_none", review.payments[0][0])
-    yield from _check_batches(review)
+    found = {(charge.recipient or "").lower() for charge in charges}
+    others = [*_find_missing(review, found), *_find_unused(review, found)]
+    yield from others
+    if review.payments and not charges and not others:
+        yield finding("fee_none", review.transactions[review.payments[0].step])
+    for step in sorted({payment.step for payment in review.payments if payment.place is not None}):
+        yield _batch_finding(review.transactions[step], review.policy.batch_fee)
 
 
 def _check_charge(review: PaymentReview, charge: Charge) -> Finding:
     recipient = (charge.recipient or "").lower()
     claim, agreed = review.declared_fees.get(recipient), review.policy.agreed_fee(charge.recipient)
-    amount = effect_units(charge.effect, charge.fee, review.token(charge.effect.token))
+    token, share = review.token(charge.effect.token), simplest_percentage(charge.fee, charge.amount)
+    amount = effect_units(charge.effect, charge.fee, token)
+    fee = format_effect_amount(charge.effect, charge.fee, token)
     alike = review.policy.lookalike(charge.recipient)
     return finding(
         "fee_lookalike" if alike else _judge(charge, claim, agreed, amount=amount),
-        charge.transaction,
-        fee=_fee_words(review, charge),
+        review.transactions[charge.effect.step],
+        fee=fee if share is None else f"{fee} ({format_percentage(share)})",
         recipient=with_checksum(charge.recipient) or "an unknown wallet",
         declared=claim,
         known=alike,
         name=claim and claim.name,
         share=claim and format_percentage(claim.percentage),
         most=agreed and _most(agreed),
-        lines=_policy_lines(charge, claim, agreed, amount=amount),
+        policy_lines=_policy_lines(charge, claim, agreed, amount=amount),
     )
 
 
@@ -244,55 +240,46 @@ def _most(agreed: AgreedFee) -> str:
     return f"{format_percentage(agreed.max_percent)}{amount}"
 
 
-def _find_missing(review: PaymentReview, charges: list[Charge]) -> Iterator[FeeClaim]:
-    """Yield the declared fees that no transaction has; a share of a small amount may round down to nothing."""
-    found = {(charge.recipient or "").lower() for charge in charges}
-    nothing = [Charge(transaction, payment, None, 0, payment.amount or 0) for transaction, payment in review.payments]
+def _find_missing(review: PaymentReview, found: Collection[str]) -> Iterator[Finding]:
+    """Yield a finding for each declared fee that no transaction has, unless it is so small that it rounds to nothing.
+
+    found: who receives a fee, in lower case.
+    """
+    nothing = [Charge(payment, None, 0, payment.amount or 0) for payment in review.payments]
     for address, claim in review.declared_fees.items():
         if address not in found and not all(each.is_share(claim.percentage) for each in nothing):
-            yield claim
+            yield finding("fee_missing", review.transactions[review.payments[0].step], declared=claim)
 
 
-def _find_unused(review: PaymentReview, charges: list[Charge]) -> Iterator[Finding]:
+def _find_unused(review: PaymentReview, found: Collection[str]) -> Iterator[Finding]:
     """Yield a finding for each wallet that is named as a fee's recipient, unless it is known or receives one.
 
     A batch contract may pay its own fee to the wallet: then that the service declares it makes it no known one.
     """
-    told = _NO_RECIPIENTS | {(charge.recipient or "").lower() for charge in charges}
-    for transaction, effect in review.paying:
+    told = {*_NO_RECIPIENTS, *found}
+    for effect in review.paying:
         recipient = (effect.fee_recipient or "").lower()
         is_vouched = effect.place is None or review.policy.agreed_fee(recipient) is not None
         if recipient and recipient not in told and not (is_vouched and recipient in review.fee_recipients):
             told |= {recipient}
             key = "fee_none.recipient" if effect.place is None else "fee_none.batch"
-            yield finding(key, transaction, recipient=with_checksum(recipient))
+            yield finding(key, review.transactions[effect.step], recipient=with_checksum(recipient))
 
 
-def _check_batches(review: PaymentReview) -> Iterator[Finding]:
-    """Yield what a batch contract may take in addition, once for each batch."""
-    batches = {each.index: each for each, payment in review.payments if payment.place is not None}
-    most = review.policy.batch_fee
-    for batch in batches.values():
-        if most is None:
-            yield finding("batch", batch, lines="\n" + setting_line("batch_fee", "?"))
-        else:
-            yield finding("batch.agreed", batch, most=format_percentage(most))
-
-
-def _fee_words(review: PaymentReview, charge: Charge) -> str:
-    """Return a fee with its share of the amount."""
-    fee = format_effect_amount(charge.effect, charge.fee, review.token(charge.effect.token))
-    share = simplest_percentage(charge.fee, charge.amount)
-    return fee if share is None else f"{fee} ({format_percentage(share)})"
+def _batch_finding(batch: DecodedTransaction, most: Decimal | None) -> Finding:
+    """Return what a batch contract may take in addition. most: the percentage that the policy agrees to."""
+    if most is None:
+        return finding("batch", batch, policy_lines=setting_line("batch_fee", "?"))
+    return finding("batch.agreed", batch, most=format_percentage(most))
 
 
 def _policy_lines(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None, *, amount: Decimal | None) -> str:
-    """Return the lines that agree to a fee, after a line break; "" if its share or its amount cannot be told."""
+    """Return the lines that agree to a fee; "" if its share or its amount cannot be told."""
     is_declared = claim is not None and charge.is_share(claim.percentage)
     share = claim.percentage if claim and is_declared else simplest_percentage(charge.fee, charge.amount)
     if share is None or charge.recipient is None:
         return ""
     if agreed is None:
-        return "\n" + fee_line(charge.recipient, share)
+        return fee_line(charge.recipient, share)
     most = None if agreed.max_amount is None else max(agreed.max_amount, amount or Decimal(0))
-    return "\n" + fee_line(charge.recipient, max(share, agreed.max_percent), agreed.name, most)
+    return fee_line(charge.recipient, max(share, agreed.max_percent), agreed.name, most)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import cache
 from typing import cast
 
@@ -19,9 +18,21 @@ def _messages() -> Mapping[str, Mapping[str, str]]:
     return {row["key"]: row for row in rows(__package__, "review")}
 
 
-def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "", **values: object) -> Finding:
-    """Return the finding with this key in review.tsv, about a transaction or the whole payment."""
+def finding(
+    key: str,
+    about: DecodedTransaction | Effect | None = None,
+    *,
+    field: str = "",
+    policy_lines: str = "",
+    **values: object,
+) -> Finding:
+    """Return the finding with this key in review.tsv, about a transaction, a payment of it, or the whole.
+
+    policy_lines: what to add to the policy; they stand below the hint.
+    """
+    values = {"lines": f"\n{policy_lines}" if policy_lines else ""} | values
     row = _messages()[key]
+    step, place = about.at if about else (None, None)
     return Finding(
         field=field or row["field"],
         wire_name=field or row["field"],
@@ -30,16 +41,13 @@ def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "
         message=row["message"].format(**values),
         hint=row["hint"].format(**values),
         basis=row["basis"],
-        step=about.index if about else None,
+        step=step,
+        place=place,
         unchecked={"yes": True, "": False}[row["unchecked"]],
+        policy_lines=policy_lines if "{lines}" in row["hint"] else "",
     )
 
 
 def shown(text: str, most: int = 80) -> str:
     """Return text of a response or an order, such that it cannot steer a terminal or fill a screen."""
     return visible(text)[:most]
-
-
-def in_place(payment: Effect, findings: Iterable[Finding]) -> Iterable[Finding]:
-    """Return findings about a payment, with its place in its batch."""
-    return findings if payment.place is None else (replace(each, place=payment.place) for each in findings)

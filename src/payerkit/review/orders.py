@@ -1,4 +1,4 @@
-"""Orders: read as objects, dicts and rows of a table alike, matched with the payments that should fulfil them."""
+"""Match the payments of a response with the orders that they should fulfil, one to one."""
 
 from __future__ import annotations
 
@@ -7,147 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import compress
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from payerkit.checks.inputs import is_blank, match_names, unknown_names
-from payerkit.checks.schema import PAYMENT_ORDER
-from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
+from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import EXACT, format_effect_amount, positive_number, to_units
-from payerkit.onchain.effects import Effect
+from payerkit.onchain.effects import At, Effect
 from payerkit.onchain.lookalikes import lookalikes
-from payerkit.review.messages import finding, in_place, shown
-from payerkit.review.protocols import OrderLike
-from payerkit.wire import our_name
-from payerkit.wording import listed
+from payerkit.review.messages import finding, shown
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from payerkit.review.payment_review import PaymentReview
-
-    AnyOrder = OrderLike | Mapping[str, Any] | pd.Series[Any]
-    Orders = pd.DataFrame | Iterable[AnyOrder]
-
-
-_MOST_DIGITS = 100
-"""Digits that an amount does not have; writing out more only takes time."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedPayment:
-    """An order as text. payee, payment_reference: None if the order does not name one.
-
-    is_payout: whether it is one that pays out to a bank account, such as a `PayoutOrder`.
-    """
-
-    payee: str | None
-    amount: str
-    invoice_currency: str
-    payment_currency: str
-    payment_reference: str | None = None
-    is_payout: bool = False
-
-
-def expected_payments(
-    own: OrderLike | None, order: AnyOrder | None, orders: Orders | None
-) -> tuple[ExpectedPayment, ...]:
-    """Return the given order or orders, else a payment's own order. Raises InvalidInput if both are given."""
-    if orders is None:
-        found = read_order(own if order is None else order)
-        return () if found is None else (found,)
-    if order is not None:
-        raise InvalidInput("order, orders: give one of them, not both.")
-    return read_orders(orders)
-
-
-def read_orders(orders: Orders) -> tuple[ExpectedPayment, ...]:
-    """Return the orders of a table or list. Raises InvalidInput for anything else, naming the line."""
-    given: Any = orders
-    if hasattr(given, "columns"):
-        given = [row for _, row in given.astype(object).iterrows()]
-    if hasattr(given, "items") or isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidInput(f"orders: give a DataFrame with one order a line, or a list; got {kind_of(given)}.")
-    found = tuple(_read_line(number, order) for number, order in enumerate(given, 1))
-    if not found:
-        raise InvalidInput("orders: there is none. Give one line for each payment.")
-    return found
-
-
-def _read_line(number: int, line: Any) -> ExpectedPayment:
-    found = read_order(line, f"orders, line {number}")
-    if found is None:
-        raise InvalidInput(f"orders, line {number}: the order is missing.")
-    return found
-
-
-def read_order(order: AnyOrder | None, where: str = "order") -> ExpectedPayment | None:
-    """Return an order; None without one. Only its payee may be missing: an order may pay out to a bank account.
-
-    A dict or row may also have the reference of its payment. where: the name of the order in errors. Raises
-    InvalidInput if something else is missing, or if a member is unknown, since it would not be compared.
-    """
-    if order is None:
-        return None
-    given = {name: value for name, value in _members(order, where).items() if not is_blank(value)}
-    for name in PAYMENT_ORDER.fields:
-        if name != "payee" and name not in given:
-            raise InvalidInput(f"{where}: {name} is missing. Give a PaymentOrder, or a dict or Series with its fields.")
-    amount = _read_amount(given.pop("amount"), where)
-    for name, value in given.items():
-        if not isinstance(value, str):
-            raise InvalidInput(f"{where}: {name}: expected text, got {kind_of(value)}.")
-    return ExpectedPayment(
-        payee=given.get("payee"),
-        amount=amount,
-        invoice_currency=given["invoice_currency"],
-        payment_currency=given["payment_currency"],
-        payment_reference=given.get("payment_reference"),
-        is_payout=not hasattr(order, "items") and "payee" not in given,
-    )
-
-
-def _members(order: Any, where: str) -> Mapping[str, Any]:
-    """Return the members of an order by our names."""
-    if hasattr(order, "columns"):
-        raise InvalidInput(f"{where}: a DataFrame may have several orders. Give one row, or all as orders=.")
-    if not hasattr(order, "items"):
-        if not all(hasattr(order, name) for name in PAYMENT_ORDER.fields):  # a payee may be None, but has to be there
-            raise InvalidInput(
-                f"{where}: give a PaymentOrder, or a dict or Series with its fields; got {kind_of(order)}."
-            )
-        return {name: getattr(order, name) for name in PAYMENT_ORDER.fields}
-    members = [*order.items()]
-    references = [value for name, value in members if our_name(str(name)) == "payment_reference"]
-    others = [(name, value) for name, value in members if our_name(str(name)) != "payment_reference"]
-    places, problems, unknown = match_names(PAYMENT_ORDER, [name for name, _ in others])
-    is_row = not isinstance(order, Mapping) and len(places) == len(PAYMENT_ORDER.fields)
-    if not is_row:  # a whole row of a table may have more columns; but a missing member may be a misspelled one
-        problems += unknown_names(PAYMENT_ORDER, unknown, is_headless=not places)
-    if problems:
-        missing = [name for name in PAYMENT_ORDER.fields if name not in places and name != "payee"]
-        words = f"wrong names ({listed(missing)} missing)" if missing else "wrong names"
-        raise InvalidInput(f"{where}: {words}. Nothing was checked.", fields=tuple(problems))
-    if len(references) > 1:
-        raise InvalidInput(f"{where}: payment_reference is given twice. Nothing was checked.")
-    given = {name: others[place][1] for name, place in places.items()}
-    return given | ({"payment_reference": references[0]} if references else {})
-
-
-def _read_amount(amount: Any, where: str) -> str:
-    """Return an amount as text; text stays as typed. Raises InvalidInput for a float, since it is not exact."""
-    if isinstance(amount, str):
-        return amount
-    if isinstance(amount, bool) or not isinstance(amount, Decimal | Integral):
-        raise InvalidInput(
-            f"{where}: amount: give text, an int or a Decimal; got {kind_of(amount)}. Read tables as text."
-        )
-    number = amount if isinstance(amount, Decimal) else Decimal(int(amount))
-    if abs(number.adjusted()) >= _MOST_DIGITS:
-        raise InvalidInput(f"{where}: amount: expected a number of fewer than {_MOST_DIGITS} digits.")
-    return f"{number:f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,13 +47,13 @@ _STEPS = (
 """What has to be equal, from the surest to the weakest. The last two are for orders that name no payee."""
 
 
-def match_orders(review: PaymentReview) -> dict[int, int]:
-    """Return the place of the order of each payment, by the `id` of the payment's effect: two may be equal."""
-    payments = [payment for _, payment in review.payments]
+def match_orders(review: PaymentReview) -> dict[At, int]:
+    """Return the number of the order of each payment, by where the payment stands."""
+    payments = review.payments
     found = match_one_to_one(
         [_paid(review, each) for each in payments], [_asked(review, each) for each in review.orders]
     )
-    return {id(payments[place]): number for place, number in found.items()}
+    return {payments[place].at: number for place, number in found.items()}
 
 
 def _paid(review: PaymentReview, payment: Effect) -> Terms:
@@ -198,7 +69,7 @@ def _paid(review: PaymentReview, payment: Effect) -> Terms:
     )
 
 
-def _asked(review: PaymentReview, order: ExpectedPayment) -> Terms:
+def _asked(review: PaymentReview, order: OrderTerms) -> Terms:
     """Return the terms of an order; its amount in the payment currency may be an estimate."""
     currency, amount = review.currency(order), positive_number(order.amount)
     is_exact = currency is not None and currency == review.policy.find_currency(order.invoice_currency)
@@ -251,7 +122,7 @@ def review_orders(review: PaymentReview) -> Iterator[Finding]:
     payees = [order.payee for order in review.orders if order.payee and review.known(order.payee) is None]
     for one, other in lookalikes(payees):
         yield finding("payee_lookalike.orders", one=with_checksum(one), other=with_checksum(other))
-    references = Counter(payment.reference for _, payment in review.payments if payment.reference)
+    references = Counter(payment.reference for payment in review.payments if payment.reference)
     for reference, count in references.items():
         if count > 1:
             yield finding("reference_repeated", count=count, reference=f"0x{reference.hex()}")
@@ -267,9 +138,8 @@ def _check_orders(review: PaymentReview) -> Iterator[Finding]:
 
 
 def _check_payments(review: PaymentReview) -> Iterator[Finding]:
-    for transaction, payment in review.payments:
-        if id(payment) not in review.order_numbers:
+    for payment in review.payments:
+        if payment.at not in review.order_numbers:
             amount = format_effect_amount(payment, payment.amount or 0, review.token(payment.token))
             recipient = with_checksum(payment.recipient) or "an unknown wallet"
-            found = finding("payment_unordered", transaction, amount=amount, recipient=recipient)
-            yield from in_place(payment, [found])
+            yield finding("payment_unordered", payment, amount=amount, recipient=recipient)

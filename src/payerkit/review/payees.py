@@ -7,6 +7,7 @@ from functools import cache
 
 from payerkit._tsv import rows
 from payerkit.findings import Finding
+from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import address_problem, is_same, with_checksum
 from payerkit.onchain.currencies import find_by_hash, tokens_at
 from payerkit.onchain.deployments import deployments_at
@@ -16,9 +17,7 @@ from payerkit.policy.address_book import AddressBook
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 from payerkit.policy.policy_lines import address_line
 from payerkit.review.messages import finding, shown
-from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import PaymentReview
-from payerkit.review.transactions import DecodedTransaction
 
 
 def review_order_payees(review: PaymentReview) -> Iterator[Finding]:
@@ -29,32 +28,32 @@ def review_order_payees(review: PaymentReview) -> Iterator[Finding]:
             yield finding(keys[problem], payee=shown(payee))
 
 
-def review_payee(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+def review_payee(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
     """Yield the findings about the recipient of a payment."""
     recipient, order = payment.recipient, review.order_of(payment)
     if recipient is None:
-        yield finding("recipient_unknown", transaction)
+        yield finding("recipient_unknown", payment)
         return
     if address_problem(recipient) == "address_checksum":  # of a plain transfer: calldata has no capital letters
-        yield finding("recipient_checksum", transaction)
+        yield finding("recipient_checksum", payment)
     if burned := burned_at(recipient):
-        yield finding("recipient_burned", transaction, what=burned)
+        yield finding("recipient_burned", payment, what=burned)
     elif contract := known_contract_at(recipient, review.policy):
-        yield finding("recipient_contract", transaction, what=contract)
+        yield finding("recipient_contract", payment, what=contract)
     elif order is None or order.payee is None:
-        yield finding("recipient", transaction, recipient=with_checksum(recipient))
-        yield from _compare_with_book(review, transaction, recipient, order)
+        yield finding("recipient", payment, recipient=with_checksum(recipient))
+        yield from _compare_with_book(review, payment, recipient, order)
     elif is_same(recipient, order.payee):
-        yield finding("payee_matches", transaction)
-        yield from _compare_with_book(review, transaction, recipient, order)
+        yield finding("payee_matches", payment)
+        yield from _compare_with_book(review, payment, recipient, order)
     else:
         key = "payee_differs.lookalike" if are_alike(recipient, order.payee) else "payee_differs"
         words = {"recipient": with_checksum(recipient), "payee": str(with_checksum(order.payee))[:80]}
-        yield finding(key, transaction, **words)
+        yield finding(key, payment, **words)
 
 
 def _compare_with_book(
-    review: PaymentReview, transaction: DecodedTransaction, recipient: str, order: ExpectedPayment | None
+    review: PaymentReview, payment: Effect, recipient: str, order: OrderTerms | None
 ) -> Iterator[Finding]:
     """Tell whether the user knows a recipient. Findings are saved with notebooks, so they name no one."""
     given = review.policy.addresses
@@ -62,21 +61,21 @@ def _compare_with_book(
     is_payout = review.payment.payout is not None or (order is not None and order.is_payout)
     names_none = is_payout if order is None else order.payee is None
     name, role = ("Operator", "operator") if is_payout else ("", "payee")  # a payee's name is for the user to fill in
-    lines = "\n" + address_line(recipient, name, review.network, role)
+    lines = address_line(recipient, name, review.network, role)
     if is_payout and _lacks_role(book, recipient, review.network):
-        yield finding("payee_role", transaction, recipient=with_checksum(recipient))
+        yield finding("payee_role", payment, recipient=with_checksum(recipient))
     elif names_none and recipient.lower() in review.fee_recipients:
-        yield finding("payee_unnamed.fee", transaction)
+        yield finding("payee_unnamed.fee", payment)
     elif book.find(recipient, review.network):
         warning = book.warning(recipient)
         key = "payee_known.warned" if warning else "payee_known"
-        yield finding(key, transaction, warning=warning and warning.message)
+        yield finding(key, payment, warning=warning and warning.message)
     elif alike := review.policy.lookalike(recipient):
-        yield finding("payee_lookalike", transaction, recipient=with_checksum(recipient), known=alike)
+        yield finding("payee_lookalike", payment, recipient=with_checksum(recipient), known=alike)
     elif names_none:
-        yield finding("payee_operator" if is_payout else "payee_unnamed", transaction, lines=lines)
+        yield finding("payee_operator" if is_payout else "payee_unnamed", payment, policy_lines=lines)
     elif given is not None:
-        yield _unknown(review, transaction, recipient, lines, is_known_elsewhere=recipient in book)
+        yield _unknown(review, payment, recipient, lines, is_known_elsewhere=recipient in book)
 
 
 def _lacks_role(book: AddressBook, recipient: str, network: str | None) -> bool:
@@ -87,14 +86,14 @@ def _lacks_role(book: AddressBook, recipient: str, network: str | None) -> bool:
 
 
 def _unknown(
-    review: PaymentReview, transaction: DecodedTransaction, recipient: str, lines: str, *, is_known_elsewhere: bool
+    review: PaymentReview, payment: Effect, recipient: str, lines: str, *, is_known_elsewhere: bool
 ) -> Finding:
     """Return the finding about a recipient that the address book does not have for the network of the payment."""
     if is_known_elsewhere and review.network is None:
-        return finding("payee_new.unplaced", transaction)
+        return finding("payee_new.unplaced", payment)
     key = "payee_new.network" if is_known_elsewhere else "payee_new"
     words = {"recipient": with_checksum(recipient), "network": review.network}
-    return finding(key, transaction, **words, lines=lines)
+    return finding(key, payment, **words, policy_lines=lines)
 
 
 _LAST_RESERVED = 0xFFFF
@@ -113,9 +112,9 @@ def burned_at(address: str) -> str:
 
 def known_contract_at(address: str, policy: PaymentPolicy = NO_POLICY) -> str:
     """Return what an address is if it is a known contract, on any network; "" for any other text."""
-    own = (each for each in policy.tokens if is_same(each.address, address))
-    if token := next(iter([*tokens_at(address), *own]), None):
-        return f"the token {token.id}"
+    for token in (*tokens_at(address), *policy.tokens):
+        if is_same(token.address, address):
+            return f"the token {token.id}"
     if deployed := next(iter(deployments_at(address)), None):
         return f"the payment contract {deployed.contract} on {deployed.network}"
     return ""

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from payerkit.findings import Finding
 from payerkit.html import visible
+from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import is_same, with_checksum
 from payerkit.onchain.amounts import EXACT, share_of, to_units
 from payerkit.onchain.currencies import Currency, is_currency_id
@@ -15,9 +16,7 @@ from payerkit.onchain.functions import EffectKind
 from payerkit.onchain.networks import network_in_id, networks
 from payerkit.policy.further_tokens import symbol_in
 from payerkit.policy.policy_lines import allowance_line, token_line
-from payerkit.review.fees import Paying
 from payerkit.review.messages import finding
-from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.transactions import UNLIMITED, DecodedTransaction
 
@@ -39,7 +38,7 @@ def review_order_currencies(review: PaymentReview) -> Iterator[Finding]:
             yield finding("currency_unlisted", currency=visible(name), network=network.name)
 
 
-def review_token(review: PaymentReview, transaction: DecodedTransaction, payment: Effect) -> Iterator[Finding]:
+def review_token(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
     """Yield the finding about the token of a payment; none without a network."""
     if review.network is None:
         return
@@ -47,33 +46,34 @@ def review_token(review: PaymentReview, transaction: DecodedTransaction, payment
     token, expected = review.token(payment.token), review.currency(order)
     is_unlisted = order is not None and expected is None and network_in_id(order.payment_currency) is not None
     if order is not None and payment.token is not None and is_unlisted:
-        yield _compare_with_unlisted(review, transaction, payment.token, token, order)
+        yield _compare_with_unlisted(review, payment, token, order)
     elif token is None:
-        yield finding("token_unknown", transaction, network=review.network)
+        yield finding("token_unknown", payment, network=review.network)
     elif expected and token != expected:
-        yield finding("token_differs", transaction, token=token.id, expected=expected.id)
+        yield finding("token_differs", payment, token=token.id, expected=expected.id)
     else:
-        yield finding("token_matches", transaction, token=token.id)
+        yield finding("token_matches", payment, token=token.id)
 
 
 def _compare_with_unlisted(
-    review: PaymentReview, transaction: DecodedTransaction, address: str, token: Currency | None, order: ExpectedPayment
+    review: PaymentReview, payment: Effect, token: Currency | None, order: OrderTerms
 ) -> Finding:
     """Compare the token of a payment with a currency of the order that the token list does not have.
 
     The service's list moves on: such a currency may be new, or have another id in the list.
     """
-    network, currency = str(review.network), visible(order.payment_currency)
+    network, address = str(review.network), str(payment.token)
+    currency = visible(order.payment_currency)
     if token is None and address == NATIVE:
-        return finding("token_unlisted.coin", transaction, network=network, currency=currency)
+        return finding("token_unlisted.coin", payment, network=network, currency=currency)
     if token is None:
-        lines = "\n" + token_line(currency, network, address, None)
-        return finding("token_unlisted", transaction, address=with_checksum(address), currency=currency, lines=lines)
+        lines = token_line(currency, network, address, None)
+        return finding("token_unlisted", payment, address=with_checksum(address), currency=currency, policy_lines=lines)
     is_same_symbol = symbol_in(currency, network).lower() == token.symbol.lower()
     if token.kind != "erc20" or not (is_same_symbol or networks()[network].is_test):
-        return finding("token_differs", transaction, token=token.id, expected=currency)
-    lines = "\n" + token_line(currency, network, token.address, token.decimals)
-    return finding("token_renamed", transaction, token=token.id, currency=currency, lines=lines)
+        return finding("token_differs", payment, token=token.id, expected=currency)
+    lines = token_line(currency, network, token.address, token.decimals)
+    return finding("token_renamed", payment, token=token.id, currency=currency, policy_lines=lines)
 
 
 def review_token_contract(review: PaymentReview, transaction: DecodedTransaction) -> Finding:
@@ -91,12 +91,12 @@ def review_token_contract(review: PaymentReview, transaction: DecodedTransaction
 
 def _is_paid(review: PaymentReview, token: str | None) -> bool:
     """Return True if a payment is in a token: what is wrong with the token is told there."""
-    return any(is_same(payment.token, token) for _, payment in review.payments)
+    return any(is_same(payment.token, token) for payment in review.payments)
 
 
 def review_approval(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> Iterator[Finding]:
     """Yield the findings about an approval."""
-    paying = [other.index for other, _ in _spending(review, approval)]
+    paying = [payment.step for payment in _spending(review, approval)]
     if not paying:
         yield finding("spender_differs", transaction)
         return
@@ -110,15 +110,17 @@ def review_approval(review: PaymentReview, transaction: DecodedTransaction, appr
         yield _check_allowance(review, transaction, approval, is_late=not later)
 
 
-def _spending(review: PaymentReview, approval: Effect) -> list[Paying]:
+def _spending(review: PaymentReview, approval: Effect) -> list[Effect]:
     """Return the payments that use an allowance: their contract is its spender.
 
     A plain transfer needs no allowance, neither of the token that makes it nor of the wallet that receives coins.
     """
     return [
-        (other, payment)
-        for other, payment in review.paying
+        payment
+        for other in review.transactions
         if is_same(other.to, approval.spender) and other.call.function and other.call.function.contracts != ("ERC20",)
+        for payment in other.effects
+        if payment.is_payment
     ]
 
 
@@ -130,7 +132,11 @@ def _check_allowance(
         return finding(key, transaction)
     if _is_accepted(review, transaction, approval):
         return finding("allowance_accepted", transaction)
-    return finding(key, transaction, lines=_policy_lines(review, transaction, approval))
+    token = review.token(transaction.to)
+    if token is None or approval.spender is None:  # a policy names tokens by their ids
+        return finding(key, transaction, lines=" its token, then this allowance.")
+    most = None if approval.allowance == UNLIMITED else to_units(approval.allowance, token.decimals)
+    return finding(key, transaction, policy_lines=allowance_line(token.id, approval.spender, most))
 
 
 _MORE_THAN_NEEDED = {"allowance_late", "allowance_unlimited", "allowance_unchecked", "allowance_large"}
@@ -160,8 +166,8 @@ def _needed(review: PaymentReview, transaction: DecodedTransaction, approval: Ef
     end = next(_replacing(review, transaction, approval), len(review.transactions))
     payments = [
         payment
-        for paying, payment in _spending(review, approval)
-        if transaction.index < paying.index < end and is_same(payment.token, transaction.to)
+        for payment in _spending(review, approval)
+        if transaction.index < payment.step < end and is_same(payment.token, transaction.to)
     ]
     needs = [
         payment.max_to_spend if payment.unit == "request" else (payment.amount or 0) + (payment.fee or 0)
@@ -182,15 +188,6 @@ def _is_accepted(review: PaymentReview, transaction: DecodedTransaction, approva
         return False
     most = accepted.most
     return most is None or (approval.allowance or 0) <= EXACT.multiply(most, Decimal(10) ** token.decimals)
-
-
-def _policy_lines(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> str:
-    """Return the lines that accept an allowance, after a line break; a policy names tokens by their ids."""
-    token = review.token(transaction.to)
-    if token is None or approval.spender is None:
-        return " its token, then this allowance."
-    most = None if approval.allowance == UNLIMITED else to_units(approval.allowance, token.decimals)
-    return "\n" + allowance_line(token.id, approval.spender, most)
 
 
 def _replacing(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> Iterator[int]:

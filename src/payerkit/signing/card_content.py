@@ -12,6 +12,7 @@ from typing import Any
 
 from payerkit.findings import Finding, PaymentFindings, Severity
 from payerkit.html import visible
+from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import format_amount, format_effect_amount
 from payerkit.onchain.currencies import real_money_note
@@ -19,7 +20,6 @@ from payerkit.onchain.effects import Effect
 from payerkit.onchain.networks import networks
 from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.review.check_payment import MAX_TRANSACTIONS
-from payerkit.review.orders import ExpectedPayment
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.transactions import UNLIMITED, DecodedTransaction, contract_name
 from payerkit.signing.device import device_lines, digest_of
@@ -220,7 +220,7 @@ def card_content(
         problems_title="Not ok" if is_stopped else "To decide",
         problems=problems,
         advice=AFTER_STOP if is_stopped else "",
-        policy_advice=WITHOUT_POLICY if review.policy is NO_POLICY and _can_be_agreed(problems, unchecked) else "",
+        policy_advice=WITHOUT_POLICY if review.policy is NO_POLICY and _can_be_agreed(findings) else "",
         unchecked=(*unchecked, *_own_word(compared), Point("info", "In any payment", NEVER_CHECKED, "")),
         passed=_points((each for each in findings if each.severity == "info" and not each.unchecked), many=many),
         compared_with=_compared_with(review, compared),
@@ -228,7 +228,7 @@ def card_content(
         transactions=tuple(_to_sign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]),
         messages=tuple(
             MessageToSign(visible(path)[:80], message_rows(message))
-            for path, message in islice(review.whole.typed_messages.items(), MAX_TRANSACTIONS)
+            for path, message in islice(review.payment.whole.typed_messages.items(), MAX_TRANSACTIONS)
         ),
         checked_at=review.now,
     )
@@ -254,10 +254,9 @@ def _headline(verdict: str, count: int, *, is_unchecked: bool) -> str:
     return f"{what_to_do} before anyone signs."
 
 
-def _can_be_agreed(*points: Iterable[Point]) -> bool:
-    """Return True if points have lines for a policy, and nothing is wrong: no lines clear that."""
-    found = [each for some in points for each in some]
-    return any("\n" in each.advice for each in found) and all(each.severity != "error" for each in found)
+def _can_be_agreed(findings: PaymentFindings) -> bool:
+    """Return True if findings have lines for a policy, and nothing is wrong: no lines clear that."""
+    return not findings.errors and any(each.policy_lines for each in findings)
 
 
 def _notes(review: PaymentReview) -> Iterator[str]:
@@ -342,13 +341,13 @@ def _compared(review: PaymentReview, order_source: str | None, sources: Mapping[
         yield Compared("rate", f"{review.rate:f}", "as given; not needed, since the currencies are the same")
 
 
-def _rate(review: PaymentReview, order: ExpectedPayment) -> Decimal | None:
+def _rate(review: PaymentReview, order: OrderTerms) -> Decimal | None:
     """Return the rate that the amount was compared by; None if none was needed or known."""
     is_needed = order.invoice_currency.lower() != order.payment_currency.lower()
     return review.rate_of(order) if is_needed else None
 
 
-def _members(review: PaymentReview, order: ExpectedPayment) -> dict[str, str]:
+def _members(review: PaymentReview, order: OrderTerms) -> dict[str, str]:
     reference = {"reference": order.payment_reference} if order.payment_reference else {}
     nobody = "none: the operator is paid" if review.account else "none"
     return reference | {

@@ -291,24 +291,24 @@ def is_chain_name(name: str) -> bool:
     return plain_name(name) in _NAMES
 
 
-def chain_claims(whole: WholeResponse) -> list[Member]:
-    """Return the members that name a network, wherever they stand; null names none."""
-    return [each for each in whole.members if each.value is not None and is_chain_name(each.name)]
+def chain_claims(whole: WholeResponse) -> tuple[list[Member], list[Member]]:
+    """Return the members that name a network, wherever they stand, and those that name a known one in other words.
 
-
-def other_claims(whole: WholeResponse) -> list[Member]:
-    """Return the members that name a known network in other words, such as `destinationChainId`."""
-    return [
-        each
-        for each in whole.members
-        if plain_name(each.name).endswith(_ENDINGS) and not is_chain_name(each.name) and named_network(each.value)
-    ]
+    Such a word is `destinationChainId`. Null names no network.
+    """
+    claims, others = list[Member](), list[Member]()
+    for each in whole.members:
+        if is_chain_name(each.name):
+            if each.value is not None:
+                claims.append(each)
+        elif plain_name(each.name).endswith(_ENDINGS) and named_network(each.value):
+            others.append(each)
+    return claims, others
 
 
 def claimed_networks(claims: Iterable[Member]) -> list[str]:
     """Return the known networks that claims name."""
-    named = (named_network(claim.value) for claim in claims)
-    return sorted({network.name for network in named if network is not None})
+    return sorted({network.name for each in claims if (network := named_network(each.value))})
 
 
 def named_network(value: object) -> Network | None:
