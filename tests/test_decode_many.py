@@ -32,7 +32,7 @@ def values(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 def one_by_one(calls: list[Any]) -> list[tuple[Any, ...]]:
     """Return the rows of each call."""
-    return [row for call in calls for row in _calldata_rows(read_call(call))]
+    return [tuple(row.values()) for call in calls for row in _calldata_rows(read_call(call))]
 
 
 def test_all_samples_are_read_alike() -> None:

@@ -235,6 +235,12 @@ def test_stopped_payments_offer_lines() -> None:
     assert 15 <= len(offering)
 
 
+@pytest.mark.parametrize("paid", [paid for _, paid, _ in STOPPED], ids=[row[0] for row in STOPPED])
+def test_lines_stand_apart_as_well(paid: Payment) -> None:
+    """A finding has the lines that its hint shows, so that nobody takes the hint apart."""
+    assert [] == [each for each in check_payment(paid) if each.policy_lines != each.hint.partition(":\n")[2]]
+
+
 @pytest.mark.parametrize("row", list(rows("payerkit.review", "review")), ids=lambda row: str(row["key"]))
 def test_no_error_has_lines(row: dict[str, str]) -> None:
     """What stops a payment is corrected, or written into the policy by hand."""

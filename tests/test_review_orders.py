@@ -15,7 +15,7 @@ from payerkit import InvalidInput, PaymentPolicy, check_payment, read_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
 from payerkit.onchain.addresses import lookalikes
-from payerkit.review.order_matching import Terms, match_one_to_one
+from payerkit.review.orders import Terms, match_one_to_one
 
 ALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]
 """Another address that begins and ends like the payee."""

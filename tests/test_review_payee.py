@@ -29,8 +29,8 @@ from example_payments import (
 from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, check_payment, decode_transactions
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.models import Payment
+from payerkit.models.compared_with import OrderTerms, read_order
 from payerkit.policy import AddressBook, AgreedFee, KnownAddress
-from payerkit.review.orders import ExpectedPayment, read_order
 from payerkit.review.payees import payee_note
 
 MISTYPED = PAYEE.replace("ACf", "aCf")
@@ -442,11 +442,11 @@ def test_anything_but_a_policy_is_refused(look: Any) -> None:
 
 
 ORDER = {"payee": PAYEE, "amount": "10", "invoice_currency": "USD", "payment_currency": "fUSDC-sepolia"}
-EXPECTED = ExpectedPayment(PAYEE, "10", "USD", "fUSDC-sepolia")
+EXPECTED = OrderTerms(PAYEE, "10", "USD", "fUSDC-sepolia")
 WIRE = {"payee": PAYEE, "amount": "10", "invoiceCurrency": "USD", "paymentCurrency": "fUSDC-sepolia"}
 
 NO_PAYEE_GIVEN = {name: value for name, value in ORDER.items() if name != "payee"}
-NO_PAYEE = ExpectedPayment(None, "10", "USD", "fUSDC-sepolia")
+NO_PAYEE = OrderTerms(None, "10", "USD", "fUSDC-sepolia")
 
 ORDERS = [
     ("an object", PaymentOrder(**ORDER), EXPECTED),
@@ -470,7 +470,7 @@ ORDERS = [
 
 
 @pytest.mark.parametrize(("given", "expected"), [row[1:] for row in ORDERS], ids=[row[0] for row in ORDERS])
-def test_an_order_is_read_in_any_form(given: Any, expected: ExpectedPayment | None) -> None:
+def test_an_order_is_read_in_any_form(given: Any, expected: OrderTerms | None) -> None:
     """An order may be an object, a dict or a row; only the payee may be missing."""
     assert expected == read_order(given)
 

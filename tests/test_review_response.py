@@ -36,7 +36,7 @@ from far_end import FarEnd, reply
 from payerkit import InvalidInput, check_payment, decode_transactions
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
-from payerkit.review.whole_response import MAX_DEPTH, MAX_MEMBERS, read_whole
+from payerkit.models.whole_response import MAX_DEPTH, MAX_MEMBERS, read_whole
 from payerkit.wire import parse_json, read_time, repeated_names, wire_name
 from published import ANSWERS
 

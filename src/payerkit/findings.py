@@ -44,6 +44,8 @@ class Finding(FieldProblem):
         step: In findings about a payment, the index of the transaction; None for the payment as a whole.
         place: The index of the payment in the batch that the transaction is, if the finding is about one of these.
         unchecked: In findings about a payment, True for what could not be checked; it is then neither right nor wrong.
+        policy_lines: In findings about a payment, the lines of a policy file that would clear it, which `hint` ends
+            with; "" if none would.
 
     Example:
         >>> finding = check_payer({**payer, "country": "UK"})[0]
@@ -57,6 +59,7 @@ class Finding(FieldProblem):
     step: int | None = None
     place: int | None = None
     unchecked: bool = False
+    policy_lines: str = ""
 
     def __str__(self) -> str:
         words = f"{self.message} {self.hint}".rstrip()

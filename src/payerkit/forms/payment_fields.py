@@ -22,9 +22,9 @@ from payerkit.models import PaymentOrder, Payout, PayoutOrder
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.amounts import format_number
 from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.review.amounts import peg_of
 from payerkit.review.check_order import check_payment_order
-from payerkit.review.review_amounts import peg_of
-from payerkit.review.review_payout import least_above
+from payerkit.review.response import least_above
 from payerkit.wire import wire_name
 from payerkit.wording import in_form
 

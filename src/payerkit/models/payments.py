@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Unpack
 
 from pydantic import BeforeValidator, Field, PrivateAttr, Strict, StrictBool, StrictInt
 
@@ -17,19 +17,21 @@ from payerkit.html import visible
 from payerkit.masking import mask, mask_account
 from payerkit.models.requests import PaymentOrder, PayoutOrder
 from payerkit.models.responses import Response, read_by
+from payerkit.models.whole_response import WholeResponse, read_whole
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
-from payerkit.review.protocols import OrderSource
-from payerkit.review.transactions import read_network
-from payerkit.review.whole_response import WholeResponse, read_whole
+from payerkit.onchain.currencies import read_network
 from payerkit.wire import first, parse_json, read_time, repeated_names
 from payerkit.wording import listed
 
 if TYPE_CHECKING:
+    from payerkit.models.compared_with import AnyOrder, ComparedWith, KnowsPaid, Orders
     from payerkit.policy.payment_policy import PaymentPolicy
-    from payerkit.review.orders import AnyOrder, Orders
-    from payerkit.review.protocols import KnowsPaid
     from payerkit.signing.card import PaymentCard
-    from payerkit.signing.safe import CheckOptions, SafeHashes
+    from payerkit.signing.safe import SafeHashes
+
+OrderSource = Literal["sent", "file", "given"]
+"""Where the order of a payment comes from: it was sent with it, stands in the file of the payment, or was given to
+`read_payment`."""
 
 _NUMBERS = ("accountNumber", "iban", "ribNumber")
 """Members of stored bank details that tell which account it is; the first that has a value is shown, masked."""
@@ -408,7 +410,7 @@ class Payment(Response):
         safe: str,
         created_at: datetime | None = None,
         anyway: bool = False,
-        **options: Unpack[CheckOptions],
+        **options: Unpack[ComparedWith],
     ) -> None:
         """Write the transactions to a file for Safe's Transaction Builder, replacing an existing one.
 
@@ -443,7 +445,7 @@ class Payment(Response):
         version: str = "1.4.1",
         multi_send: str | None = None,
         anyway: bool = False,
-        **options: Unpack[CheckOptions],
+        **options: Unpack[ComparedWith],
     ) -> SafeHashes:
         """Return the hashes that the owners of a Safe compare on their devices, if it makes all transactions at once.
 
@@ -508,14 +510,11 @@ class Payment(Response):
             Pays 0.004 ETH on Sepolia to 0x6923...C7D7, fee 0.1 %, one signature.
             ...
         """
-        from payerkit.review.payment_review import PaymentReview  # noqa: PLC0415
-        from payerkit.signing.card import PaymentCard  # noqa: PLC0415 - loaded on first use
+        from payerkit.signing.card import card_of  # noqa: PLC0415 - loaded on first use
 
-        review = PaymentReview.of(
-            self, order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
+        return card_of(
+            self, order=order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
         )
-        is_given = order is not None or orders is not None
-        return PaymentCard.of(review, order_source="given" if is_given else self.order_source)
 
     def _repr_html_(self) -> str:
         return self.card()._repr_html_()

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from payerkit._tsv import rows
+from payerkit.errors import InvalidInput
 from payerkit.html import visible
 from payerkit.onchain.addresses import keccak, shape
 
@@ -40,6 +41,15 @@ class Network:
 def networks() -> Mapping[str, Network]:
     """Return all networks by name."""
     return {row["network"]: _network(row) for row in rows(__package__, "networks")}
+
+
+def read_network(network: object) -> str:
+    """Return a network by its name. Raises InvalidInput for one that is not in networks.tsv."""
+    if str(network) not in networks():
+        raise InvalidInput(
+            f"network: {network!r} is not known. Use a network name as in currency ids, such as matic for Polygon."
+        )
+    return str(network)
 
 
 def network_in_id(currency_id: str) -> Network | None:

@@ -11,6 +11,9 @@ from typing import Any
 from payerkit.onchain.calldata import DecodedCall, EffectKind, Function
 from payerkit.onchain.currencies import Currency, find_by_hash
 
+At = tuple[int, int | None]
+"""Where an effect stands: the number of its transaction, and its place in a batch; both counted from 0."""
+
 NATIVE = "native"
 """Stands for the network's native currency in place of a token address."""
 
@@ -39,7 +42,8 @@ _LARGEST, _ZERO = 2**256 - 1, f"0x{0:040x}"
 class Effect:
     """A payment or an allowance that a call makes.
 
-    place: in its batch, counted from 0; None outside a batch. token: the address of the token, or `NATIVE`; None if
+    step: the transaction that has the call, counted from 0. place: in its batch, counted from 0; None outside a batch.
+    token: the address of the token, or `NATIVE`; None if
     the calldata does not tell. unit: of amount and fee: base units of the token, wei, or units of the request's
     currency, which are converted on execution. max_to_spend: None if the native value stands for it. All amounts are
     integers. revert_reason: why the contract would reject it; "" if it would not. kept_reason: why the contract may
@@ -48,6 +52,7 @@ class Effect:
 
     kind: EffectKind
     unit: str
+    step: int = 0
     place: int | None = None
     token: str | None = None
     recipient: str | None = None
@@ -62,6 +67,11 @@ class Effect:
     max_rate_age: int | None = None
     revert_reason: str = ""
     kept_reason: str = ""
+
+    @property
+    def at(self) -> At:
+        """Where it stands: its step and its place, which no other effect of a payment has."""
+        return self.step, self.place
 
     @property
     def is_payment(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
@@ -16,6 +16,7 @@ from payerkit.findings import Finding, PaymentFindings
 from payerkit.frames import frame_of
 from payerkit.html import visible
 from payerkit.models import Payment
+from payerkit.models.compared_with import ComparedWith, KnowsPaid
 from payerkit.models.payments import read_payment
 from payerkit.onchain.addresses import read_address, with_checksum
 from payerkit.onchain.amounts import to_units
@@ -23,10 +24,9 @@ from payerkit.onchain.currencies import networks
 from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
+from payerkit.review.compare_payments import compare_reviews, unreadable
 from payerkit.review.fees import find_charges
 from payerkit.review.payment_review import PaymentReview
-from payerkit.review.protocols import KnowsPaid
-from payerkit.review.review_many import compare_reviews, unreadable
 from payerkit.signing.safe import SafeCall, builder_file, calls_of, chain_id_of, write_builder_file
 from payerkit.wording import count_of
 
@@ -112,17 +112,10 @@ def check_payments(
     return frame_of([each.row() for each in checked], _COLUMNS, index=labels)
 
 
-def checked_payments(
-    payments: Any,
-    *,
-    policy: PaymentPolicy | None = None,
-    rate: Decimal | int | str | None = None,
-    now: datetime | None = None,
-    client: KnowsPaid | None = None,
-) -> tuple[pd.Index[Any], list[CheckedPayment]]:
+def checked_payments(payments: Any, **given: Unpack[ComparedWith]) -> tuple[pd.Index[Any], list[CheckedPayment]]:
     """Return payments with their findings, also those of comparing them, and a label for each."""
     labels, sources = _labelled(payments)
-    checked = [_check(source, policy=policy, rate=rate, now=now, client=client) for source in sources]
+    checked = [_check(source, **given) for source in sources]
     read = [(each, each.review, str(label)) for each, label in zip(checked, labels, strict=True) if each.review]
     for place, found in compare_reviews([review for _, review, _ in read], [label for *_, label in read]):
         read[place][0].findings.append(found)
@@ -139,7 +132,7 @@ class CheckedPayment:
     @property
     def payments(self) -> list[Effect]:
         """What the transactions pay."""
-        return [] if self.review is None else [payment for _, payment in self.review.payments]
+        return [] if self.review is None else self.review.payments
 
     def row(self) -> dict[str, Any]:
         """Return the row of the frame."""
@@ -181,7 +174,7 @@ def _files(folder: Path) -> list[Path]:
     return files
 
 
-def _check(source: Any, **options: Any) -> CheckedPayment:
+def _check(source: Any, **given: Unpack[ComparedWith]) -> CheckedPayment:
     """Return a payment with its findings. Raises InvalidInput for what is neither a payment nor a path."""
     if not isinstance(source, Payment | str | Path):
         raise InvalidInput(f"payments: expected payments and paths of files, got {kind_of(source)}.")
@@ -189,7 +182,7 @@ def _check(source: Any, **options: Any) -> CheckedPayment:
         payment = source if isinstance(source, Payment) else read_payment(Path(source))
     except InvalidInput as error:
         return CheckedPayment(None, [unreadable(str(error))])
-    review = PaymentReview.of(payment, **options)
+    review = PaymentReview.of(payment, **given)
     return CheckedPayment(review, [*review_findings(review)])
 
 
@@ -197,7 +190,7 @@ def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
     """Return what the only payment pays; no amounts if they are converted on execution."""
     token = review.token(payment.token)
     decimals = token.decimals if token and payment.unit != "request" else None
-    fee = sum(charge.fee for charge in find_charges(review.payments, review.fee_legs))
+    fee = sum(charge.fee for charge in find_charges(review.payments, review.fee_legs.values()))
     return {
         "payee": with_checksum(payment.recipient),
         "payee_name": review.policy.name_of(payment.recipient, review.network),

@@ -17,7 +17,7 @@ from payerkit.onchain.amounts import EXACT, format_number, positive_number
 from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.payouts.news import PayoutEvent, id_key
 from payerkit.payouts.payments import total_of
-from payerkit.review.review_amounts import peg_of
+from payerkit.review.amounts import peg_of
 from payerkit.wire import our_name
 
 ID_NAMES = ("request_id", "payment_reference", "reference")

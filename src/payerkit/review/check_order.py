@@ -27,8 +27,8 @@ from payerkit.onchain.currencies import (
     real_money_note,
 )
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
+from payerkit.review.amounts import peg_of
 from payerkit.review.payees import burned_at, known_contract_at
-from payerkit.review.review_amounts import peg_of
 from payerkit.wording import listed
 
 _MOST_DIGITS = 100

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 
 from payerkit.errors import without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
+from payerkit.models.compared_with import KnowsPaid
+from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.calldata import NOTES, EffectKind
 from payerkit.onchain.currencies import deployments_at, networks
+from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.review.payment_review import PaymentReview, finding, in_place
-from payerkit.review.protocols import KnowsPaid, PaymentLike
-from payerkit.review.review_approvals import review_approval
-from payerkit.review.review_fees import review_fees
-from payerkit.review.review_metadata import review_metadata
-from payerkit.review.review_orders import review_orders
-from payerkit.review.review_payee import review_order_payees
-from payerkit.review.review_payments import review_fee_leg, review_payment
-from payerkit.review.review_payout import review_payout
-from payerkit.review.review_response import review_members, review_response
-from payerkit.review.review_tokens import review_order_currencies, review_token_contract
-from payerkit.review.review_value import review_value
+from payerkit.review.amounts import review_amount, review_maximum, review_value
+from payerkit.review.fees import review_fees
+from payerkit.review.messages import finding
+from payerkit.review.orders import review_orders
+from payerkit.review.payees import review_order_payees, review_payee
+from payerkit.review.payment_review import PaymentReview
+from payerkit.review.response import review_members, review_metadata, review_payout, review_response
+from payerkit.review.tokens import review_approval, review_order_currencies, review_token, review_token_contract
 from payerkit.review.transactions import DecodedTransaction, contract_at, network_of
 
 if TYPE_CHECKING:
-    from payerkit.review.orders import AnyOrder, Orders
+    from payerkit.models.compared_with import AnyOrder, Orders
+
 
 MAX_TRANSACTIONS = 50
 """Transactions that are checked; a payment has a few, and more only make the user wait."""
@@ -39,7 +39,7 @@ MAX_EFFECTS = 1000
 
 @without_internal_frames
 def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by name
-    payment: PaymentLike,
+    payment: Payment,
     order: AnyOrder | None = None,
     *,
     orders: Orders | None = None,
@@ -93,7 +93,7 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
     """
     return review_findings(
         PaymentReview.of(
-            payment, order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
+            payment, order=order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
         )
     )
 
@@ -105,14 +105,11 @@ def review_findings(review: PaymentReview) -> PaymentFindings:
     effects = sum(len(each.effects) for each in review.transactions)
     if effects > MAX_EFFECTS:
         return PaymentFindings([finding("too_many.effects", count=effects, limit=MAX_EFFECTS)])
-    of_transactions = (found for each in review.transactions for found in _check_transaction(review, each))
-    of_response = (
-        *_check_whole(review),
-        *review_payout(review),
-        *review_response(review),
-        *review_metadata(review),
-    )
-    return PaymentFindings(sorted([*of_response, *of_transactions, *review_fees(review)], key=_place))
+    found = [*_check_whole(review), *review_payout(review), *review_response(review), *review_metadata(review)]
+    for transaction in review.transactions:
+        found += _check_transaction(review, transaction)
+    found += review_fees(review)
+    return PaymentFindings(sorted(found, key=_place))
 
 
 def _place(found: Finding) -> int:
@@ -160,10 +157,10 @@ def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -
     for effect in transaction.effects:
         if effect.kind == EffectKind.APPROVE:
             yield from review_approval(review, transaction, effect)
-        elif review.is_fee_leg(effect):
-            yield from in_place(effect, review_fee_leg(review, transaction, effect))
+        elif effect.at in review.fee_legs:
+            yield from _check_fee_leg(review, effect)
         elif effect.is_payment:
-            yield from in_place(effect, review_payment(review, transaction, effect))
+            yield from _check_payment(review, effect)
         else:
             yield finding("other_function", transaction, effect=effect.kind.value)
 
@@ -172,7 +169,7 @@ def _check_calldata(review: PaymentReview, transaction: DecodedTransaction) -> I
     code, data = transaction.call.code, transaction.data
     if data and not data.startswith("0x"):
         yield finding("data_prefix", transaction)
-    is_fee = any(leg is transaction for leg, _ in review.fee_legs)
+    is_fee = any(effect.at in review.fee_legs for effect in transaction.effects)
     if code and not (is_fee and code in {"empty", "reference_only"}):
         keys = {"not_canonical": "not_canonical", "empty": "plain_transfer", "reference_only": "plain_transfer"}
         yield finding(keys.get(code, "unreadable_data"), transaction, note=NOTES[code])
@@ -198,3 +195,58 @@ def _check_contract(review: PaymentReview, transaction: DecodedTransaction) -> I
         known = f" It is {found.contract}." if found else ""
         known += f" It is a known contract on {others}." if others else ""
         yield finding("contract_unknown", transaction, network=review.network, known=known)
+
+
+def _check_payment(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
+    """Yield the findings about a payment."""
+    yield from review_payee(review, payment)
+    yield from review_token(review, payment)
+    yield from review_amount(review, payment)
+    yield from _check_reference(review, payment)
+    if payment.kind != EffectKind.TRANSFER:
+        yield finding("other_way", payment, effect=payment.kind.value)
+    yield from _check_execution(review, payment)
+
+
+def _check_fee_leg(review: PaymentReview, leg: Effect) -> Iterator[Finding]:
+    """Yield the findings about a payment that only carries a fee, but for its share, which is one of all fees."""
+    is_known = leg.reference is None or leg.reference in review.references
+    yield finding("fee_leg" if is_known else "fee_leg.reference", leg)
+    yield from _check_execution(review, leg)
+
+
+def _check_execution(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
+    if payment.revert_reason:
+        yield finding("would_fail", payment, reason=payment.revert_reason)
+    if payment.kept_reason:
+        yield finding("kept_back", payment, reason=payment.kept_reason)
+    if payment.unit == "request":
+        yield review_maximum(review, payment)
+    elif payment.max_to_spend or payment.max_rate_age:
+        yield finding("maximum_unread", payment)
+
+
+def _check_reference(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
+    if payment.reference is None:
+        yield finding("reference_missing", payment)
+        return
+    if payment.reference and not any(payment.reference):
+        yield finding("reference_zero", payment)
+    if len(payment.reference) != 8:
+        yield finding("reference_malformed", payment)
+        return
+    order, payout = review.order_of(payment), review.payment.payout
+    ordered = None if order is None else order.payment_reference
+    requested = None if payout is None else payout.payment_reference
+    told = review.payment.payment_reference
+    sources = [
+        (ordered, "reference_matches.order", "reference_differs.order"),
+        (requested, "reference_matches.request", "reference_differs.request"),
+        (None if told == requested else told, "reference_matches", "reference_differs"),
+    ]
+    for reference, matches, differs in sources:
+        if reference is not None:
+            is_match = reference.lower() == f"0x{payment.reference.hex()}"
+            yield finding(matches if is_match else differs, payment)
+    if all(reference is None for reference, *_ in sources):
+        yield finding("reference_unchecked", payment)

@@ -9,6 +9,7 @@ import pandas as pd
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.frames import frame_of
 from payerkit.html import visible
+from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import to_units
 from payerkit.onchain.calldata import NOTES, DecodedCall, read_call
@@ -16,7 +17,6 @@ from payerkit.onchain.currencies import Currency, request_decimals
 from payerkit.onchain.effects import Effect, read_effects
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
-from payerkit.review.protocols import PaymentLike
 from payerkit.review.transactions import DecodedTransaction, contract_name, resolve_currency
 
 TRANSACTION_COLUMNS = {
@@ -70,7 +70,7 @@ CALLDATA_COLUMNS = {
 
 @without_internal_frames
 def decode_transactions(
-    payment: PaymentLike, *, network: str | None = None, policy: PaymentPolicy | None = None
+    payment: Payment, *, network: str | None = None, policy: PaymentPolicy | None = None
 ) -> pd.DataFrame:
     """Decode the transactions of a payment: who is paid or allowed how much, through which contract.
 
@@ -131,7 +131,7 @@ def _transaction_rows(review: PaymentReview, transaction: DecodedTransaction) ->
 
 def _purpose(review: PaymentReview, effect: Effect) -> str:
     """Return for which bank account an effect pays, as the request says; "" if it pays a wallet, or only a fee."""
-    is_payout = review.account and effect.is_payment and not review.is_fee_leg(effect)
+    is_payout = review.account and effect.is_payment and effect.at not in review.fee_legs
     return f"For {review.account}, by the request." if is_payout else ""
 
 
@@ -146,23 +146,33 @@ def _effect_columns(effect: Effect, network: str | None, policy: PaymentPolicy, 
     is_converted = effect.unit == "request"
     decimals = _decimals(effect.request_currency if is_converted else token, is_converted=is_converted)
     converted = "Amount and fee are in units of the request's currency, converted on execution." if is_converted else ""
+    cells = _effect_cells(effect)
+    cells |= {name: with_checksum(cells[name]) for name in ("token", "recipient", "fee_recipient", "spender")}
+    return cells | {
+        "token": token.id if token else cells["token"],
+        "recipient_name": _name(effect.recipient, network, policy),
+        "amount": to_units(effect.amount, decimals),
+        "fee": to_units(effect.fee, decimals),
+        "fee_recipient_name": _name(effect.fee_recipient, network, policy),
+        "note": " ".join(words for words in (converted, effect.revert_reason, effect.kept_reason, note) if words),
+    }
+
+
+def _effect_cells(effect: Effect) -> dict[str, Any]:
+    """Return what the calldata tells of an effect."""
     return {
         "place": effect.place,
         "does": effect.kind.value,
-        "token": token.id if token else with_checksum(effect.token),
-        "recipient": with_checksum(effect.recipient),
-        "recipient_name": _name(effect.recipient, network, policy),
-        "amount": to_units(effect.amount, decimals),
+        "unit": effect.unit,
+        "token": effect.token,
+        "recipient": effect.recipient,
         "amount_base": effect.amount,
-        "fee": to_units(effect.fee, decimals),
         "fee_base": effect.fee,
-        "fee_recipient": with_checksum(effect.fee_recipient),
-        "fee_recipient_name": _name(effect.fee_recipient, network, policy),
-        "reference": _hex(effect.reference),
-        "spender": with_checksum(effect.spender),
+        "fee_recipient": effect.fee_recipient,
+        "reference": None if effect.reference is None else f"0x{effect.reference.hex()}",
+        "spender": effect.spender,
         "allowance": effect.allowance,
         "max_to_spend": effect.max_to_spend,
-        "note": " ".join(words for words in (converted, effect.revert_reason, effect.kept_reason, note) if words),
     }
 
 
@@ -175,10 +185,6 @@ def _decimals(currency: Currency | None, *, is_converted: bool) -> int | None:
     if currency is None:
         return None
     return request_decimals(currency) if is_converted else currency.decimals
-
-
-def _hex(data: bytes | None) -> str | None:
-    return None if data is None else f"0x{data.hex()}"
 
 
 @without_internal_frames
@@ -221,29 +227,13 @@ def decode_calldata(calls: pd.Series[Any]) -> pd.DataFrame:
     return frame_of([row for _, row in found], CALLDATA_COLUMNS, index=labels)
 
 
-def _calldata_rows(call: DecodedCall) -> list[tuple[Any, ...]]:
-    name, selector = call.function.name if call.function else None, call.selector or None
+def _calldata_rows(call: DecodedCall) -> list[dict[str, Any]]:
+    shared = {
+        "function": call.function.name if call.function else None,
+        "selector": call.selector or None,
+        "canonical": call.canonical,
+        "code": call.code,
+    }
     effects = read_effects(call, to=None, value=None) if call.function else []  # else the value decides
-    if not effects:
-        return [(None, name, selector, *[None] * 11, call.canonical, call.code)]
-    return [
-        (
-            effect.place,
-            name,
-            selector,
-            effect.kind.value,
-            effect.unit,
-            effect.token,
-            effect.recipient,
-            effect.amount,
-            effect.fee,
-            effect.fee_recipient,
-            _hex(effect.reference),
-            effect.spender,
-            effect.allowance,
-            effect.max_to_spend,
-            call.canonical,
-            call.code,
-        )
-        for effect in effects
-    ]
+    cells = [_effect_cells(effect) for effect in effects]
+    return [dict.fromkeys(CALLDATA_COLUMNS) | shared | each for each in cells or [{}]]

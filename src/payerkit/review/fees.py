@@ -1,21 +1,35 @@
-"""What is taken on top of a payment: fees, fee legs, and what the service declares and a policy agrees to."""
+"""Fees and fee legs: what is taken on top of payments, and whether that is declared and agreed.
+
+A declaration clears no fee: the service is the party that is checked. What the user agreed to does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
+from payerkit.findings import Finding
+from payerkit.models.payments import PaymentMetadata
 from payerkit.onchain.addresses import address_problem, with_checksum
-from payerkit.onchain.amounts import EXACT, format_percentage
+from payerkit.onchain.amounts import (
+    EXACT,
+    effect_units,
+    format_effect_amount,
+    format_number,
+    format_percentage,
+    simplest_percentage,
+)
 from payerkit.onchain.calldata import EffectKind
-from payerkit.onchain.effects import Effect
-from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy
-from payerkit.review.protocols import MetadataLike
+from payerkit.onchain.effects import At, Effect
+from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy, fee_line, setting_line
+from payerkit.review.messages import finding
 from payerkit.review.transactions import DecodedTransaction
 
-Paying = tuple[DecodedTransaction, Effect]
-"""An effect that pays, with its transaction."""
+if TYPE_CHECKING:
+    from payerkit.review.payment_review import PaymentReview
+
 
 HIGH_FEE = 10
 """Percent of the amount from which on a fee is an error, unless it was agreed."""
@@ -38,7 +52,7 @@ class FeeClaim:
         return f"a {self.name} fee of {format_percentage(self.percentage)} to {wallet}"
 
 
-def declared_fees(metadata: MetadataLike | None) -> Mapping[str, FeeClaim]:
+def declared_fees(metadata: PaymentMetadata | None) -> Mapping[str, FeeClaim]:
     """Return the fees that the service declares, by the address of who receives them, in lower case."""
     fees = {} if metadata is None else {"protocol": metadata.protocol_fee, "platform": metadata.platform_fee}
     claims: dict[str, FeeClaim] = {}
@@ -63,11 +77,10 @@ def _add(one: FeeClaim | None, other: FeeClaim) -> FeeClaim:
 class Charge:
     """What one wallet takes on top of payments, all in one currency: their fees, and fee legs.
 
-    transaction, effect: the first that has a part of it. fee: in all. amount: of the payments, in all; both in the
+    effect: the first that has a part of it. fee: in all. amount: of the payments, in all; both in the
     same units. parts: how often it may have been rounded: once for each payment.
     """
 
-    transaction: DecodedTransaction
     effect: Effect
     recipient: str | None
     fee: int
@@ -104,51 +117,168 @@ class Charge:
         return excess < 100 * self.parts <= self.amount
 
 
-def find_charges(payments: Collection[Paying], legs: Collection[Paying]) -> list[Charge]:
+def find_charges(payments: Collection[Effect], legs: Collection[Effect]) -> list[Charge]:
     """Return what is taken on top of payments, by recipient and currency, in the order of the transactions."""
     amounts: dict[tuple[str, str], list[int]] = {}
-    for _, payment in payments:
+    for payment in payments:
         amounts.setdefault(_money(payment), []).append(payment.amount or 0)
-    parts = [(paying, paying[1].fee_recipient, paying[1].fee or 0) for paying in (*payments, *legs)]
-    parts += [(leg, leg[1].recipient, leg[1].amount or 0) for leg in legs]
+    parts = [(paying, paying.fee_recipient, paying.fee or 0) for paying in (*payments, *legs)]
+    parts += [(leg, leg.recipient, leg.amount or 0) for leg in legs]
     charges: dict[tuple[str, tuple[str, str]], Charge] = {}
-    for (transaction, effect), recipient, fee in sorted(parts, key=lambda part: part[0][0].index):
+    for effect, recipient, fee in sorted(parts, key=lambda part: part[0].step):
         if fee:
             key = (recipient or "").lower(), _money(effect)
             paid = amounts.get(key[1], [])
-            first = charges.get(key) or Charge(transaction, effect, recipient, 0, sum(paid), 0)
+            first = charges.get(key) or Charge(effect, recipient, 0, sum(paid), 0)
             charges[key] = replace(first, fee=first.fee + fee, parts=min(first.parts + 1, len(paid)))
     return list(charges.values())
 
 
-def find_fee_legs(paying: Collection[Paying], recipients: Collection[str], policy: PaymentPolicy) -> list[Paying]:
-    """Return the payments of their own that only carry a fee.
+def find_fee_legs(
+    paying: Collection[Effect], recipients: Collection[str], policy: PaymentPolicy
+) -> Mapping[At, Effect]:
+    """Return the payments of their own that only carry a fee, by where they stand.
 
     Such a leg goes to one of the wallets that may receive a fee (in lower case), in the currency of a payment, in the
     same batch or after it. If these legs and fees are too high together, they are payments, whatever they are called.
     """
-    payments = [each for each in paying if not _may_be_leg(each[1], recipients)]
+    legs, payments = list[Effect](), list[Effect]()
+    for effect in paying:
+        may_be_leg = effect.kind == EffectKind.TRANSFER and str(effect.recipient).lower() in recipients
+        (legs if may_be_leg else payments).append(effect)
+    if not legs:
+        return {}
     first: dict[tuple[str, str], int] = {}
-    for transaction, payment in payments:
-        first.setdefault(_money(payment), transaction.index)
-    legs = [
-        (transaction, effect)
-        for transaction, effect in paying
-        if _may_be_leg(effect, recipients) and transaction.index >= first.get(_money(effect), transaction.index + 1)
-    ]
+    for payment in payments:
+        first.setdefault(_money(payment), payment.step)
+    legs = [each for each in legs if each.step >= first.get(_money(each), each.step + 1)]
     too_high = {
         (charge.recipient or "").lower()
         for charge in find_charges(payments, legs)
         if charge.is_high and not charge.is_agreed(policy.agreed_fee(charge.recipient))
     }
-    return [each for each in legs if str(each[1].recipient).lower() not in too_high]
-
-
-def _may_be_leg(effect: Effect, recipients: Collection[str]) -> bool:
-    return effect.kind == EffectKind.TRANSFER and str(effect.recipient).lower() in recipients
+    return {each.at: each for each in legs if str(each.recipient).lower() not in too_high}
 
 
 def _money(effect: Effect) -> tuple[str, str]:
     """Return what the amounts of an effect are in: their unit, and the token, or the currency before conversion."""
     held = effect.path[0] if effect.unit == "request" and effect.path else effect.token
     return effect.unit, str(held).lower()
+
+
+_ZERO = f"0x{0:040x}"
+_NO_RECIPIENTS = {_ZERO, f"0x{0xDEAD:040x}"}
+"""What calls name as the recipient of a fee where there is none, in lower case."""
+
+
+def review_fees(review: PaymentReview) -> Iterator[Finding]:
+    """Yield the findings about the fees of all transactions: one for each wallet that receives some."""
+    charges = find_charges(review.payments, review.fee_legs.values())
+    for charge in charges:
+        yield _check_charge(review, charge)
+    found = {(charge.recipient or "").lower() for charge in charges}
+    others = [*_find_missing(review, found), *_find_unused(review, found)]
+    yield from others
+    if review.payments and not charges and not others:
+        yield finding("fee_none", review.transactions[review.payments[0].step])
+    for step in sorted({payment.step for payment in review.payments if payment.place is not None}):
+        yield _batch_finding(review.transactions[step], review.policy.batch_fee)
+
+
+def _check_charge(review: PaymentReview, charge: Charge) -> Finding:
+    recipient = (charge.recipient or "").lower()
+    claim, agreed = review.declared_fees.get(recipient), review.policy.agreed_fee(charge.recipient)
+    token, share = review.token(charge.effect.token), simplest_percentage(charge.fee, charge.amount)
+    amount = effect_units(charge.effect, charge.fee, token)
+    fee = format_effect_amount(charge.effect, charge.fee, token)
+    alike = review.policy.lookalike(charge.recipient)
+    return finding(
+        "fee_lookalike" if alike else _judge(charge, claim, agreed, amount=amount),
+        review.transactions[charge.effect.step],
+        fee=fee if share is None else f"{fee} ({format_percentage(share)})",
+        recipient=with_checksum(charge.recipient) or "an unknown wallet",
+        declared=claim,
+        known=alike,
+        name=claim and claim.name,
+        share=claim and format_percentage(claim.percentage),
+        most=agreed and _most(agreed),
+        policy_lines=_policy_lines(charge, claim, agreed, amount=amount),
+    )
+
+
+def _judge(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None, *, amount: Decimal | None) -> str:
+    """Return the key of the finding. claim, agreed: what service and policy say of the recipient, if they name it.
+
+    Less than the service declares is no difference: it caps its fee for large payments, and does not publish where.
+    amount: of the fee, in whole units; None if that is not known.
+    """
+    is_agreed = charge.is_agreed(agreed) and _is_within(amount, agreed)
+    share = None if claim is None else claim.percentage
+    if charge.recipient == _ZERO and not charge.effect.is_native and charge.effect.place is None:
+        return "fee.burned"  # a batch contract would take it all the same, and keep it
+    if charge.is_high and not is_agreed:
+        return "fee_high" if charge.amount else "fee_high.no_amount"
+    if claim and not (is_agreed if share is None else charge.is_at_most(share)):
+        return "fee_differs"
+    is_less = share is not None and not charge.is_share(share)
+    if is_agreed:
+        return ("fee.less" if is_less else "fee.agreed") if claim else "fee.undeclared"
+    if agreed:
+        return "fee.above"
+    return ("fee.below" if is_less else "fee.declared") if claim else "fee_unknown"
+
+
+def _is_within(amount: Decimal | None, agreed: AgreedFee | None) -> bool:
+    """Return True if an agreement has no highest amount, or an amount is not above it."""
+    most = None if agreed is None else agreed.max_amount
+    return most is None or (amount is not None and amount <= most)
+
+
+def _most(agreed: AgreedFee) -> str:
+    amount = "" if agreed.max_amount is None else f" and an amount of {format_number(agreed.max_amount)}"
+    return f"{format_percentage(agreed.max_percent)}{amount}"
+
+
+def _find_missing(review: PaymentReview, found: Collection[str]) -> Iterator[Finding]:
+    """Yield a finding for each declared fee that no transaction has, unless it is so small that it rounds to nothing.
+
+    found: who receives a fee, in lower case.
+    """
+    nothing = [Charge(payment, None, 0, payment.amount or 0) for payment in review.payments]
+    for address, claim in review.declared_fees.items():
+        if address not in found and not all(each.is_share(claim.percentage) for each in nothing):
+            yield finding("fee_missing", review.transactions[review.payments[0].step], declared=claim)
+
+
+def _find_unused(review: PaymentReview, found: Collection[str]) -> Iterator[Finding]:
+    """Yield a finding for each wallet that is named as a fee's recipient, unless it is known or receives one.
+
+    A batch contract may pay its own fee to the wallet: then that the service declares it makes it no known one.
+    """
+    told = {*_NO_RECIPIENTS, *found}
+    for effect in review.paying:
+        recipient = (effect.fee_recipient or "").lower()
+        is_vouched = effect.place is None or review.policy.agreed_fee(recipient) is not None
+        if recipient and recipient not in told and not (is_vouched and recipient in review.fee_recipients):
+            told |= {recipient}
+            key = "fee_none.recipient" if effect.place is None else "fee_none.batch"
+            yield finding(key, review.transactions[effect.step], recipient=with_checksum(recipient))
+
+
+def _batch_finding(batch: DecodedTransaction, most: Decimal | None) -> Finding:
+    """Return what a batch contract may take in addition. most: the percentage that the policy agrees to."""
+    if most is None:
+        return finding("batch", batch, policy_lines=setting_line("batch_fee", "?"))
+    return finding("batch.agreed", batch, most=format_percentage(most))
+
+
+def _policy_lines(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None, *, amount: Decimal | None) -> str:
+    """Return the lines that agree to a fee; "" if its share or its amount cannot be told."""
+    is_declared = claim is not None and charge.is_share(claim.percentage)
+    share = claim.percentage if claim and is_declared else simplest_percentage(charge.fee, charge.amount)
+    if share is None or charge.recipient is None:
+        return ""
+    if agreed is None:
+        return fee_line(charge.recipient, share)
+    most = None if agreed.max_amount is None else max(agreed.max_amount, amount or Decimal(0))
+    return fee_line(charge.recipient, max(share, agreed.max_percent), agreed.name, most)

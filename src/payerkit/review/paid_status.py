@@ -9,11 +9,11 @@ from typing import Self
 
 from payerkit.errors import InvalidInput, PayerkitError, kind_of
 from payerkit.explanations import Explanation, explain_word
+from payerkit.models.compared_with import KnowsPaid, KnowsRequest, OrderTerms
+from payerkit.models.whole_response import Member, comparable, read_whole
 from payerkit.onchain.amounts import EXACT, positive_number
 from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.review.orders import ExpectedPayment
-from payerkit.review.protocols import KnowsPaid, KnowsRequest
-from payerkit.review.whole_response import Member, comparable, read_whole
+from payerkit.review.amounts import peg_of
 
 _PAID = {"paid", "overpaid"}
 """The states of a request that is paid, in `statuses.tsv`."""
@@ -39,14 +39,22 @@ class PaidStatus:
     @classmethod
     def of(cls, statements: Mapping[str, Sequence[Member]]) -> Self:
         """Return what a response says, from its members by their roles."""
-        found = {role: [each.value for each in members] for role, members in statements.items()}
-        words = [each for each in statements.get("status", ()) if _is_state(each.value)]
-        states = tuple((each.path, explain_word(each.value, "request")) for each in words)
-        said, amounts = found.get("has_been_paid", []), ("paid_amount", "requested_amount")
-        is_paid = any(map(_is_true, said)) or any(state.status in _PAID for _, state in states)
-        most = (max(filter(None, map(read_number, found.get(role, []))), default=None) for role in amounts)
-        is_unpaid = any(each is False for each in said)  # 0 and "false" are no statement
-        return cls(True if is_paid else False if is_unpaid else None, "The service does not say.", states, *most)
+        is_paid, is_unpaid = False, False
+        for said in statements.get("has_been_paid", ()):
+            is_paid |= _is_true(said.value)
+            is_unpaid |= said.value is False  # 0 and "false" are no statement
+        states = list[tuple[str, Explanation]]()
+        for said in statements.get("status", ()):
+            if _is_state(said.value):
+                states.append((said.path, explain_word(said.value, "request")))
+                is_paid |= states[-1][1].status in _PAID
+        return cls(
+            has_been_paid=True if is_paid else False if is_unpaid else None,
+            problem="The service does not say.",
+            states=tuple(states),
+            paid_amount=_most(statements, "paid_amount"),
+            requested_amount=_most(statements, "requested_amount"),
+        )
 
     @classmethod
     def ask(cls, client: KnowsPaid, request_id: str | None) -> Self:
@@ -73,14 +81,12 @@ class PaidStatus:
         is_said = self.paid_amount is not None or any(state.status == "partially_paid" for _, state in self.states)
         return is_said and not self.has_been_paid
 
-    def rest_of(self, order: ExpectedPayment, policy: PaymentPolicy) -> Decimal | None:
+    def rest_of(self, order: OrderTerms, policy: PaymentPolicy) -> Decimal | None:
         """Return what is left to pay of an order, in its invoice currency; None if nothing is paid, or nobody knows.
 
         The service does not say in which currency it counts what is paid, so both have to be the same, or pegged to
         the same one. The order is for the whole amount of the request, or for its rest.
         """
-        from payerkit.review.review_amounts import peg_of  # noqa: PLC0415 - it needs a review, which needs this
-
         currencies = [policy.find_currency(each) for each in (order.invoice_currency, order.payment_currency)]
         worth = {each and (peg_of(each) or each.id) for each in currencies}
         amount, paid = positive_number(order.amount), self.paid_amount
@@ -89,6 +95,12 @@ class PaidStatus:
         whole = self.requested_amount or amount
         rest = EXACT.subtract(whole, paid)
         return rest if rest > 0 and amount in {whole, rest} else None
+
+
+def _most(statements: Mapping[str, Sequence[Member]], role: str) -> Decimal | None:
+    """Return the largest of the amounts that members with a role state; None if they state none."""
+    amounts = [read_number(each.value) for each in statements.get(role, ())]
+    return max(filter(None, amounts), default=None)
 
 
 def read_number(value: object) -> Decimal | None:

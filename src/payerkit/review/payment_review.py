@@ -1,37 +1,28 @@
-"""The payment under review with its context, and findings about it."""
+"""The payment under review with its context."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from decimal import ROUND_UP, Context, Decimal
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Self, cast
+from decimal import Decimal
+from functools import cached_property
+from typing import Self, Unpack
 
-from payerkit._tsv import rows
 from payerkit.errors import InvalidInput
-from payerkit.findings import Finding, Severity
-from payerkit.html import visible
+from payerkit.models.compared_with import ComparedWith, OrderTerms, expected_payments
+from payerkit.models.payments import Payment
+from payerkit.models.whole_response import Member, WholeResponse, chain_claims, claimed_networks
 from payerkit.onchain.amounts import EXACT, read_rate
-from payerkit.onchain.currencies import Currency, request_decimals
-from payerkit.onchain.effects import Effect
+from payerkit.onchain.currencies import Currency, read_network, request_decimals
+from payerkit.onchain.effects import At, Effect
 from payerkit.policy.address_book import KnownAddress
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
-from payerkit.review.chain_claims import chain_claims, claimed_networks
-from payerkit.review.fees import FeeClaim, Paying, declared_fees, find_fee_legs
-from payerkit.review.order_matching import match_orders
-from payerkit.review.orders import ExpectedPayment, expected_payments
+from payerkit.review.fees import FeeClaim, declared_fees, find_fee_legs
+from payerkit.review.messages import shown
+from payerkit.review.orders import match_orders
 from payerkit.review.paid_status import PaidStatus
-from payerkit.review.protocols import KnowsPaid, PaymentLike
-from payerkit.review.transactions import DecodedTransaction, decode_payment, network_of, read_network, resolve_currency
-from payerkit.review.whole_response import Member, WholeResponse
-
-if TYPE_CHECKING:
-    from payerkit.review.orders import AnyOrder, Orders
-
-UNLIMITED = 2**256 - 1
-"""An amount without a limit: the largest that a contract can hold."""
+from payerkit.review.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
 
 
 @dataclass(frozen=True)
@@ -44,48 +35,41 @@ class PaymentReview:
     given_network: as given to this check or with the payment. network: that the transactions are for, if it is known.
     rate: as given to this check; it wins over the policy's.
     policy: what the user agreed to. now: the time of the check, with its time zone. paid: what the service says about
-    whether it is paid; None if it was not asked.
+    whether it is paid; None if it was not asked. rates: those of the policy that were needed so far.
     """
 
-    payment: PaymentLike
+    payment: Payment
     transactions: tuple[DecodedTransaction, ...]
-    ordered: tuple[ExpectedPayment, ...]
-    orders: tuple[ExpectedPayment, ...]
+    ordered: tuple[OrderTerms, ...]
+    orders: tuple[OrderTerms, ...]
     given_network: str | None
     network: str | None
     rate: Decimal | None
     policy: PaymentPolicy
     now: datetime
     paid: PaidStatus | None
+    rates: dict[tuple[str, str], Decimal | None] = field(default_factory=dict)
 
     @classmethod
-    def of(  # noqa: PLR0913 - what a payment is compared with, each by name
-        cls,
-        payment: PaymentLike,
-        order: AnyOrder | None = None,
-        *,
-        orders: Orders | None = None,
-        rate: object = None,
-        network: str | None = None,
-        policy: PaymentPolicy | None = None,
-        now: datetime | None = None,
-        client: KnowsPaid | None = None,
-    ) -> Self:
+    def of(cls, payment: Payment, **given: Unpack[ComparedWith]) -> Self:
         """Return the payment with what it is compared with. Raises InvalidInput, as `check_payment` documents it."""
-        policy = given_policy(policy)
+        policy, now = given_policy(given.get("policy")), given.get("now")
         if now is not None and getattr(now, "tzinfo", None) is None:
             raise InvalidInput("now: give a time with its time zone, such as datetime.now(UTC).")
         transactions = decode_payment(payment)
-        expected = expected_payments(payment.order, order, orders)
-        given = network or payment.network
+        ordered = orders = expected_payments(payment.order, given.get("order"), given.get("orders"))
+        network, rate, client = given.get("network") or payment.network, given.get("rate"), given.get("client")
         paid = None if client is None else PaidStatus.ask(client, payment.request_id)
+        rest = paid.rest_of(ordered[0], policy) if paid is not None and len(ordered) == 1 else None
+        if rest is not None:  # a part is paid, and the rest is to be
+            orders = (replace(ordered[0], amount=f"{rest:f}"),)
         return cls(
             payment=payment,
             transactions=transactions,
-            ordered=expected,
-            orders=_open_orders(expected, paid, policy),
-            given_network=given,
-            network=_find_network(given, expected, policy, payment.whole),
+            ordered=ordered,
+            orders=orders,
+            given_network=network,
+            network=_find_network(network, ordered, policy, payment.whole),
             rate=None if rate is None else read_rate(rate),
             policy=policy,
             now=now or datetime.now(UTC),
@@ -93,32 +77,24 @@ class PaymentReview:
         )
 
     @cached_property
-    def payments(self) -> list[Paying]:
-        """The effects that pay, each with its transaction, without fee legs."""
-        return [(each, effect) for each, effect in self.paying if not self.is_fee_leg(effect)]
+    def payments(self) -> list[Effect]:
+        """The effects that pay, without fee legs."""
+        return [each for each in self.paying if each.at not in self.fee_legs]
 
     @cached_property
-    def fee_legs(self) -> list[Paying]:
-        """The effects that pay nothing but a fee, each with its transaction."""
+    def fee_legs(self) -> Mapping[At, Effect]:
+        """The effects that pay nothing but a fee, by where they stand."""
         return find_fee_legs(self.paying, self.fee_recipients, self.policy)
-
-    def is_fee_leg(self, effect: Effect) -> bool:
-        """Return True if an effect of a transaction here pays nothing but a fee."""
-        return id(effect) in self._ids_of_fee_legs
-
-    @cached_property
-    def _ids_of_fee_legs(self) -> frozenset[int]:
-        return frozenset(id(effect) for _, effect in self.fee_legs)
 
     @cached_property
     def references(self) -> frozenset[bytes | None]:
         """The references of the payments."""
-        return frozenset(payment.reference for _, payment in self.payments)
+        return frozenset(payment.reference for payment in self.payments)
 
     @cached_property
-    def paying(self) -> list[Paying]:
-        """The effects that move money towards a recipient, each with its transaction: payments and fee legs."""
-        return [(each, effect) for each in self.transactions for effect in each.effects if effect.is_payment]
+    def paying(self) -> list[Effect]:
+        """The effects that move money towards a recipient: payments and fee legs."""
+        return [effect for each in self.transactions for effect in each.effects if effect.is_payment]
 
     @property
     def account(self) -> str:
@@ -130,21 +106,11 @@ class PaymentReview:
         """The same without the noun, such as "••••3489 at Chase (USD, local)"."""
         return "" if self.payment.payout is None else shown(self.payment.payout.words, 160)
 
-    @property
-    def whole(self) -> WholeResponse:
-        """All that the response holds."""
-        return self.payment.whole
-
     @cached_property
     def statements(self) -> Mapping[str, list[Member]]:
         """What the response says about the request and its payment, by the roles in `members.tsv`."""
         payout = self.payment.payout
-        return self.whole.statements(self.payment.request_id if payout is None else payout.request_id)
-
-    @cached_property
-    def chain_claims(self) -> list[Member]:
-        """What the response says about the network."""
-        return chain_claims(self.whole)
+        return self.payment.whole.statements(self.payment.request_id if payout is None else payout.request_id)
 
     @cached_property
     def declared_fees(self) -> Mapping[str, FeeClaim]:
@@ -157,35 +123,31 @@ class PaymentReview:
         agreed = {fee.address.lower() for fee in self.policy.fees}
         return frozenset({*self.declared_fees, *agreed} - {(order.payee or "").lower() for order in self.orders})
 
-    def order_of(self, payment: Effect) -> ExpectedPayment | None:
+    def order_of(self, payment: Effect) -> OrderTerms | None:
         """Return the order that a payment should fulfil, or None."""
         if len(self.orders) == 1:
             return self.orders[0]
-        number = self.order_numbers.get(id(payment))
+        number = self.order_numbers.get(payment.at)
         return None if number is None else self.orders[number]
 
     @cached_property
-    def order_numbers(self) -> Mapping[int, int]:
-        """The place of the order that each payment should fulfil, by the `id` of its effect: two may be equal."""
+    def order_numbers(self) -> Mapping[At, int]:
+        """The number of the order that each payment should fulfil, counted from 0, by where the payment stands."""
         return match_orders(self)
 
-    def currency(self, order: ExpectedPayment | None) -> Currency | None:
+    def currency(self, order: OrderTerms | None) -> Currency | None:
         """Return the payment currency of an order; None without an order or if the currency is not known."""
         return None if order is None else self.policy.find_currency(order.payment_currency)
 
-    def rate_of(self, order: ExpectedPayment) -> Decimal | None:
+    def rate_of(self, order: OrderTerms) -> Decimal | None:
         """Return the price of one unit of an order's payment currency in its invoice currency, if it is known.
 
         It is the same during the whole check, even if the policy's source of rates changes its mind.
         """
         pair = order.payment_currency, order.invoice_currency
-        if self.rate is None and pair not in self._rates:
-            self._rates[pair] = self.policy.rate(*pair)
-        return self.rate or self._rates[pair]
-
-    @cached_property
-    def _rates(self) -> dict[tuple[str, str], Decimal | None]:
-        return {}
+        if self.rate is None and pair not in self.rates:
+            self.rates[pair] = self.policy.rate(*pair)
+        return self.rate or self.rates[pair]
 
     def cost_of(self, payment: Effect) -> Decimal | None:
         """Return what a payment and its fee cost, in base units of the token that is spent.
@@ -224,16 +186,8 @@ class PaymentReview:
         return resolve_currency(token, self.network, self.policy)
 
 
-def _open_orders(
-    ordered: tuple[ExpectedPayment, ...], paid: PaidStatus | None, policy: PaymentPolicy
-) -> tuple[ExpectedPayment, ...]:
-    """Return what is left to pay: of one order that is paid in part, the rest if it is known."""
-    rest = paid.rest_of(ordered[0], policy) if paid is not None and len(ordered) == 1 else None
-    return ordered if rest is None else (replace(ordered[0], amount=f"{rest:f}"),)
-
-
 def _find_network(
-    given: str | None, orders: Iterable[ExpectedPayment], policy: PaymentPolicy, whole: WholeResponse
+    given: str | None, orders: Iterable[OrderTerms], policy: PaymentPolicy, whole: WholeResponse
 ) -> str | None:
     """Return the given network, else that of the orders, else the only one that the response names; None if unknown.
 
@@ -241,45 +195,9 @@ def _find_network(
     """
     if given is not None:
         return read_network(given)
-    of_orders = (network_of(order, policy) for order in orders)
-    found = next(filter(None, of_orders), None)
-    if found is not None:
-        return found
-    claimed = claimed_networks(chain_claims(whole))
+    for order in orders:
+        if found := network_of(order, policy):
+            return found
+    claims, _ = chain_claims(whole)
+    claimed = claimed_networks(claims)
     return claimed[0] if len(claimed) == 1 else None
-
-
-@cache
-def _messages() -> Mapping[str, Mapping[str, str]]:
-    return {row["key"]: row for row in rows(__package__, "review")}
-
-
-def finding(key: str, about: DecodedTransaction | None = None, *, field: str = "", **values: object) -> Finding:
-    """Return the finding with this key in review.tsv, about a transaction or the whole payment."""
-    row = _messages()[key]
-    return Finding(
-        field=field or row["field"],
-        wire_name=field or row["field"],
-        severity=cast("Severity", row["severity"]),
-        code=key.partition(".")[0],
-        message=row["message"].format(**values),
-        hint=row["hint"].format(**values),
-        basis=row["basis"],
-        step=about.index if about else None,
-        unchecked={"yes": True, "": False}[row["unchecked"]],
-    )
-
-
-def shown(text: str, most: int = 80) -> str:
-    """Return text of a response or an order, such that it cannot steer a terminal or fill a screen."""
-    return visible(text)[:most]
-
-
-def needed_percentage(difference: Decimal) -> Decimal:
-    """Return the percentage that a policy has to name to accept a difference: two digits, and at least 1."""
-    return max(Context(prec=2, rounding=ROUND_UP).plus(difference), Decimal(1))
-
-
-def in_place(payment: Effect, findings: Iterable[Finding]) -> Iterable[Finding]:
-    """Return findings about a payment, with its place in its batch."""
-    return findings if payment.place is None else (replace(each, place=payment.place) for each in findings)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from payerkit.errors import InvalidInput, kind_of
+from payerkit.models.compared_with import OrderTerms
+from payerkit.models.payments import Payment
+from payerkit.models.whole_response import CALLDATA_NAMES
 from payerkit.onchain.amounts import wei_of
 from payerkit.onchain.calldata import DecodedCall, read_call
 from payerkit.onchain.currencies import (
@@ -21,8 +24,9 @@ from payerkit.onchain.currencies import (
 )
 from payerkit.onchain.effects import NATIVE, Effect, read_effects
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
-from payerkit.review.protocols import HasPaymentCurrency, PaymentLike, TransactionLike
-from payerkit.review.whole_response import CALLDATA_NAMES
+
+UNLIMITED = 2**256 - 1
+"""An amount without a limit: the largest that a contract can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +48,28 @@ class DecodedTransaction:
     effects: tuple[Effect, ...]
     origin: str = ""
 
+    @property
+    def at(self) -> tuple[int, None]:
+        """Where it stands, as `Effect.at` tells it."""
+        return self.index, None
+
 
 def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
     """Return the decoded transactions of a payment, then those that stand elsewhere in its response.
 
     Raises InvalidInput for anything but a payment.
     """
-    if not isinstance(payment, PaymentLike) or not _are_transactions(payment.transactions):
+    if not isinstance(payment, Payment):
         raise InvalidInput(f"Give a Payment, as initiate_payment and read_payment return it; got {kind_of(payment)}.")
-    decoded = [_decode(index, transaction) for index, transaction in enumerate(payment.transactions)]
-    read = {transaction.origin for transaction in payment.transactions}
+    decoded, read = list[DecodedTransaction](), set[str]()
+    for each in payment.transactions:
+        extra = each.model_extra or {}
+        decoded.append(_decode(len(decoded), each.to, each.data, each.value, extra=extra, origin=each.origin))
+        read.add(each.origin)
     for origin, fields in payment.whole.transactions:
         if origin not in read:  # a batch is read by the model
             decoded.append(_decode_elsewhere(len(decoded), origin, fields))
     return tuple(decoded)
-
-
-def _are_transactions(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(each, TransactionLike) for each in value)
-
-
-def _decode(index: int, transaction: TransactionLike) -> DecodedTransaction:
-    extra = transaction.model_extra or {}
-    read = transaction.to, transaction.data, transaction.value
-    return _decode_fields(index, *read, extra=extra, origin=transaction.origin)
 
 
 def _decode_elsewhere(index: int, origin: str, fields: Mapping[str, Any]) -> DecodedTransaction:
@@ -75,29 +77,20 @@ def _decode_elsewhere(index: int, origin: str, fields: Mapping[str, Any]) -> Dec
     name = next((name for name in CALLDATA_NAMES if fields.get(name) is not None), "data")
     to, data = (text if isinstance(text := fields.get(each), str) else None for each in ("to", name))
     extra = {str(other): value for other, value in fields.items() if other not in {"to", "value", name}}
-    return _decode_fields(index, to, data, fields.get("value"), extra=extra, origin=origin)
+    return _decode(index, to, data, fields.get("value"), extra=extra, origin=origin)
 
 
-def _decode_fields(
+def _decode(
     index: int, to: str | None, data: str | None, given: Any, *, extra: Mapping[str, Any], origin: str
 ) -> DecodedTransaction:
     is_given = given not in (None, "")
     value = wei_of(given) if is_given else 0
     call = read_call(data)
-    effects = tuple(read_effects(call, to=to, value=value))
+    effects = tuple(replace(each, step=index) for each in read_effects(call, to=to, value=value))
     return DecodedTransaction(index, to, data, value, is_given, extra, call, effects, origin)
 
 
-def read_network(network: object) -> str:
-    """Return a network by its name. Raises InvalidInput for one that is not in networks.tsv."""
-    if str(network) not in networks():
-        raise InvalidInput(
-            f"network: {network!r} is not known. Use a network name as in currency ids, such as matic for Polygon."
-        )
-    return str(network)
-
-
-def network_of(order: HasPaymentCurrency, policy: PaymentPolicy) -> str | None:
+def network_of(order: OrderTerms, policy: PaymentPolicy) -> str | None:
     """Return the network of an order's payment currency; None for a fiat currency, or if it is not known.
 
     The id of a currency that is not listed tells the network, too.
@@ -120,8 +113,13 @@ def resolve_currency(token: str | None, network: str | None, policy: PaymentPoli
 
 def contract_at(address: str | None, network: str, preferred: Collection[str] = ()) -> Deployment | None:
     """Return the contract deployed at an address of a network, one with a preferred name first."""
-    found = [each for each in deployments_at(address) if each.network == network]
-    return next((each for each in found if each.contract in preferred), found[0] if found else None)
+    first = None
+    for each in deployments_at(address):
+        if each.network == network:
+            if each.contract in preferred:
+                return each
+            first = first or each
+    return first
 
 
 def contract_name(

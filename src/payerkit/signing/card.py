@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Unpack
 
 from payerkit import html
 from payerkit.findings import PaymentFindings
 from payerkit.html import visible
+from payerkit.models.compared_with import ComparedWith
+from payerkit.models.payments import Payment
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
 from payerkit.signing.card_content import (
@@ -96,6 +99,13 @@ class PaymentCard:
 
     def _repr_html_(self) -> str:
         return _card(self.content)
+
+
+def card_of(payment: Payment, **given: Unpack[ComparedWith]) -> PaymentCard:
+    """Return the card of a payment, as `Payment.card` documents it."""
+    is_given = given.get("order") is not None or given.get("orders") is not None
+    review = PaymentReview.of(payment, **given)
+    return PaymentCard.of(review, order_source="given" if is_given else payment.order_source)
 
 
 @cache

@@ -11,15 +11,15 @@ from typing import Any
 
 from payerkit.findings import Finding, PaymentFindings, Severity
 from payerkit.html import visible
+from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import format_amount, format_effect_amount
 from payerkit.onchain.currencies import networks, real_money_note
 from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.review.check_payment import MAX_TRANSACTIONS
-from payerkit.review.orders import ExpectedPayment
-from payerkit.review.payment_review import UNLIMITED, PaymentReview
-from payerkit.review.transactions import DecodedTransaction, contract_name
+from payerkit.review.payment_review import PaymentReview
+from payerkit.review.transactions import UNLIMITED, DecodedTransaction, contract_name
 from payerkit.signing.device import device_lines, digest_of
 from payerkit.signing.sentence import payment_sentence
 from payerkit.wording import count_of, in_words, listed
@@ -210,7 +210,7 @@ def card_content(
     points = (*problems, *unchecked)
     decisions = [each for each in points if each.severity != "info"]
     # Lines for a policy clear nothing that is wrong.
-    is_agreeable = any("\n" in each.advice for each in points) and all(each.severity != "error" for each in points)
+    is_agreeable = not findings.errors and any(each.policy_lines for each in findings)
     is_stopped = findings.verdict == "stop"
     order = review.payment.order
     note = "" if order is None else real_money_note(str(order.payment_currency), review.payment.environment)
@@ -231,7 +231,7 @@ def card_content(
         transactions=tuple(_to_sign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]),
         messages=tuple(
             MessageToSign(visible(path)[:80], message_rows(message))
-            for path, message in islice(review.whole.typed_messages.items(), MAX_TRANSACTIONS)
+            for path, message in islice(review.payment.whole.typed_messages.items(), MAX_TRANSACTIONS)
         ),
         checked_at=review.now,
     )
@@ -334,7 +334,7 @@ def _compared(review: PaymentReview, order_source: str | None, sources: Mapping[
             yield Compared("rate", f"{review.rate:f}", "as given; not needed, since the currencies are the same")
 
 
-def _members(review: PaymentReview, order: ExpectedPayment) -> dict[str, str]:
+def _members(review: PaymentReview, order: OrderTerms) -> dict[str, str]:
     reference = {"reference": order.payment_reference} if order.payment_reference else {}
     nobody = "none: the operator is paid" if review.account else "none"
     return reference | {

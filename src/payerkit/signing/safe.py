@@ -6,26 +6,22 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import visible
+from payerkit.models.compared_with import ComparedWith
+from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import address_problem, is_same, keccak, read_address, with_checksum
 from payerkit.onchain.amounts import format_effect_amount
 from payerkit.onchain.currencies import networks
-from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
-from payerkit.review.protocols import KnowsPaid, PaymentLike
 from payerkit.review.transactions import DecodedTransaction
 from payerkit.signing.device import calldata_digest, digest_of
-
-if TYPE_CHECKING:
-    from payerkit.review.orders import AnyOrder, Orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,30 +258,18 @@ def _hex(data: bytes) -> str:
     return f"0x{data.hex()}"
 
 
-class CheckOptions(TypedDict, total=False):
-    """What `check_payment` takes beside the payment."""
-
-    order: AnyOrder | None
-    orders: Orders | None
-    rate: Decimal | int | str | None
-    network: str | None
-    policy: PaymentPolicy | None
-    now: datetime | None
-    client: KnowsPaid | None
-
-
 @without_internal_frames
 def write_safe(
-    payment: PaymentLike,
+    payment: Payment,
     path: str | Path,
     *,
     safe: str,
     created_at: datetime | None = None,
     anyway: bool = False,
-    **options: Unpack[CheckOptions],
+    **given: Unpack[ComparedWith],
 ) -> None:
     """Write a payment as a file for Safe's Transaction Builder, as `Payment.to_safe` documents it."""
-    address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **options)
+    address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **given)
     content = builder_file(
         calls_of(review, anyway=anyway),
         safe=address,
@@ -299,17 +283,17 @@ def write_safe(
 
 @without_internal_frames
 def hash_safe(
-    payment: PaymentLike,
+    payment: Payment,
     *,
     safe: str,
     nonce: int,
     version: str = "1.4.1",
     multi_send: str | None = None,
     anyway: bool = False,
-    **options: Unpack[CheckOptions],
+    **given: Unpack[ComparedWith],
 ) -> SafeHashes:
     """Return the hashes of a payment as one transaction of a Safe, as `Payment.safe_hashes` documents it."""
-    address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **options)
+    address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **given)
     return hash_calls(
         calls_of(review, anyway=anyway),
         safe=address,
@@ -320,9 +304,9 @@ def hash_safe(
     )
 
 
-def _checked(payment: PaymentLike, *, anyway: bool, **options: Unpack[CheckOptions]) -> PaymentReview:
+def _checked(payment: Payment, *, anyway: bool, **given: Unpack[ComparedWith]) -> PaymentReview:
     """Return a payment with what it is compared with. Raises InvalidInput if the verdict is "stop"."""
-    review = PaymentReview.of(payment, **options)
+    review = PaymentReview.of(payment, **given)
     found = review_findings(review)
     if found.verdict == "stop" and not anyway:
         raise InvalidInput(
@@ -357,7 +341,7 @@ def _describe(review: PaymentReview) -> str:
         return f"{order.amount} {order.invoice_currency} to {order.payee}"
     if len(review.payments) != 1:
         return f"{len(review.payments)} payments"
-    _, effect = review.payments[0]
+    effect = review.payments[0]
     amount = effect.amount
     much = "An unknown amount" if amount is None else format_effect_amount(effect, amount, review.token(effect.token))
     return f"{much} to {with_checksum(effect.recipient) or 'an unknown wallet'}"

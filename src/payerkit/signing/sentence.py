@@ -9,8 +9,8 @@ from payerkit.onchain.amounts import format_number, format_percentage, to_units
 from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.currencies import Currency, networks, request_decimals
 from payerkit.onchain.effects import Effect
-from payerkit.review.payment_review import UNLIMITED, PaymentReview
-from payerkit.review.transactions import contract_at
+from payerkit.review.payment_review import PaymentReview
+from payerkit.review.transactions import UNLIMITED, contract_at
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NOTHING = "There is nothing to sign."
@@ -25,12 +25,11 @@ def payment_sentence(review: PaymentReview, *, is_stopped: bool = False) -> str:
     It says "would" if the payment is stopped.
     """
     if not review.transactions:
-        return _NOTHING if not review.whole.typed_messages else _ONLY_MESSAGES
-    payments = [payment for _, payment in review.payments]
+        return _NOTHING if not review.payment.whole.typed_messages else _ONLY_MESSAGES
     has_unlimited = any(effect.allowance == UNLIMITED for each in review.transactions for effect in each.effects)
     words = [
-        _pays(review, payments, is_stopped=is_stopped),
-        *_fee(review, payments),
+        _pays(review, review.payments, is_stopped=is_stopped),
+        *_fee(review, review.payments),
         *(["an unlimited allowance"] if has_unlimited else []),
         *_signatures(review),
     ]
@@ -61,7 +60,7 @@ def _pays(review: PaymentReview, payments: list[Effect], *, is_stopped: bool) ->
 
 def _is_unknown_contract(review: PaymentReview) -> bool:
     """Return True if a payment goes through a contract that payerkit does not know: then it may pay nobody."""
-    for transaction, _ in review.payments:
+    for transaction in {payment.step: review.transactions[payment.step] for payment in review.payments}.values():
         contracts = transaction.call.function.contracts if transaction.call.function else ("ERC20",)
         if review.network is None or contracts == ("ERC20",):  # a token is judged by itself
             continue
@@ -111,9 +110,7 @@ def _in_units(base: int, currency: Currency | None, decimals: int | None = None)
 
 def _fee(review: PaymentReview, payments: list[Effect]) -> list[str]:
     """Return the fees of all payments as a share of all amounts, or as an amount; nothing if they cannot be added."""
-    paying = {id(payment) for payment in payments}
-    legs = [each for transaction in review.transactions for each in transaction.effects if each.is_payment]
-    legs = [each for each in legs if id(each) not in paying]
+    legs = review.fee_legs.values()
     fees = [*(payment.fee for payment in payments), *(leg.amount for leg in legs)]
     if not payments or all(fee is None for fee in fees):
         return []
@@ -143,7 +140,7 @@ def _signatures(review: PaymentReview) -> list[str]:
     words = [f"{_number(len(effects))} {'signature' if len(effects) == 1 else 'signatures'}"]
     words += [f"{_number(unread)} of them for something that payerkit cannot read"] if 0 < unread < len(effects) else []
     words += [f"{_number(other)} of them for a call of another kind"] if other else []
-    return words + (["a message to sign beside them"] if review.whole.typed_messages else [])
+    return words + (["a message to sign beside them"] if review.payment.whole.typed_messages else [])
 
 
 def _number(count: int) -> str:

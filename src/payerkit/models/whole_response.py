@@ -1,4 +1,4 @@
-"""Walk through a whole response: all that a wallet might sign, and all that it says, wherever it stands."""
+"""Walk through a whole response: all that a wallet might sign, all that it says, and the networks that it names."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from payerkit._tsv import rows
+from payerkit.onchain.currencies import Network, networks
 from payerkit.wire import read_object
 
 MAX_MEMBERS = 10_000
@@ -277,3 +278,53 @@ def _as_bytes(value: Any) -> str:
 
 _PIECE = re.compile(r"0x[0-9a-fA-F]{1,38}|[0-9a-fA-F]{2}")
 """A part of hex that stands alone in a list; a number in decimals is none."""
+
+
+_NAMES = {"chain", "chainid", "chainname", "network", "networkid", "networkname"}
+_ENDINGS = tuple(_NAMES)
+_NUMBER = re.compile(r"(?:eip155:)?(?:0[xX](?P<hex>[0-9a-fA-F]{1,64})|(?P<decimal>[0-9]{1,78}))")
+"""A chain id as text; with `eip155:` in front by CAIP-2."""
+
+
+def is_chain_name(name: str) -> bool:
+    """Return True if a member with this name says which network a transaction is for."""
+    return plain_name(name) in _NAMES
+
+
+def chain_claims(whole: WholeResponse) -> tuple[list[Member], list[Member]]:
+    """Return the members that name a network, wherever they stand, and those that name a known one in other words.
+
+    Such a word is `destinationChainId`. Null names no network.
+    """
+    claims, others = list[Member](), list[Member]()
+    for each in whole.members:
+        if is_chain_name(each.name):
+            if each.value is not None:
+                claims.append(each)
+        elif plain_name(each.name).endswith(_ENDINGS) and named_network(each.value):
+            others.append(each)
+    return claims, others
+
+
+def claimed_networks(claims: Iterable[Member]) -> list[str]:
+    """Return the known networks that claims name."""
+    return sorted({network.name for each in claims if (network := named_network(each.value))})
+
+
+def named_network(value: object) -> Network | None:
+    """Return the network that a value names by its chain id, its name or its common name; None if none is known."""
+    number, text = chain_number(value), str(value).casefold() if isinstance(value, str) else ""
+    for network in networks().values():
+        if text in {network.name, network.title.casefold()} or (number is not None and number == network.chain_id):
+            return network
+    return None
+
+
+def chain_number(value: object) -> int | float | None:
+    """Return a chain id as a number; None for what is not one."""
+    if isinstance(value, str):
+        found = _NUMBER.fullmatch(value)
+        if found is None:
+            return None
+        return int(found["hex"], 16) if found["hex"] else int(found["decimal"])
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

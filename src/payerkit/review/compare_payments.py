@@ -8,7 +8,8 @@ from itertools import chain, islice
 
 from payerkit.findings import Finding
 from payerkit.onchain.addresses import lookalikes, with_checksum
-from payerkit.review.payment_review import PaymentReview, finding
+from payerkit.review.messages import finding
+from payerkit.review.payment_review import PaymentReview
 from payerkit.wording import listed
 
 MOST_NAMED = 5
@@ -58,7 +59,7 @@ def _identities(review: PaymentReview) -> dict[tuple[str, str], None]:
 
     Ids are compared without case: who changes that of a letter has the same payment.
     """
-    payments, payout = [payment for _, payment in review.payments], review.payment.payout
+    payments, payout = review.payments, review.payment.payout
     kind, account = (_EQUAL, None) if payout is None else (_EQUAL_PAYOUT, payout.payment_details_id)
     references = [
         review.payment.payment_reference,
@@ -81,7 +82,7 @@ def _find_lookalikes(reviews: Sequence[PaymentReview]) -> Iterator[tuple[int, Fi
     """Yield a finding for each payment whose payee looks like another one's, unless the address book has it."""
     paying: dict[str, dict[int, None]] = defaultdict(dict)
     for place, review in enumerate(reviews):
-        for _, payment in review.payments:
+        for payment in review.payments:
             if payment.recipient:
                 paying[payment.recipient.lower()][place] = None
     pairs = [*lookalikes(paying)]

@@ -1,21 +1,40 @@
-"""Review the whole response: what else it holds to sign, and what contradicts the order or the transactions."""
+"""Review the whole response: what else it holds, what contradicts the order, and its bank account."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from decimal import Decimal
+from typing import Any
 
+from payerkit.checks.requirements import least_amount
 from payerkit.checks.schema import PAYMENT_ORDER
+from payerkit.explanations import explain_word
 from payerkit.findings import Finding
-from payerkit.onchain.amounts import positive_number
+from payerkit.models.compared_with import OrderTerms
+from payerkit.models.payments import Payout
+from payerkit.models.whole_response import (
+    CALLDATA_NAMES,
+    Member,
+    chain_claims,
+    chain_number,
+    claimed_networks,
+    comparable,
+    is_chain_name,
+    named_network,
+    plain_name,
+    usable,
+)
+from payerkit.onchain.amounts import format_number, positive_number
+from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.currencies import networks
-from payerkit.review.chain_claims import chain_number, claimed_networks, is_chain_name, named_network, other_claims
-from payerkit.review.orders import ExpectedPayment
+from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
+from payerkit.review.amounts import peg_of
+from payerkit.review.messages import finding, shown
 from payerkit.review.paid_status import PaidStatus, read_number
 from payerkit.review.payees import burned_at, known_contract_at
-from payerkit.review.payment_review import PaymentReview, finding, shown
+from payerkit.review.payment_review import PaymentReview
 from payerkit.review.transactions import DecodedTransaction
-from payerkit.review.whole_response import CALLDATA_NAMES, Member, comparable, plain_name, usable
-from payerkit.wire import our_name
+from payerkit.wire import our_name, read_time
 from payerkit.wording import listed
 
 _MOST_NAMES = 10
@@ -32,19 +51,22 @@ _ID_DIGITS = (64, 66)
 
 def review_response(review: PaymentReview) -> Iterator[Finding]:
     """Yield the findings about a response as a whole."""
-    if not review.whole.is_complete:
+    if not review.payment.whole.is_complete:
         yield finding("response_too_large")
     for name in review.payment.repeated:
         yield finding("member_repeated", field=shown(name))
-    for path in review.whole.typed_messages:
+    for path in review.payment.whole.typed_messages:
         is_alone = plain_name(path) == "paymentintent" and not review.transactions
         yield finding("typed_message.intent" if is_alone else "typed_message", field=shown(path))
-    read = {transaction.origin for transaction in review.payment.transactions}
-    for transaction in review.transactions:
-        if transaction.origin not in read:
-            yield finding("elsewhere", transaction, field=shown(transaction.origin))
+    for transaction in review.transactions[len(review.payment.transactions) :]:
+        yield finding("elsewhere", transaction, field=shown(transaction.origin))
     yield from _check_chains(review)
-    yield from _check_statements(review)
+    if review.payment.payout is None:  # else the ids are compared with what was asked for
+        yield from _compare_ids(review)
+    yield from _check_paid(review)
+    yield from _check_failure(review)
+    if len(review.orders) == 1:
+        yield from _compare_with_order(review, review.orders[0])
     yield from _check_types(review)
     yield from _check_members(review)
 
@@ -64,10 +86,11 @@ def review_members(transaction: DecodedTransaction) -> Iterator[Finding]:
 
 
 def _check_chains(review: PaymentReview) -> Iterator[Finding]:
-    claimed = claimed_networks(review.chain_claims)
+    claims, others = chain_claims(review.payment.whole)
+    claimed = claimed_networks(claims)
     if review.network is None and len(claimed) > 1:
         yield finding("chain_differs.several", networks=listed(claimed))
-    for claim in (*review.chain_claims, *other_claims(review.whole)):
+    for claim in (*claims, *others):
         if (key := _compare_chain(claim.value, review.network)) is not None:
             about = None if claim.step is None else review.transactions[claim.step]
             yield finding(key, about, field=shown(claim.path if about is None else claim.name))
@@ -81,16 +104,6 @@ def _compare_chain(value: object, expected: str | None) -> str | None:
     if number is None or expected is None:
         return "chain_unknown"
     return "chain_differs" if networks()[expected].chain_id is not None else "chain_unchecked"
-
-
-def _check_statements(review: PaymentReview) -> Iterator[Finding]:
-    """Check what a response says of the request and the order, each beside its other statements."""
-    if review.payment.payout is None:  # else they are compared with what was asked for
-        yield from _compare_ids(review)
-    yield from _check_paid(review)
-    yield from _check_failure(review)
-    if len(review.orders) == 1:
-        yield from _compare_with_order(review, review.orders[0])
 
 
 def _compare_ids(review: PaymentReview) -> Iterator[Finding]:
@@ -141,7 +154,7 @@ def _check_failure(review: PaymentReview) -> Iterator[Finding]:
         yield finding("response_failed", field=shown(member.path))
 
 
-def _compare_with_order(review: PaymentReview, order: ExpectedPayment) -> Iterator[Finding]:
+def _compare_with_order(review: PaymentReview, order: OrderTerms) -> Iterator[Finding]:
     """Compare what is stated with the order, and with what is left of it.
 
     An amount is that of the order in the response itself, in its metadata, and beside another member of orders: fees
@@ -169,10 +182,11 @@ def _is_failure(value: object) -> bool:
 
 
 def _check_types(review: PaymentReview) -> Iterator[Finding]:
-    metadata = review.payment.metadata
-    fees = [] if metadata is None else [name for name in metadata.odd if f"metadata.{name}" in _FEES]
-    for name in (*review.payment.odd, *fees):  # what else is in the metadata is compared
+    for name in review.payment.odd:
         yield finding("type_unexpected", field=our_name(name))
+    for name in () if review.payment.metadata is None else review.payment.metadata.odd:
+        if f"metadata.{name}" in _FEES:  # what else is in the metadata is compared
+            yield finding("type_unexpected", field=our_name(name))
 
 
 def _check_members(review: PaymentReview) -> Iterator[Finding]:
@@ -180,7 +194,7 @@ def _check_members(review: PaymentReview) -> Iterator[Finding]:
 
     The members of transactions are told with these; of an unknown member, nothing inside it is called unknown.
     """
-    known, whole = _known_hex(review), review.whole
+    known, whole = _known_hex(review), review.payment.whole
     told = {path for path, _ in whole.transactions} | {f"transactions[{each.step}]" for each in whole.members}
     inside = {*told, *whole.typed_messages}  # what is told, or unknown as a whole
     held, unknown = list[str](), list[str]()
@@ -238,3 +252,105 @@ def _first(names: list[str]) -> str:
     """Return the first of the names, and how many more there are."""
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+_MOST = 2**31
+"""Numbers of transactions are below it."""
+
+
+def review_metadata(review: PaymentReview) -> Iterator[Finding]:
+    """Yield the findings about what a response says of its transactions, of the wallet, and of how long it holds."""
+    approvals = [
+        effect.step for each in review.transactions for effect in each.effects if effect.kind == EffectKind.APPROVE
+    ]
+    payments = [payment.step for payment in review.payments]
+    allowance = [True] if not approvals else [True, False]  # an approval makes up for what is missing
+    claims: list[tuple[str, Collection[Any], str]] = [
+        ("steps_required", [len(review.payment.transactions)], "metadata_differs"),
+        ("needs_approval", [bool(approvals)], "metadata_differs"),
+        ("approval_transaction_index", approvals, "metadata_differs"),
+        ("payment_transaction_index", payments, "metadata_differs"),
+        ("has_enough_balance", [True], "wallet_short"),
+        ("has_enough_gas", [True], "wallet_short.gas"),
+        ("has_enough_allowance", allowance, "wallet_short.allowance"),
+    ]
+    for name, right, key in claims:
+        for member in review.statements.get(name, []):
+            if isinstance(member.value, bool) != name.startswith(("needs", "has")) or not _is_count(member.value):
+                yield finding("type_unexpected", field=shown(member.path))
+            elif member.value not in right:
+                yield finding(key, field=shown(member.path))
+    for member in review.statements.get("quote_expires_at", []):
+        expiry = read_time(member.value)
+        key = "type_unexpected" if expiry is None else "quote_valid" if review.now < expiry else "quote_expired"
+        yield finding(key, field=shown(member.path), time=f"{expiry:%Y-%m-%d %H:%M:%S} UTC" if expiry else "")
+
+
+def _is_count(value: Any) -> bool:
+    """Return True for yes and no, a number of transactions, and a place among them."""
+    return isinstance(value, int | float) and 0 <= value < _MOST and value == int(value)
+
+
+_ASKED = {"request_id": "request", "payment_details_id": "account", "client_user_id": "payer"}
+_ASKED |= {"reference": "reference", "payment_reference": "payment reference"}
+"""What a payout asked for, by our names, in words."""
+
+_IN_HEX = {"request_id", "payment_reference"}
+"""Of these, capital and small letters are the same."""
+
+
+def review_payout(review: PaymentReview) -> Iterator[Finding]:
+    """Yield the findings about the bank account, if the payment pays out to one."""
+    payout = review.payment.payout
+    if payout is None:
+        return
+    yield finding("payout_account", account=review.account)
+    if payout.also_listed:
+        yield finding("account_repeated", others=shown(payout.also_listed, 160))
+    yield from _compare_with_asked(review, payout)
+    status = explain_word(payout.status, "account")
+    if not status.is_passed:
+        yield finding("account_status", meaning=status.meaning, advice=status.what_to_do)
+    if len(review.orders) == 1 and payout.currency:
+        yield from _compare_currencies(review.orders[0], payout, review.policy)
+
+
+def _compare_with_asked(review: PaymentReview, payout: Payout) -> Iterator[Finding]:
+    """Compare what the response says of request, account, payer and references with what was asked for.
+
+    The reference of the response itself is compared with those of the transactions.
+    """
+    for name, what in _ASKED.items():
+        asked: list[object] = [getattr(payout, name)]
+        if name == "reference":  # some call that of the payment so, too
+            asked.append(payout.payment_reference)
+        for member in review.statements.get(name, []) if asked[0] else []:
+            values = [member.value, *asked]
+            said, *same = map(comparable, values) if name in _IN_HEX else values
+            if said not in same and member.path != "paymentReference":
+                yield finding("request_differs", field=shown(member.path), what=what)
+
+
+def _compare_currencies(order: OrderTerms, payout: Payout, policy: PaymentPolicy) -> Iterator[Finding]:
+    invoice, currency = shown(order.invoice_currency), shown(str(payout.currency)).upper()
+    if _worth(order.invoice_currency, policy) != currency:
+        yield finding("account_currency", invoice=invoice, currency=currency)
+    elif (least := least_above(order.amount, order.invoice_currency, payout, policy)) is not None:
+        amount, rails = f"{shown(order.amount)} {invoice}", f" by {shown(payout.rails)}" if payout.rails else ""
+        yield finding("amount_least", least=f"{format_number(least)} {currency}", amount=amount, rails=rails)
+
+
+def least_above(
+    amount: str, invoice_currency: str, payout: Payout, policy: PaymentPolicy = NO_POLICY
+) -> Decimal | None:
+    """Return the least amount that reaches an account if an order is below it; None if it is not, or nobody knows."""
+    asked, least = positive_number(amount), least_amount(payout.currency, payout.rails)
+    if asked is None or least is None or _worth(invoice_currency, policy) != (payout.currency or "").upper():
+        return None
+    return least if asked < least else None
+
+
+def _worth(currency: str, policy: PaymentPolicy) -> str | None:
+    """Return the fiat currency that a currency is, or is pegged to; None for a coin or another token."""
+    found = policy.find_currency(currency)
+    return currency.upper() if found is None else peg_of(found)
