@@ -152,12 +152,7 @@ def late(seconds: float, *, takes: float = 0.0) -> Fault:
 
 @dataclass
 class Stored:
-    """An account that is stored, or will be at a time.
-
-    by: the journal of the run, or "" for another tool's. shown_to: the journals of the runs that read the payer's list
-    when it was late enough to show the account, whether or not it did; ", killed" behind a name: of one that may have
-    been killed before it could write that down.
-    """
+    """An account that is stored, or will be at a time. by: the journal of the run, or "" for another tool's."""
 
     id: str
     payer: str
@@ -165,7 +160,6 @@ class Stored:
     at: float
     by: str = ""
     status: str = "approved"
-    shown_to: set[str] = field(default_factory=set)
 
     @property
     def identity(self) -> Identity:
@@ -213,8 +207,8 @@ class ModelService:
         self.stop: StopSignal = StopSignal()
         self.tool = ""
         """Whose requests arrive: the name of a journal."""
-        self.readers: dict[str, set[str]] = {}
-        """Who read each payer's list, by the names of their journals."""
+        self.read_until: dict[tuple[str, str], float] = {}
+        """By payer and name of a journal: up to when the list that its runs read last could show accounts."""
         self._ids = itertools.count(1)
 
     def step(self) -> None:
@@ -241,10 +235,10 @@ class ModelService:
 
         tool: the name of the journal whose runs read it; "" for anyone's. No run knows what another one read.
         """
-        readers = self.readers.get(account.payer, set())
-        if tool not in readers if tool else not readers:
-            return self._is_shown(account)
-        return tool in account.shown_to if tool else bool(account.shown_to)
+        read = [
+            until for (payer, by), until in self.read_until.items() if payer == account.payer and by == (tool or by)
+        ]
+        return account.at <= max(read) if read else self._is_shown(account)
 
     def _is_shown(self, account: Stored) -> bool:
         """Return True if a list that leaves out nothing shows an account by now."""
@@ -289,19 +283,13 @@ class ModelService:
         self.step()
         if fault is FINE:
             if kind == "list" and response.status == HTTPStatus.OK:
-                self._note_reader(payer)
+                # One that was answered by something else, or not at all, was read by nobody.
+                self.read_until[payer, self.tool] = self.clock.now() - self.lag.get(payer, 0.0)
             return response
         if fault.status is None:
             raise BrokenOffError("Example", None, {})
         content = fault.body if isinstance(fault.body, str) else json.dumps(fault.body or {})
         return HttpResponse(fault.status, fault.headers, content.encode())
-
-    def _note_reader(self, payer: str) -> None:
-        """Note who read a payer's list: one that was answered by something else, or not at all, was read by nobody."""
-        self.readers.setdefault(payer, set()).add(self.tool)
-        for account in self.accounts:
-            if account.payer == payer and self._is_shown(account):
-                account.shown_to.add(self.tool)
 
     def _kind(self, method: str, parts: list[str], body: Record) -> tuple[Kind, str]:
         if method == "POST" and parts[-1] == "payer":
@@ -460,14 +448,18 @@ def _is_running(service: ModelService, stop: StopSignal, tool: str, kill_after: 
     """Let a run have the model, and give it back to the one in whose request this one takes place, if any."""
     outer = service.stop, service.tool, service.steps_left
     service.stop, service.tool, service.steps_left = stop, tool, kill_after
-    known = {account.id for account in service.accounts if tool in account.shown_to}
+    known = dict(service.read_until)
     try:
         with _counted_writes(service):
             yield
     except Killed:
-        for account in service.accounts:
-            if tool in account.shown_to and account.id not in known:
-                account.shown_to = account.shown_to - {tool} | {f"{tool}, killed"}
+        # It may have been killed before it could write down what it read; nobody knows that but the model.
+        for (payer, by), until in list(service.read_until.items()):
+            if by == tool and known.get((payer, by)) != until:
+                service.read_until[payer, f"{tool}, killed"] = until
+        service.read_until = {each: until for each, until in service.read_until.items() if each[1] != tool} | {
+            each: until for each, until in known.items() if each[1] == tool
+        }
         raise
     finally:
         service.stop, service.tool, service.steps_left = outer
