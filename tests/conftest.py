@@ -111,12 +111,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return the workers for two cores: half of the time they wait, in the browser longer than that."""
-    return 3 if _is_quick(config) else 4
-
-
-@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: WorkerController) -> None:
     """Spare each worker the grammars that nbval's jsonschema imports for a second and a half, and does without."""
     node.gateway.remote_exec("import sys; sys.modules['rfc3987_syntax'] = None").waitclose()
