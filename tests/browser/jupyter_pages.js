@@ -53,6 +53,19 @@ window.probe = {
     };
     return [(await within(future.done)).content.status, told.join("")];
   },
+  // Wears a theme's style sheet, as JupyterLab's command does, which also redraws the whole page and saves the setting.
+  async theme([name, folder, isLight]) {
+    const sheets = [...document.querySelectorAll('link[rel="stylesheet"][href*="/themes/"]')];
+    let wanted = sheets.find(({href}) => href.includes(folder));
+    if (!wanted) {
+      wanted = Object.assign(document.createElement("link"), {rel: "stylesheet", href: sheets[0].href.replace(/@jupyterlab\/[^/]+/, folder)});
+      const loaded = new Promise(done => wanted.onload = done);
+      document.body.append(wanted);
+      await within(loaded);
+    }
+    for (const sheet of [...sheets, wanted]) sheet.media = sheet === wanted ? "" : "not all";
+    Object.assign(document.body.dataset, {jpThemeName: name, jpThemeLight: isLight});
+  },
   async models() {
     const reply = await within(probe.kernel().requestCommInfo({target_name: "jupyter.widget"}));
     return Object.keys(reply.content.comms).length;

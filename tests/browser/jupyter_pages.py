@@ -20,6 +20,8 @@ from browser.traces import Frames
 Scheme = Literal["light", "dark"]
 Theme = Literal["light", "dark", "contrast"]
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
+SHEETS = {name: f"@jupyterlab/theme-{words[11:].lower().replace(' ', '-')}-extension" for name, words in THEMES.items()}
+"""The packages of the themes, whose names follow theirs."""
 SETTINGS: dict[str, dict[str, object]] = {
     # News and updates would be asked of the network.
     "jupyterlab/apputils-extension/notification": {
@@ -174,13 +176,10 @@ class NotebookPage:
         return saved
 
     def theme(self, name: Theme) -> None:
-        """Switch the theme without a reload; the next page has the server's again."""
-        if name == self.shown_theme:
-            return
-        self.shown_theme = name
-        self._command("apputils:change-theme", theme=THEMES[name])
-        done = "name => document.body.dataset.jpThemeName === name && !document.querySelector('#jupyterlab-splash')"
-        self.page.wait_for_function(done, arg=THEMES[name])
+        """Wear a theme's style sheet; the next page has the server's theme again."""
+        if name != self.shown_theme:
+            self.page.evaluate("theme => probe.theme(theme)", [THEMES[name], SHEETS[name], name == "light"])
+            self.shown_theme = name
 
     def violations(self) -> list[str]:
         """Return what axe-core finds in the outputs, as `rule: element`."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from browser.form_pages import PAYER, fill_payer, focused, form_of, type_into
-from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
+from browser.form_pages import fill_payer, focused, form_of, type_into
+from browser.jupyter_pages import NotebookPage
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 
@@ -233,21 +232,3 @@ def test_forms_use_the_room_there_is(notebook: NotebookPage, width: int, columns
     overflow = notebook.page.locator(".payerkit").evaluate("form => form.scrollWidth - form.clientWidth")
 
     assert (columns, 0) == (len({round(box["x"]) for box in boxes if box}), overflow)
-
-
-@pytest.mark.browser_all
-def test_forms_work_in_notebook_7(browser: Browser, tmp_path: Path) -> None:
-    """The other notebook application, in its dark theme, draws the same form, sends it, and can be measured."""
-    write_notebook(tmp_path / "seven.ipynb", PAYER)
-    with (
-        Jupyter(tmp_path, app="notebook", theme="dark") as notebook_7,
-        notebook_7.open(browser, "seven.ipynb") as page,
-    ):
-        shown = page.run_cell(0, expect=15)
-        fill_payer(page)
-        page.control("Onboard payer").click()
-        expect(page.page.get_by_text("not started").first).to_be_visible()
-
-        assert 1 < shown.ms
-        assert "widgets" in page.save()["metadata"]
-        assert "JupyterLab Dark" == page.page.evaluate("document.body.dataset.jpThemeName")

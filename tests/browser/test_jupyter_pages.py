@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from browser.jupyter_pages import Jupyter, NotebookPage, Theme, write_notebook
+from browser.jupyter_pages import THEMES, Jupyter, NotebookPage, Theme, write_notebook
 from browser.traces import Frame, find_text, read_frame
 
 pytestmark = pytest.mark.browser_all
@@ -19,6 +19,8 @@ TYPED = "987-65-4321"
 IMPORT = "import ipywidgets as w"
 BARE = "display(w.HTML('<input>'), w.Button(description='Go'))"
 LIST = "w.Dropdown(options=['a', 'b'], description='Kind')"
+COLOURS = """() => ['--jp-border-color1', '--jp-layout-color1', '--jp-ui-font-color1', '--jp-error-color1']
+  .map(name => getComputedStyle(document.body).getPropertyValue(name)).concat(document.body.dataset.jpThemeLight)"""
 TEXT = "field = w.Text(description='SSN')\ndisplay(field)"
 
 
@@ -114,14 +116,19 @@ def test_asks_a_kernel_and_waits_for_it(stock: NotebookPage) -> None:
 
 
 def test_themes_change_live(stock: NotebookPage) -> None:
-    """The ground follows the theme, and an output keeps its text."""
-    colours = []
+    """A theme that is worn has the colours that JupyterLab's own command gives, and an output keeps its text."""
     themes: list[Theme] = ["dark", "contrast", "light"]
+    worn, switched = [], []
     for name in themes:
         stock.theme(name)
-        colours.append(stock.page.evaluate("getComputedStyle(document.body).getPropertyValue('--jp-border-color1')"))
+        worn.append(stock.page.evaluate(COLOURS))
+    for name in themes:
+        stock._command("apputils:change-theme", theme=THEMES[name])
+        stock.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=THEMES[name])
+        switched.append(stock.page.evaluate(COLOURS))
 
-    assert 3 == len(set(colours))
+    assert 3 == len({json.dumps(each) for each in switched})
+    assert switched == worn
     assert "Go" == stock.output(2)
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 
-from browser.jupyter_pages import OUTPUTS, Jupyter, NotebookPage, write_notebook
+from browser.jupyter_pages import OUTPUTS, NotebookPage
 from browser.traces import find_text
 
 SOURCE = """\
@@ -138,13 +138,13 @@ class Newcomer:
 
 
 @pytest.fixture
-def newcomer(lab: Jupyter, browser: Browser) -> Iterator[Newcomer]:
-    """Open a notebook with the walkthrough, saved with the state of its widgets, for somebody who never saw it."""
-    write_notebook(lab.folder / "newcomer.ipynb", SOURCE, PROOF)
-    with lab.open(browser, "newcomer.ipynb", save_state=True, viewport=(1280, 1600)) as page:
-        page.run_cell(0, expect=4)
-        yield Newcomer(page)
-        assert page.hosts <= {"127.0.0.1", "localhost"}
+def newcomer(opened_notebook: NotebookPage) -> Iterator[Newcomer]:
+    """Draw the walkthrough in a notebook that is saved with the state of its widgets, for somebody who never saw it."""
+    opened_notebook.page.set_viewport_size({"width": 1280, "height": 1600})
+    opened_notebook.rewrite(SOURCE, PROOF)
+    opened_notebook.run_cell(0, expect=4)
+    yield Newcomer(opened_notebook)
+    assert opened_notebook.hosts <= {"127.0.0.1", "localhost"}
 
 
 def proof(saved: dict[str, Any]) -> str:
@@ -217,4 +217,4 @@ def leaks(folder: Path, values: dict[str, str], *forms: str) -> list[str]:
         "IFSC",
     }
     hidden = [text for label, text in values.items() if label not in public]
-    return [text for text in (*hidden, *forms) if any("newcomer" in file for file in find_text(folder, text))]
+    return [text for text in (*hidden, *forms) if any("rewritten" in file for file in find_text(folder, text))]
