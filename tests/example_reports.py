@@ -10,7 +10,6 @@ import pandas as pd
 
 from cases import said
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.report import make_report
 from payerkit.bulk.rows import Row
 from payerkit.bulk.table import Table
 from payerkit.bulk.tasks import Tasks
@@ -50,7 +49,7 @@ def example_report(folder: Path | str, count: int = 120) -> Report:
         tasks = Tasks(Table(rows, holder_is_payer=True), journal.secret)
         for row in tasks.table.rows:
             _record(journal, tasks, row)
-        return make_report(tasks, journal, None)
+        return Report(tasks, journal, None)
 
 
 def _record(journal: Journal, tasks: Tasks, row: Row) -> None:

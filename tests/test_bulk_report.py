@@ -12,7 +12,6 @@ import pytest
 
 from cases import first_cases, said
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.report import make_report
 from payerkit.bulk.table import Step, Table
 from payerkit.bulk.tasks import Tasks
 from payerkit.onboarding import Report
@@ -50,7 +49,7 @@ def report(tmp_path: Path) -> Callable[..., Report]:
                 journal.sent(task.key, payer=task.payer_key, content=task.content, needs_look=needs_look)
                 if state != "sent":
                     journal.record(task.key, state, **options)
-            return make_report(Tasks(Table(table), journal.secret), journal, stopped)
+            return Report(Tasks(Table(table), journal.secret), journal, stopped)
 
     return make
 

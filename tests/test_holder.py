@@ -75,7 +75,7 @@ def test_the_holder_is_sent_as_the_table_says() -> None:
 
     assert {"business", "DE", "10117", "2012-05-21"} <= set(sent.values())
     assert set() == set(TYPED_PAYER.values()) & set(sent.values())
-    assert (0, False) == (len(table.findings), any(row.is_blocked for row in table.rows))
+    assert (0, False) == (len(table.found), any(row.is_blocked for row in table.rows))
 
 
 EVERY_REQUIRED = ["bank_name", "account_name", "bank_beneficiary_type", "currency", *list(PAYEE)[1:]]
@@ -248,7 +248,7 @@ def test_rows_differ_in_whose_account_it_is() -> None:
 
     assert ["DE", "US"] == [body(table, row)["country"] for row in (0, 1)]
     assert [True, True, False] == ["bank_details" in row.data and row.may_be_sent for row in table.rows]
-    assert ["no_account"] == table.findings["code"].tolist()
+    assert ["no_account"] == [each.finding.code for each in table.found]
 
 
 def test_the_column_does_nothing_for_accounts_alone() -> None:

@@ -8,8 +8,9 @@ from typing import Any, Self
 
 import pandas as pd
 
-from payerkit.bulk.rows import Problem, Rows, Step
-from payerkit.findings import COLUMNS, Finding
+from payerkit.bulk.rows import Problem, Step
+from payerkit.findings import COLUMNS
+from payerkit.frames import frame_of
 from payerkit.html import visible
 from payerkit.masking import mask
 from payerkit.tables.normalise import reading_in_words
@@ -52,18 +53,10 @@ class Naming:
 
     def _find_readings(self, origin: Origin, found: Iterable[Problem]) -> dict[tuple[int, str], str]:
         """Return the readings of the cells that have an error or a warning, in words."""
-        cells = {(each.row, self.column(each.finding, each.step)) for each in found if each.finding.severity != "info"}
+        cells = {(each.row, each.column(self.columns)) for each in found if each.finding.severity != "info"}
         labels = self.labels.tolist()
         keys = ((cell, (labels[cell[0]], cell[1])) for cell in cells)
         return {cell: reading_in_words(cell[1], origin.readings[key]) for cell, key in keys if key in origin.readings}
-
-    def column(self, finding: Finding, step: Step | str) -> str:
-        """Return the table's column that a finding is about, "" for the row as a whole."""
-        return self._columns_of(step).get(finding.field, finding.field)
-
-    def header(self, column: str) -> str:
-        """Return the sender's name of a column, else the column's own."""
-        return self.file.shown_header(column)
 
     def cell(self, row: int, column: str) -> str:
         """Return the name of a cell in the file, such as B7, "" if it has none."""
@@ -75,21 +68,42 @@ class Naming:
         labels = self.labels.take(rows).tolist()
         return [self.file.rows.get(label, label) for label in labels] if self.letters and self.file.rows else labels
 
-    def hint(self, finding: Finding, step: Step | str) -> str:
-        """Return what to do about a finding, and if that is so, that the table has no column for it."""
-        hint = finding.hint
+    def hint(self, problem: Problem) -> str:
+        """Return what to do about a problem, and if that is so, that the table has no column for it."""
+        finding, hint = problem.finding, problem.finding.hint
         if self.letters:
             hint = in_file(hint)
-            if step and finding.field and finding.field not in self._columns_of(step):
+            if problem.step and finding.field and finding.field not in self.columns.get(problem.step, {}):
                 hint = f"{'' if finding.code == 'required' else hint} There is no column for it.".lstrip()
         return hint
 
-    def where(self, column: str, rows: Rows) -> str:
+    def place(self, problem: Problem) -> tuple[str, str, str]:
+        """Return the cell of a problem, "" if it has none, the sender's name of its column, and what to do."""
+        column = problem.column(self.columns)
+        hint = self.with_readings(self.hint(problem), column, [problem.row])
+        return self.cell(problem.row, column), self.file.shown_header(column), hint
+
+    def texts(self, found: Iterable[Problem]) -> list[str]:
+        """Return the problems of each row as text, "" for none."""
+        texts: list[list[str]] = [[] for _ in self.labels]
+        for each in found:
+            texts[each.row].append(self._text(each))
+        return list(map("; ".join, texts))
+
+    def _text(self, problem: Problem) -> str:
+        """Return an error by its column, cell, message and hint, and anything else with severity and code, too."""
+        finding, (cell, header, hint) = problem.finding, self.place(problem)
+        start = f"{header} ({cell})" if cell else header
+        words = f"{finding.message} {hint}".rstrip()
+        text = f"{start}: {words}" if start else words
+        return text if finding.severity == "error" else f"{finding.severity} {text} [{finding.code}]"
+
+    def where(self, column: str, rows: Sequence[int]) -> str:
         """Return the cells of a column in some rows, else the labels of these rows: the first, and how many follow."""
         has_cells = column in self.letters
         if not has_cells and len(rows) == len(self.labels) > _ALL:
             return "all rows"
-        shown = rows.tolist()[: _ALL if len(rows) <= _ALL else _FIRST]
+        shown = rows[: _ALL if len(rows) <= _ALL else _FIRST]
         numbers = self.numbers(shown)
         names = [f"{self.letters[column]}{number}" if has_cells else str(shown_id(number)) for number in numbers]
         more = f" and {len(rows) - len(shown):,} more" if len(rows) > len(shown) else ""
@@ -109,9 +123,6 @@ class Naming:
             own = f"{self.normalise} would {f'write {found[0]}' if found[0] else 'clear the cell'}."
         return f"{hint} {own}".lstrip()
 
-    def _columns_of(self, step: Step | str) -> Mapping[str, str]:
-        return next((columns for name, columns in self.columns.items() if name == step), {})
-
 
 def shown_id(value: Any) -> Any:
     """Return a client user id, or a row's label, which may be one, as it may be shown."""
@@ -120,43 +131,12 @@ def shown_id(value: Any) -> Any:
     return visible(str(mask("clientUserId", value)))
 
 
-class FindingTexts:
-    """The problems of rows as text, and where they stand in the sender's file."""
-
-    def __init__(self, found: Iterable[Problem], naming: Naming) -> None:
-        self._naming, self._found = naming, dict[int, list[Problem]]()
-        self._words: dict[tuple[Finding, str], tuple[str, str, str]] = {}
-        for each in found:
-            self._found.setdefault(each.row, []).append(each)
-
-    def of(self, rows: Sequence[int]) -> list[str]:
-        """Return the problems of each of some rows, "" for none."""
-        return ["; ".join(map(self._text, self._found.get(row, ()))) for row in rows]
-
-    def place(self, problem: Problem) -> tuple[str, str, str]:
-        """Return the cell of a problem, "" if it has none, the sender's name of its column, and what to do."""
-        key = problem.finding, problem.step
-        if key not in self._words:
-            column = self._naming.column(problem.finding, problem.step)
-            hint = self._naming.hint(problem.finding, problem.step)
-            self._words[key] = column, self._naming.header(column), hint
-        column, header, hint = self._words[key]
-        return self._naming.cell(problem.row, column), header, self._naming.with_readings(hint, column, [problem.row])
-
-    def _text(self, problem: Problem) -> str:
-        """Return an error by its column, cell, message and hint, and anything else with severity and code, too."""
-        finding, (cell, header, hint) = problem.finding, self.place(problem)
-        start = f"{header} ({cell})" if cell else header
-        words = f"{finding.message} {hint}".rstrip()
-        text = f"{start}: {words}" if start else words
-        return text if finding.severity == "error" else f"{finding.severity} {text} [{finding.code}]"
-
-
 def findings_frame(found: Sequence[Problem], naming: Naming) -> pd.DataFrame:
     """Return one row per problem, with the label of its row, its cell, and the sender's name of its column."""
-    texts = FindingTexts((), naming)
-    cells, headers, hints = list(zip(*map(texts.place, found), strict=True)) or [(), (), ()]
-    columns = {name: [getattr(each.finding, name) for each in found] for name in COLUMNS}
-    named = {"cell": cells, "column": headers} | columns | {"hint": hints, "step": [each.step for each in found]}
-    strings = {name: pd.array(list(column), dtype="string") for name, column in named.items()}
-    return pd.DataFrame({"row": naming.labels.take([each.row for each in found]), **strings})
+    rows = []
+    for each, label in zip(found, naming.labels.take([each.row for each in found]), strict=True):
+        cell, header, hint = naming.place(each)
+        said = {name: getattr(each.finding, name) for name in COLUMNS}
+        rows.append({"row": label, "cell": cell, "column": header, **said, "hint": hint, "step": each.step})
+    texts = dict.fromkeys(("cell", "column", *COLUMNS, "step"), "string")
+    return frame_of(rows, {"row": naming.labels.dtype, **texts})

@@ -16,7 +16,7 @@ from payerkit.bulk.options import DEFAULTS, Accounts, Existing, Options, RunOpti
 from payerkit.bulk.progress import Progress, estimate_duration
 from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal, run_workers
 from payerkit.bulk.reconcile import Reconciler
-from payerkit.bulk.report import Report, make_report
+from payerkit.bulk.report import Report
 from payerkit.bulk.rows import Placeholders, Row, Step
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
 from payerkit.bulk.table import Table
@@ -196,10 +196,10 @@ def run_table(
                 run = TableRun(own, tasks, journal, options, limiter, progress)
                 try:
                     run.go()
-                    report = make_report(tasks, journal, limiter.stop.outcome, run.limit)
+                    report = Report(tasks, journal, limiter.stop.outcome, run.limit)
                 except KeyboardInterrupt:  # between two steps, or while the report was made
                     limiter.stop.set(INTERRUPTED)
-                    report = make_report(tasks, journal, limiter.stop.outcome, run.limit)
+                    report = Report(tasks, journal, limiter.stop.outcome, run.limit)
     except sqlite3.Error as error:
         raise PayerkitError(
             f"journal: {file.name} cannot be written ({error}), so the run stopped.",

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any, get_args
 
-import numpy as np
 import pandas as pd
 
 from payerkit.bulk.accounts import id_form
@@ -23,11 +22,11 @@ from payerkit.bulk.compare_rows import (
     written_key,
 )
 from payerkit.bulk.naming import Naming
-from payerkit.bulk.rows import ID, Placeholders, Problems, Row, Step, read_rows, tell_cells
+from payerkit.bulk.rows import ID, Placeholders, Row, Step, read_rows, tell_cells
 from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.errors import InvalidInput, PayerkitError, kind_of
-from payerkit.findings import COLUMNS, table_finding, table_findings
+from payerkit.findings import table_finding, table_findings
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
 from payerkit.tables.source_table import origin_of
 
@@ -77,19 +76,11 @@ class Table:
         for row in examples if takes_examples else ():
             row.problems = [each for each in row.problems if each.finding.code != _EXAMPLE]
         self._compare_rows()
-        self.found = Problems(chain.from_iterable(row.problems for row in self.rows))
+        self.found = list(chain.from_iterable(row.problems for row in self.rows))
         self.origin = origin_of(rows)
         self.naming = Naming.of(rows, self.columns, self.labels, self.found)
         self._given, self._planned = rows, pd.DataFrame(rows).copy()
         self._unchanged: set[int] = set()
-
-    @property
-    def findings(self) -> pd.DataFrame:
-        """The findings: one row per finding, with the number of its row, and its step."""
-        columns = {name: [getattr(each.finding, name) for each in self.found] for name in COLUMNS}
-        columns["step"] = [each.step for each in self.found]
-        texts = {name: pd.array(column, dtype="string") for name, column in columns.items()}
-        return pd.DataFrame({"row": self.found.rows.astype(np.int64), **texts})
 
     def prefer_ids(self, is_known: Callable[[str], bool]) -> None:
         """Send an id that is written in several ways as it is known, if one of them is: as it was sent before."""
