@@ -29,8 +29,7 @@ from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.bulk.reconcile import Reconciler
 from payerkit.bulk.run import run_table
 from payerkit.bulk.sending import Sender
-from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Task
+from payerkit.bulk.table import Table, Task
 from payerkit.client import Client, SandboxClient
 from payerkit.errors import NotSent
 

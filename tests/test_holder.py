@@ -13,8 +13,8 @@ import pytest
 import payerkit
 from bulk_tables import run_arguments
 from payerkit import InvalidInput
-from payerkit.bulk.table import Step, Table
-from payerkit.bulk.tasks import Tasks
+from payerkit.bulk.rows import Step
+from payerkit.bulk.table import Table, Tasks
 from payerkit.client import Client
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
@@ -43,7 +43,7 @@ def frame(*rows: dict[str, Any]) -> pd.DataFrame:
 
 def body(table: Table, row: int = 0) -> dict[str, str]:
     """Return the account that a row of a table sends."""
-    sent: dict[str, str] = json.loads(Tasks(table, b"secret").task("bank_details", table.rows[row]).body.content)
+    sent: dict[str, str] = json.loads(Tasks(table, b"secret")["bank_details", table.rows[row]].body.content)
     return sent
 
 

@@ -12,8 +12,7 @@ import pytest
 
 import payerkit
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Tasks
+from payerkit.bulk.table import Table, Tasks
 from payerkit.onboarding import Report
 from payerkit.tables import SourceTable
 from payerkit.tables.mapping import FileColumn

@@ -21,9 +21,10 @@ from payerkit.bulk import reconcile
 from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rows import Step
 from payerkit.bulk.run import run_table
 from payerkit.bulk.sending import record_found
-from payerkit.bulk.table import Step, Table
+from payerkit.bulk.table import Table
 from payerkit.client import Client
 from payerkit.client.pace import Pace
 from payerkit.errors import NotFound, NotSent, ServiceError

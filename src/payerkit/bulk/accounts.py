@@ -15,7 +15,7 @@ from payerkit.wire import wire_name
 
 if TYPE_CHECKING:  # forms compare accounts, too, and need no table
     from payerkit.bulk.journal import Entry
-    from payerkit.bulk.tasks import Task
+    from payerkit.bulk.table import Task
 
 
 NUMBERS = ("account_number", "iban", "rib_number")

@@ -88,7 +88,7 @@ from payerkit.bulk.journal import Entry, Journal, State
 from payerkit.bulk.options import Existing
 from payerkit.bulk.rate_limit import RunStopped
 from payerkit.bulk.sending import REFUSED, Sender, reason_of, record_found
-from payerkit.bulk.tasks import Task
+from payerkit.bulk.table import Task
 from payerkit.client.pace import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
 from payerkit.errors import PayerkitError, Refused
 from payerkit.reasons import Outcome

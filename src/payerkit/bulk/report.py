@@ -18,7 +18,7 @@ from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.overview import Overview, Reason, Which, reasons_of_states, require_which
 from payerkit.bulk.rows import Problem, Row, Step, of_severity
-from payerkit.bulk.tasks import Limit, Tasks, steps_of
+from payerkit.bulk.table import Limit, Tasks, payer_key
 from payerkit.checks.inputs import strip_blanks, unwrap_secret
 from payerkit.checks.schema import PAYER
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
@@ -439,7 +439,7 @@ class _Outcomes:
         """Return the outcome of a row, with a reason that says so if it is done and its payer's links were lost."""
         if outcome.state != "done" or row.payer_row is None or outcome.agreement_url or outcome.kyc_url:
             return outcome
-        entry = self._journal.entry(self._tasks.task("payer", row).key)
+        entry = self._journal.entry(payer_key(self._tasks.secret, str(row.client_user_id)))
         if entry is None or entry.reason is None or entry.reason.code != "found_by_status":
             return outcome  # else the response, which has the links, was lost
         return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
@@ -450,22 +450,21 @@ class _Outcomes:
         blocked = outcome._replace(reason=Outcome("has_errors", {"findings": errors}))
         if errors and not row.data:  # it asks for nothing
             return blocked
-        for step, source in steps_of(row):
-            entry = self._journal.entry(self._tasks.task(step, source).key)
-            is_payer_blocked |= source.is_blocked
+        for task in self._tasks.of(row):
+            step, entry = task.step, self._journal.entry(task.key)
+            is_payer_blocked |= task.row.is_blocked
             if errors and not _may_be_stored(entry):
                 return blocked
             is_unsent = entry is None or entry.is_unsent
             if is_payer_blocked and is_unsent:
                 return outcome._replace(step=step, state="not_sent", reason=PAYER_NOT_SENT)
-            if source.is_held and is_unsent:
+            if (task.row if step == "payer" else row).is_held and is_unsent:
                 return outcome.not_sent(step, HELD if row.is_held else PAYER_NOT_SENT, is_open=False)
-            sent = self._tasks.sent_for(step, source)
-            is_left = self._limit is not None and self._limit.leaves(sent)
+            is_left = self._limit is not None and self._limit.leaves(task)
             outcome = outcome.after(step, entry, self._limit.reason if self._limit and is_left else self.stopped)
             if entry is not None and entry.state in {"done", "duplicate"}:
-                self.stored[step] += row is sent.row  # once for all rows that are the same
-                if entry.content != sent.content:
+                self.stored[step] += row is task.row  # once for all rows that are the same
+                if entry.content != task.content:
                     self.changes.append(Problem(row.number, table_finding("changed_after_storing"), step))
             if outcome.state != "done":
                 break
@@ -478,8 +477,7 @@ class _Outcomes:
         """Return how many writes with unknown outcome the journal has that no row of the table explains."""
         if not (unresolved := self._journal.unresolved()):
             return 0
-        pairs = (each for row in self.table.rows for each in steps_of(row))
-        return len(unresolved - {self._tasks.task(step, source).key for step, source in pairs})
+        return len(unresolved - {task.key for row in self.table.rows for task in self._tasks.of(row)})
 
 
 def _may_be_stored(entry: Entry | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -19,8 +19,7 @@ from payerkit.bulk.reconcile import Reconciler
 from payerkit.bulk.report import Report
 from payerkit.bulk.rows import Placeholders, Row, Step
 from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
-from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Limit, Task, Tasks, choose_rows, knows_payer
+from payerkit.bulk.table import Limit, Table, Task, Tasks, knows_payer
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
 from payerkit.reasons import Outcome
@@ -216,6 +215,9 @@ Intent = Literal["send", "reset", "reopen", "leave"]
 _UNITS: dict[Step, str] = {"payer": "payer", "bank_details": "account"}
 """What the progress bar counts in each step."""
 
+_GOES_ON = {"done", "sent", "unknown"}
+"""States of a payer after which the accounts may be sent in the same run."""
+
 _LONGEST_PAUSE = 1.0
 """Seconds between two looks at what is due, and at the progress bar."""
 
@@ -252,7 +254,7 @@ class TableRun:
             when_compliant=self._when_compliant,
             accounts=lambda: chain.from_iterable(self._batches["bank_details"]),
         )
-        self._batches: dict[Step, list[Batch]] = {step: list(self._make_batches(step)) for step in tasks.table.columns}
+        self._batches = {step: self._make_batches(step) for step in tasks.table.columns}
         self.limit: Limit | None = None
         """What the run tries if it has a limit, known once it began."""
         self._postponed: set[Batch] = set()
@@ -263,7 +265,7 @@ class TableRun:
     def go(self) -> None:
         """Send and reconcile all steps, until the run is stopped."""
         if self._options.limit is not None:
-            self.limit = choose_rows(self._tasks, self._journal, self._options.limit, self._is_unsent)
+            self.limit = self._choose_rows(self._options.limit)
         if self._progress.is_shown:
             self._announce()
         for step in self._batches:
@@ -309,13 +311,41 @@ class TableRun:
 
         run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.show)
 
-    def _make_batches(self, step: Step) -> Iterator[Batch]:
-        """Yield the batches of a step."""
-        for group in self._tasks.table.payers:
-            rows = [row for row in group if step in row.data and row.may_be_sent]
-            chosen = [row for row in rows if step == "bank_details" or row.payer_row is row]
-            if chosen:
-                yield tuple(dict.fromkeys(self._tasks.sent_for(step, row) for row in chosen))
+    def _make_batches(self, step: Step) -> list[Batch]:
+        """Return the batches of a step."""
+        batches = (
+            tuple(
+                dict.fromkeys(
+                    task
+                    for row in group
+                    for task in self._tasks.of(row)
+                    if row.may_be_sent and task.step == step and (step == "bank_details" or task.row is row)
+                )
+            )
+            for group in self._tasks.table.payers
+        )
+        return list(filter(None, batches))
+
+    def _choose_rows(self, rows: int) -> Limit:
+        """Return the first rows that have something to send: the rows of a payer come one after the other.
+
+        A row brings along all that it asks for, its payer in another row, too. Rows that send the same as one of these
+        do not count.
+        """
+        limit, left = Limit(rows), rows
+        for row in chain.from_iterable(self._tasks.table.payers):
+            has_wanted = False
+            for task in self._tasks.of(row) if row.may_be_sent and not row.waits_for_payer else ():
+                entry = self._journal.entry(task.key)
+                if self._is_unsent(task, entry):
+                    has_wanted |= limit.leaves(task)
+                    limit.tried.add(task)
+                elif task.step == "payer" and entry is not None and entry.state not in _GOES_ON:
+                    break
+            left -= has_wanted
+            if not left:
+                break
+        return limit
 
     def _batches_to_send(self, step: Step) -> list[Batch]:
         """Return the batches of a step with rows that this run tries."""
@@ -374,7 +404,7 @@ class TableRun:
             self._progress.count(state)
 
     def _is_payer_done(self, row: Row) -> bool:
-        entry = None if row.is_blocked else self._journal.entry(self._tasks.task("payer", row).key)
+        entry = None if row.is_blocked else self._journal.entry(self._tasks["payer", row].key)
         return entry is not None and entry.state == "done"
 
     # What is left to be done

@@ -12,7 +12,7 @@ from urllib.parse import unquote_plus
 from payerkit.bulk.accounts import Listing, Record, compare, facts_of, id_of, is_dead
 from payerkit.bulk.journal import Journal, State
 from payerkit.bulk.rate_limit import RateLimiter, is_foreign, list_accounts, outcome_of
-from payerkit.bulk.tasks import Task
+from payerkit.bulk.table import Task
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client
 from payerkit.client.pace import PAYER_WAITS

@@ -13,8 +13,7 @@ from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.naming import shown_id
 from payerkit.bulk.options import RunOptions
 from payerkit.bulk.rate_limit import RateLimiter, StopSignal, request_lists
-from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Task, Tasks, knows_payer, payer_key
+from payerkit.bulk.table import Table, Task, Tasks, knows_payer, payer_key
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames
 
@@ -87,7 +86,7 @@ def _verify(client: Client, table: Table, journal: Journal | None) -> pd.DataFra
     lists = request_lists(client, list(payers), RunOptions(), limiter, progress=True, may_be_unknown=True)
     for client_user_id, listed in lists.items():
         rows = [row for row in payers[client_user_id] if "bank_details" in row.data]
-        accounts = {row.number: tasks.task("bank_details", row) for row in rows}
+        accounts = {row.number: tasks["bank_details", row.account_row] for row in rows}
         entries = journal.entries_of(payer_key(tasks.secret, client_user_id)) if journal else {}
         if isinstance(listed, str):
             said = [{"state": "unknown", "reason": listed, "row": row} for row in accounts]
