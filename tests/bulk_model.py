@@ -25,8 +25,7 @@ from urllib.parse import unquote, urlsplit
 import pandas as pd
 
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.options import Options
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import Options, RateLimiter, StopSignal
 from payerkit.bulk.rows import Step
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table

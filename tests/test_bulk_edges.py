@@ -24,9 +24,7 @@ from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
 from payerkit import BankDetails, InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
 from payerkit.bulk import run as runs
-from payerkit.bulk.options import Options
-from payerkit.bulk.progress import Progress
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal, run_workers
+from payerkit.bulk.rate_limit import Options, Progress, RateLimiter, StopSignal, run_workers
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
 from payerkit.client import Client

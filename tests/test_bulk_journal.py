@@ -24,8 +24,7 @@ from clocks import HandClock, LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
 from payerkit import InvalidInput, PayerkitError
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.options import Options
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import Options, RateLimiter, StopSignal
 from payerkit.bulk.reconcile import Reconciler
 from payerkit.bulk.run import run_table
 from payerkit.bulk.sending import Sender

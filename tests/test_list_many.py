@@ -13,8 +13,7 @@ import far_end
 import payerkit
 from clocks import LeapingClock
 from payerkit import InvalidInput
-from payerkit.bulk.options import Options
-from payerkit.bulk.rate_limit import request_lists
+from payerkit.bulk.rate_limit import Options, request_lists
 from payerkit.client import Client
 from payerkit.statuses.statuses import accounts_frame
 from published import TYPED_ACCOUNT, TYPED_PAYER

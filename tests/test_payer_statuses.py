@@ -13,7 +13,7 @@ import pytest
 import payerkit
 from clocks import LeapingClock
 from payerkit import InvalidInput
-from payerkit.bulk.options import Options
+from payerkit.bulk.rate_limit import Options
 from payerkit.client import Client
 from payerkit.errors import UnreadableAnswer
 from payerkit.statuses.statuses import snapshots_frame, take_snapshots, without_replaced

@@ -19,8 +19,7 @@ from cases import first_cases, why
 from payerkit import PayerkitError, Refused, UnknownOutcome, reasons
 from payerkit.bulk import reconcile
 from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.options import Options
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import Options, RateLimiter, StopSignal
 from payerkit.bulk.rows import Step
 from payerkit.bulk.run import run_table
 from payerkit.bulk.sending import record_found

@@ -12,8 +12,8 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.naming import Naming, shown_id
-from payerkit.bulk.options import DEFAULTS, RunOptions
 from payerkit.bulk.overview import Overview, Reason, Which, reasons_of_states, require_which
+from payerkit.bulk.rate_limit import DEFAULTS, RunOptions
 from payerkit.bulk.rows import Placeholders, Row, Step, of_severity
 from payerkit.bulk.table import Table
 from payerkit.checks.schema import MASK

@@ -85,8 +85,7 @@ from itertools import islice
 
 from payerkit.bulk.accounts import Listing, Matches, id_of, is_dead
 from payerkit.bulk.journal import Entry, Journal, State
-from payerkit.bulk.options import Existing
-from payerkit.bulk.rate_limit import RunStopped
+from payerkit.bulk.rate_limit import Existing, RunStopped
 from payerkit.bulk.sending import REFUSED, Sender, reason_of, record_found
 from payerkit.bulk.table import Task
 from payerkit.client.pace import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS

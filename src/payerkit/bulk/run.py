@@ -12,9 +12,19 @@ from typing import Any, Literal
 
 from payerkit.bulk.accounts import Listing
 from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost, digest
-from payerkit.bulk.options import DEFAULTS, Accounts, Existing, Options, RunOptions
-from payerkit.bulk.progress import Progress, estimate_duration
-from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal, run_workers
+from payerkit.bulk.rate_limit import (
+    DEFAULTS,
+    INTERRUPTED,
+    Accounts,
+    Existing,
+    Options,
+    Progress,
+    RateLimiter,
+    RunOptions,
+    StopSignal,
+    estimate_duration,
+    run_workers,
+)
 from payerkit.bulk.reconcile import Reconciler
 from payerkit.bulk.report import Report
 from payerkit.bulk.rows import Placeholders, Row, Step

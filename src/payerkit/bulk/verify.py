@@ -11,8 +11,7 @@ import pandas as pd
 from payerkit.bulk.accounts import Listing, Matches, Record, id_of, is_dead
 from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.naming import shown_id
-from payerkit.bulk.options import RunOptions
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal, request_lists
+from payerkit.bulk.rate_limit import RateLimiter, RunOptions, StopSignal, request_lists
 from payerkit.bulk.table import Table, Task, Tasks, knows_payer, payer_key
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames

@@ -14,8 +14,8 @@ from typing import NoReturn
 
 import pandas as pd
 
-from payerkit.bulk.options import RunOptions
 from payerkit.bulk.plan import Plan
+from payerkit.bulk.rate_limit import RunOptions
 from payerkit.bulk.report import Report
 from payerkit.bulk.run import onboard
 from payerkit.bulk.table import Table

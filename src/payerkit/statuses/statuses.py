@@ -13,8 +13,15 @@ from typing import Any, Final, Self
 
 import pandas as pd
 
-from payerkit.bulk.options import RunOptions
-from payerkit.bulk.rate_limit import RateLimiter, Records, StopSignal, list_accounts, request_each, request_lists
+from payerkit.bulk.rate_limit import (
+    RateLimiter,
+    Records,
+    RunOptions,
+    StopSignal,
+    list_accounts,
+    request_each,
+    request_lists,
+)
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
 from payerkit.endpoints import payer_status_call, payment_details_frame

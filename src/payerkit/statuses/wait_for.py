@@ -11,9 +11,7 @@ from typing import Literal, get_args
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.options import RunOptions
-from payerkit.bulk.progress import Progress
-from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import INTERRUPTED, Progress, RateLimiter, RunOptions, StopSignal
 from payerkit.client.client import Client, check_client
 from payerkit.client.pace import is_non_negative
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
