@@ -61,6 +61,7 @@ CREATE TABLE payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WITHOUT ROWID;
 """
 # The task of a payer is the one whose key is the payer's.
 
+_SET = "INSERT OR REPLACE INTO run VALUES (?, ?)"
 _UNRESOLVED = "state = 'unknown' AND NOT final"
 
 
@@ -100,15 +101,10 @@ class Entry:
     @classmethod
     def from_row(cls, columns: Iterable[Any]) -> Self:
         """Return the record of a task from its columns in the file, which are in the order of the fields."""
-        payer, content, state, attempts, lookups, since, final, facts, reason, unknown_sends, needs_look = columns
-        return cls(
-            *(payer, content, state, attempts, lookups, since),
-            final=bool(final),
-            facts=from_json(facts),
-            reason=reason and Outcome.from_json(reason),
-            unknown_sends=unknown_sends,
-            needs_look=bool(needs_look),
-        )
+        *plain, final, facts, reason, unknown_sends, needs_look = columns
+        outcome = reason and Outcome.from_json(reason)
+        values: Any = [*plain, bool(final), from_json(facts), outcome, unknown_sends, bool(needs_look)]
+        return cls(*values)
 
     @property
     def is_unresolved(self) -> bool:
@@ -169,7 +165,7 @@ class Journal:
             self.salt: bytes = meta.get("salt") or secrets.token_bytes(16)
             self.secret = self._find_secret(meta, [own_secret, *([previous_secret] if previous_secret else [])])
             if "secret" not in meta:
-                self._set("salt", self.salt)
+                self._write(_SET, ["salt", self.salt])
                 self._wrap_secret()
         except BaseException:
             self._file.close()
@@ -191,21 +187,16 @@ class Journal:
 
     def _wrap_secret(self) -> None:
         """Put the secret into the file, at once with its check, so that the API key of this run alone opens it."""
-        self._file.execute(
-            "INSERT OR REPLACE INTO run VALUES ('key', ?), ('secret', ?)",
-            [digest(self.secret, "key"), _wrap(self.secret, self._own_secret, self.salt)],
-        )
+        wrapped = _wrap(self.secret, self._own_secret, self.salt)
+        self._write(f"{_SET}, (?, ?)", ["key", digest(self.secret, "key"), "secret", wrapped])
 
     def require_same(self, name: str, value: bytes, what: str) -> None:
         """Record a property of the run, or compare it. Raises InvalidInput if the journal has another value."""
         recorded = self._select("SELECT value FROM run WHERE name = ?", [name])
         if not recorded:
-            self._set(name, value)
+            self._write(_SET, [name, value])
         elif recorded != [(value,)]:
             raise InvalidInput(f"journal: it belongs to another {what}. Use another journal file.")
-
-    def _set(self, name: str, value: bytes) -> None:
-        self._file.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", [name, value])
 
     def _select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows that a query finds."""
@@ -346,7 +337,7 @@ class Journal:
         """Record the seconds of a slow call, for the waits of later runs, if it is the slowest so far."""
         if seconds > self.slowest:
             self.slowest = seconds
-            self._write("INSERT OR REPLACE INTO run VALUES ('slowest', ?)", [seconds])
+            self._write(_SET, ["slowest", seconds])
 
     def _write(self, statement: str, values: list[Any], *, is_vital: bool = False) -> None:
         with self._lock:

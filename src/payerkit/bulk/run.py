@@ -28,7 +28,7 @@ from payerkit.bulk.rate_limit import (
 from payerkit.bulk.reconcile import Reconciler
 from payerkit.bulk.report import Report
 from payerkit.bulk.rows import Placeholders, Row, Step
-from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
+from payerkit.bulk.sending import Sender, reason_of, waiting_reason
 from payerkit.bulk.table import Limit, Table, Task, Tasks, knows_payer
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
@@ -402,8 +402,8 @@ class TableRun:
             failure = "list_unread"
             return self._sender.look(tasks[0])
         except PayerkitError as error:
-            if failure == "list_unread" and is_waiting(error):
-                self._defer(tasks, "waiting", waiting_reason(error))
+            if failure == "list_unread" and (waits := waiting_reason(error)):
+                self._defer(tasks, "waiting", waits)
             else:
                 self._defer(tasks, "not_sent", Outcome(failure, {"cause": reason_of(error, client_user_id)}))
             return None

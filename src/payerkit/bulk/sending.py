@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeGuard
+from typing import Any
 from urllib.parse import unquote_plus
 
-from payerkit.bulk.accounts import Listing, Record, compare, facts_of, id_of, is_dead
+from payerkit.bulk.accounts import Listing, Record, compare, id_of, is_dead
 from payerkit.bulk.journal import Journal, State
 from payerkit.bulk.rate_limit import RateLimiter, is_foreign, list_accounts, outcome_of
 from payerkit.bulk.table import Task
@@ -132,8 +132,8 @@ class Sender:
             state = self._postpone(task, error)
         elif self._is_payer_lagging(task, error):
             state = self._postpone(task, error, "payer_lags")
-        elif task.step == "bank_details" and is_waiting(error):
-            state = self._record(task, "waiting", waiting_reason(error), final=False)
+        elif task.step == "bank_details" and (waits := waiting_reason(error)):
+            state = self._record(task, "waiting", waits, final=False)
         elif error.status_code == HTTPStatus.CONFLICT:
             handle = self._handle_payer_conflict if task.step == "payer" else self._handle_account_conflict
             return handle(task, error)
@@ -253,9 +253,10 @@ def record_found(
     of one that is done. needs_look: whether one last look is due; None for as before.
     """
     chosen, *others = [record for record in records if not is_dead(record)] or records[:1]
-    facts: dict[str, Any] = facts_of(chosen)
-    if _identifies(facts.get("status", ""), task.client_user_id, is_link=False):
-        del facts["status"]
+    facts: dict[str, Any] = {"id": id_of(chosen)}
+    status = chosen.get("status")
+    if isinstance(status, str) and not _identifies(status, task.client_user_id, is_link=False):
+        facts["status"] = status
     state: State = "done"
     if others:
         state, outcome = "duplicate", Outcome("stored_twice")
@@ -292,15 +293,14 @@ def _shown(status: str | None) -> str | None:
     return status if status is None or re.fullmatch(r"[\w-]{1,40}", status) else MASK
 
 
-def is_waiting(error: PayerkitError) -> TypeGuard[Refused]:
-    """Return True if a refusal of bank details ends by itself. Only its code tells; words are never interpreted."""
-    is_refused = isinstance(error, Refused) and not isinstance(error, _NOTHING_HAPPENED)
-    return is_refused and getattr(error, "code", "") in WAITING_CODES
+def waiting_reason(error: PayerkitError) -> Outcome | None:
+    """Return what an account waits for, None unless it was refused in a way that ends by itself.
 
-
-def waiting_reason(error: Refused) -> Outcome:
-    """Return what an account waits for, after a refusal that ends by itself."""
-    return Outcome("waits", {"waiting_code": error.code})
+    Only the code of the refusal tells; words are never interpreted.
+    """
+    if isinstance(error, Refused) and not isinstance(error, _NOTHING_HAPPENED) and error.code in WAITING_CODES:
+        return Outcome("waits", {"waiting_code": error.code})
+    return None
 
 
 def reason_of(error: PayerkitError, client_user_id: str) -> Outcome:
