@@ -333,7 +333,7 @@ def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> No
             journal.mark_unknown(task.key, said("no response"))
         journal._file.execute("UPDATE task SET since = since - 100 WHERE key = ?", [first.key])
         sender = Sender(client, journal, RateLimiter(client.pace, StopSignal()))
-        reconciler = Reconciler(sender, journal, existing="skip", when_compliant=False, accounts=list)
+        reconciler = Reconciler(sender, journal, Options(), list)
         reconciler.reconcile([first, second], 50)
         entries = [journal.entry(task.key) for task in (first, second)]
 

@@ -109,6 +109,11 @@ class Options(RunOptions):
     accounts: Accounts = "now"
     existing: Existing = "skip"
 
+    @property
+    def when_compliant(self) -> bool:
+        """Whether accounts are sent for compliant payers only."""
+        return self.accounts == "when_compliant"
+
     @classmethod
     def of(cls, options: Any, accounts: Any, existing: Any) -> Self:
         """Return the options of a caller. Raises InvalidInput for anything else."""
@@ -401,9 +406,7 @@ def request_lists(
 
     def request(own: Client, client_user_id: str) -> tuple[Records | str, bool]:
         try:
-            if may_be_unknown:
-                return list_accounts(own, limiter, client_user_id), True
-            return limiter.call(lambda: own.send(payment_details_call(client_user_id))), True
+            return list_accounts(own, limiter, client_user_id, may_be_unknown=may_be_unknown), True
         except PayerkitError as error:
             return error.message, False
 
@@ -441,15 +444,18 @@ def request_each(
     return results
 
 
-def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str, *, kind: str = "") -> list[dict[str, Any]]:
-    """Return the accounts that the service lists for a payer, none if it does not know the payer.
+def list_accounts(
+    client: Client, limiter: RateLimiter, client_user_id: str, *, kind: str = "", may_be_unknown: bool = True
+) -> Records:
+    """Return the accounts that the service lists for a payer. kind: as for the limiter.
 
-    kind: as for the limiter.
+    may_be_unknown: a payer whom the service does not know has none. Else that is an error, as is a gateway's page,
+    since a gateway does not know whether the payer exists.
     """
     try:
         return limiter.call(partial(client.send, payment_details_call(client_user_id)), kind=kind)
     except NotFound as error:
-        if error.foreign:  # a gateway's page: it does not know whether the payer exists
+        if error.foreign or not may_be_unknown:
             raise
         return []
 

@@ -85,7 +85,7 @@ from itertools import islice
 
 from payerkit.bulk.accounts import Listing, Matches, id_of, is_dead
 from payerkit.bulk.journal import Entry, Journal, State
-from payerkit.bulk.rate_limit import Existing, RunStopped
+from payerkit.bulk.rate_limit import Options, RunStopped
 from payerkit.bulk.sending import REFUSED, Sender, reason_of, record_found
 from payerkit.bulk.table import Task
 from payerkit.client.pace import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
@@ -99,22 +99,14 @@ _WITNESSES = 3
 class Reconciler:
     """Finds out the outcome of tasks that are due, and records it; safe to share by threads.
 
-    existing: "skip": an account that may be there already is not sent. when_compliant: an account is sent again only if
-    its payer is compliant. accounts: gives all accounts of the table; the first that are stored for certain are the
+    options: those of the run. accounts: gives all accounts of the table; the first that are stored for certain are the
     witnesses of how the service lists what it stored, which are asked at most once, and only if a list does not tell.
     """
 
     def __init__(
-        self,
-        sender: Sender,
-        journal: Journal,
-        *,
-        existing: Existing,
-        when_compliant: bool,
-        accounts: Callable[[], Iterable[Task]],
+        self, sender: Sender, journal: Journal, options: Options, accounts: Callable[[], Iterable[Task]]
     ) -> None:
-        self._sender, self._journal, self._existing = sender, journal, existing
-        self._when_compliant, self._accounts = when_compliant, accounts
+        self._sender, self._journal, self._options, self._accounts = sender, journal, options, accounts
         self._witnesses: Sequence[bool | None] | None = None
         self._lock = threading.Lock()
         # Of this run alone: a kill does not count as a try.
@@ -129,34 +121,26 @@ class Reconciler:
         self._journal.add_to_baseline(unsent[0].payer_key, listing.ids if listing.is_first else listing.of_others)
         if not listing.records:
             return {}
-        is_skipped = self._existing == "skip"
+        is_skipped = self._options.existing == "skip"
         # What was sent before, and may have been stored late, is looked for all the same.
-        candidates = {
-            task.key: listing.unexplained(task.key)
-            if is_skipped
-            else (listing.new(task.key) if listing.was_sent(task.key) else [])
-            for task in tasks
-        }
+        sent_before = {task.key: listing.new(task.key) if listing.was_sent(task.key) else [] for task in tasks}
+        candidates = {key: listing.unexplained(key) for key in sent_before} if is_skipped else sent_before
         claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
         found = listing.match(claiming, candidates, {task.key for task in tasks})
         is_cut = is_skipped and listing.may_leave_out_others(found.values())
         if listing.shows_as_sent(tasks) is not True:  # what was sent before may be listed, whatever the list shows
-            sent = {key: listing.new(key) for key in found if listing.was_sent(key)}
-            found |= {key: found[key].with_other(new) for key, new in sent.items()}
+            found |= {key: each.with_other(sent_before[key]) for key, each in found.items() if listing.was_sent(key)}
         states: dict[bytes, State] = {}
         for task in unsent:
             matches = found[task.key]
             if alive := [record for record in matches.same if not is_dead(record)]:
-                self._defer(task, None)
+                self._sender.defer(task, "not_sent", None)
                 reason = "found_in_list" if listing.was_sent(task.key) else "there_already"
                 states[task.key] = record_found(self._journal, task, alive, reason=reason)
             elif is_skipped and (why := _why_not_sent(matches, listing, is_cut=is_cut)):
-                self._defer(task, why)
+                self._sender.defer(task, "not_sent", why)
                 states[task.key] = "not_sent"
         return states
-
-    def _defer(self, task: Task, reason: Outcome | None) -> None:
-        self._journal.defer(task.key, "not_sent", reason, payer=task.payer_key, content=task.content)
 
     def reconcile(self, tasks: Sequence[Task], delay: float) -> bool:
         """Take the next step for the tasks that are due: a payer, or all accounts of one payer.
@@ -195,7 +179,7 @@ class Reconciler:
             self._journal.count_lookup(task.key)
             why = reason_of(error, task.client_user_id)
         else:
-            if self._sender.send_or_raise(task, is_repeat=False) != "unknown":
+            if self._sender.send_or_raise(task) != "unknown":
                 return True
             why = Outcome("lost_again")
         if self._looks[task.key] < MAX_PAYER_LOOKS:
@@ -264,13 +248,13 @@ class Reconciler:
         return True
 
     def _send_account_again(self, task: Task) -> None:
-        waits, _ = self._sender.check_compliance(task.client_user_id) if self._when_compliant else (None, {})
+        waits, _ = self._sender.check_compliance(task.client_user_id) if self._options.when_compliant else (None, {})
         if waits:
             reason = Outcome("absent_and_waits", {"cause": waits})
             self._journal.record(task.key, "unknown", reason=reason, final=False)
             raise PayerkitError(reason.text)
         try:
-            self._sender.send_or_raise(task, is_repeat=True)
+            self._sender.send_or_raise(task)
         except Refused:
             entry = self._journal.entry(task.key)
             if entry is None or REFUSED not in entry.facts:  # with them, it is refused once it counts as absent again

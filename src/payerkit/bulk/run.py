@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -255,16 +255,10 @@ class TableRun:
         self._tasks, self._journal, self._options = tasks, journal, options
         self._limiter, self._stop, self._client, self._progress = limiter, limiter.stop, client, progress
         limiter.slowest = max(limiter.slowest, journal.slowest)
-        self._when_compliant = options.accounts == "when_compliant"
-        self._sender = Sender(client, journal, limiter, stop_after=options.stop_after)
-        self._reconciler = Reconciler(
-            self._sender,
-            journal,
-            existing=options.existing,
-            when_compliant=self._when_compliant,
-            accounts=lambda: chain.from_iterable(self._batches["bank_details"]),
-        )
+        self._sender = Sender(client, journal, limiter, options.stop_after)
         self._batches = {step: self._make_batches(step) for step in tasks.table.columns}
+        accounts = partial(chain.from_iterable, self._batches.get("bank_details", ()))
+        self._reconciler = Reconciler(self._sender, journal, options, accounts)
         self.limit: Limit | None = None
         """What the run tries if it has a limit, known once it began."""
         self._postponed: set[Batch] = set()
@@ -299,7 +293,7 @@ class TableRun:
         payers, accounts = (
             [count for count in map(self._count_unsent, self._batches_to_send(step)) if count] for step in _UNITS
         )
-        calls = sum(payers) + sum(accounts) + len(accounts) * (1 + self._when_compliant)
+        calls = sum(payers) + sum(accounts) + len(accounts) * (1 + self._options.when_compliant)
         rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
         if calls and rate is not None:
             self._progress.announce(estimate_duration(sum(payers), sum(accounts), calls, rate))
@@ -323,17 +317,11 @@ class TableRun:
 
     def _make_batches(self, step: Step) -> list[Batch]:
         """Return the batches of a step."""
-        batches = (
-            tuple(
-                dict.fromkeys(
-                    task
-                    for row in group
-                    for task in self._tasks.of(row)
-                    if row.may_be_sent and task.step == step and (step == "bank_details" or task.row is row)
-                )
-            )
-            for group in self._tasks.table.payers
-        )
+        batches = []
+        for group in self._tasks.table.payers:
+            asked = [(row, task) for row in group if row.may_be_sent for task in self._tasks.of(row)]
+            wanted = (task for row, task in asked if task.step == step and (step == "bank_details" or task.row is row))
+            batches.append(tuple(dict.fromkeys(wanted)))
         return list(filter(None, batches))
 
     def _choose_rows(self, rows: int) -> Limit:
@@ -382,8 +370,7 @@ class TableRun:
             return
         states = self._reconciler.sort_out(batch, unsent, listing)
         for task in unsent:
-            is_repeat = listing.was_sent(task.key)
-            self._progress.count(states.get(task.key) or self._sender.send(task, is_repeat=is_repeat))
+            self._progress.count(states.get(task.key) or self._sender.send(task))
 
     def _list(self, tasks: Sequence[Task], payer: Row | None) -> Listing | None:
         """Return the accounts that a payer has before any of these is sent. payer: the row that describes the payer.
@@ -392,7 +379,7 @@ class TableRun:
         """
         client_user_id, failure = tasks[0].client_user_id, "status_unread"
         try:
-            if self._when_compliant:
+            if self._options.when_compliant:
                 reason_to_wait, facts = self._sender.check_compliance(client_user_id)
                 if payer is not None:
                     self._journal.add_facts(tasks[0].payer_key, facts)
@@ -410,7 +397,7 @@ class TableRun:
 
     def _defer(self, tasks: Sequence[Task], state: Deferred, reason: Outcome) -> None:
         for task in tasks:
-            self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
+            self._sender.defer(task, state, reason)
             self._progress.count(state)
 
     def _is_payer_done(self, row: Row) -> bool:
@@ -508,13 +495,14 @@ class TableRun:
 
     def _unresolved(self, batch: Batch) -> list[float]:
         """Return since when the tasks of a batch wait that are still to be reconciled."""
-        entries = (self._journal.entry(task.key) for task in batch)
-        return [entry.since for entry in entries if entry is not None and entry.is_unresolved]
+        return [entry.since for entry in self._entries(batch) if entry.is_unresolved]
 
     def _looks(self, batch: Batch) -> list[float]:
         """Return when the accounts of a batch were last sent that are due for a last look."""
-        entries = (self._journal.entry(task.key) for task in batch)
-        return [entry.since for entry in entries if entry is not None and entry.needs_look]
+        return [entry.since for entry in self._entries(batch) if entry.needs_look]
+
+    def _entries(self, batch: Batch) -> Iterator[Entry]:
+        return filter(None, (self._journal.entry(task.key) for task in batch))
 
     def _pause(self, since: float) -> None:
         """Wait until what began at a time is due, but not for long: the progress bar is drawn in between."""

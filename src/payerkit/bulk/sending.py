@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from payerkit.bulk.accounts import Listing, Record, compare, id_of, is_dead
-from payerkit.bulk.journal import Journal, State
+from payerkit.bulk.journal import Deferred, Journal, State
 from payerkit.bulk.rate_limit import RateLimiter, is_foreign, list_accounts, outcome_of
 from payerkit.bulk.table import Task
 from payerkit.checks.schema import MASK
@@ -54,28 +54,29 @@ class Sender:
     stop_after: how many rows with equal refusals stop the run; None if no number does.
     """
 
-    def __init__(
-        self, client: Client, journal: Journal, limiter: RateLimiter, *, stop_after: int | None = None
-    ) -> None:
+    def __init__(self, client: Client, journal: Journal, limiter: RateLimiter, stop_after: int | None = None) -> None:
         self._client, self._journal, self._limiter, self._stop_after = client, journal, limiter, stop_after
 
-    def send(self, task: Task, *, is_repeat: bool = False) -> State:
-        """Send a task, record its outcome and return it. is_repeat: as in `send_or_raise`. Raises RunStopped."""
+    def defer(self, task: Task, state: Deferred, reason: Outcome | None) -> None:
+        """Record why a task is not sent in this run."""
+        self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
+
+    def send(self, task: Task) -> State:
+        """Send a task, record its outcome and return it. Raises RunStopped."""
         try:
-            return self.send_or_raise(task, is_repeat=is_repeat)
+            return self.send_or_raise(task)
         except PayerkitError:
             entry = self._journal.entry(task.key)  # each attempt recorded it
             return "not_sent" if entry is None else entry.state
 
-    def send_or_raise(self, task: Task, *, is_repeat: bool) -> State:
+    def send_or_raise(self, task: Task) -> State:
         """Send a task, record its outcome and return it.
 
-        is_repeat: it is an account whose outcome was unknown when it was sent before; one last look is due after that.
         Raises RunStopped; and a PayerkitError if a later run can send it, or is to look it up: one after which nothing
         happened, or a refusal while the outcome of an earlier attempt is unknown.
         """
         try:
-            fields = self._send_to_stored_payer(task, is_repeat=is_repeat)
+            fields = self._send_to_stored_payer(task)
         except UnknownOutcome as error:
             self._journal.remember_slowest(self._limiter.slowest)  # first: how long to wait must outlive a kill
             self._journal.mark_unknown(task.key, reason_of(error, task.client_user_id))
@@ -94,9 +95,9 @@ class Sender:
         self._journal.record(task.key, state, reason=reason, facts=_facts(fields, task.client_user_id))
         return state
 
-    def _send_to_stored_payer(self, task: Task, *, is_repeat: bool) -> dict[str, Any]:
+    def _send_to_stored_payer(self, task: Task) -> dict[str, Any]:
         """Send a task, and an account again while its payer, whom the service stored, is not found there yet."""
-        attempt = partial(self._limiter.call, partial(self._attempt, task, is_repeat=is_repeat), kind=task.step)
+        attempt = partial(self._limiter.call, partial(self._attempt, task), kind=task.step)
         for seconds in PAYER_WAITS:
             try:
                 return attempt()
@@ -114,9 +115,12 @@ class Sender:
         is_missing = isinstance(error, NotFound) and not error.foreign and task.step == "bank_details"
         return is_missing and payer is not None and payer.state == "done"
 
-    def _attempt(self, task: Task, *, is_repeat: bool) -> dict[str, Any]:
+    def _attempt(self, task: Task) -> dict[str, Any]:
+        entry = self._journal.entry(task.key)
+        # An account that may be stored already: one last look is due after that.
+        needs_look = task.step == "bank_details" and entry is not None and entry.unknown_sends > 0
         # Committed before the first byte leaves: whatever happens next, the journal knows that it may have been sent.
-        self._journal.sent(task.key, payer=task.payer_key, content=task.content, needs_look=is_repeat)
+        self._journal.sent(task.key, payer=task.payer_key, content=task.content, needs_look=needs_look)
         try:
             if task.step == "payer":
                 return self._client.send(payer_call(task.client_user_id, task.body, PayerStatus.read_fields))
