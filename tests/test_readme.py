@@ -140,7 +140,7 @@ def test_commands_exist(command: tuple[str, str]) -> None:
         *(["x"] if has_value else []),
     ]
 
-    assert cli._parser().parse_args(arguments).command == name
+    assert cli._parser(arguments).parse_args(arguments).command == name
 
 
 def test_public_functions_are_explained() -> None:

@@ -33,8 +33,7 @@ _HEAD_OFFICE = "XXX"
 
 def account_identity(values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what makes an account of a payer this account and no other, "" for each field that is missing."""
-    named = ((name, str(values.get(name) or "")) for name in ACCOUNT_FIELDS)
-    return tuple(normal_form(name, value) if value or name == "rails" else "" for name, value in named)
+    return tuple(normal_form(name, str(values.get(name) or "")) for name in ACCOUNT_FIELDS)
 
 
 def normal_form(name: str, value: str) -> str:

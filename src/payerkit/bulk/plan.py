@@ -105,7 +105,7 @@ class Plan(Overview):
     def __init__(self, table: Table, rows: Any = None, *, normalise: str = "normalise=True") -> None:
         super().__init__(table.found, replace(table.naming, normalise=normalise))
         errors = self._texts_of("error")
-        planned = (_planned_row(row, error, table.labels) for row, error in zip(table.rows, errors, strict=True))
+        planned = (_planned_row(row, error) for row, error in zip(table.rows, errors, strict=True))
         self.frame = frame_of(planned, dict.fromkeys(_COLUMNS, "string"), index=table.labels)
         self._rows, self._origin = rows, table.origin
         self._waits = [row.waits_for_payer for row in table.rows]
@@ -267,23 +267,23 @@ class Plan(Overview):
         return html.Html(f"{html.escape(reason.message)}{hint}{html.small(reason.code)}")
 
 
-def _planned_row(row: Row, errors: str, labels: pd.Index[Any]) -> dict[str, Any]:
+def _planned_row(row: Row, errors: str) -> dict[str, Any]:
     """Return a row as the plan shows it."""
     is_left = row.is_blocked or row.waits_for_payer
     return {
         "state": "held" if row.is_held else "not_sent" if is_left else "to_send",
         "reason": errors or (HELD.text if row.is_held else PAYER_NOT_SENT.text if row.waits_for_payer else ""),
         "client_user_id": shown_id(row.client_user_id),
-        "payer": _planned(row, "payer", row.payer_row, labels),
-        "bank_details": _planned(row, "bank_details", row.account_row, labels),
+        "payer": _planned(row, "payer", row.payer_row),
+        "bank_details": _planned(row, "bank_details", row.account_row),
     }
 
 
-def _planned(row: Row, step: Step, source: Row | None, labels: pd.Index[Any]) -> str:
+def _planned(row: Row, step: Step, source: Row | None) -> str:
     """Return "send", "as row ..." if another row sends the same, or "", if the row sends nothing in a step."""
     if source is None or step not in row.data or not row.may_be_sent or row.waits_for_payer:
         return ""
-    return "send" if source is row else f"as row {shown_id(labels[source.number])}"
+    return "send" if source is row else f"as row {shown_id(source.label)}"
 
 
 # A plan as text: the file, how its columns were understood, what would be sent, and what to do about the rest

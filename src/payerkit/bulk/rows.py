@@ -64,17 +64,18 @@ def of_severity(found: Iterable[Problem], *severities: Severity) -> list[Problem
 class Row:
     """A row of a table.
 
-    number: 0 for the first. written_id: the client user id as it is written, "" if the cell is blank. data: what is
-    sent, by field, in each step for which the row has any; blank cells are left out. client_user_id: the id as it is
-    sent, None without one. payer: the number of its payer, -1 without an id; ids that are near duplicates are one.
-    is_blocked: it has an error, so that it is not sent. is_held: it has none, but a warning for which it is kept back.
-    payer_row: the row that describes its payer, preferably one that may be sent; None if no row does. account_row: the
-    row that is sent for all rows with the same account of the same payer.
+    number: 0 for the first. label: in the caller's index. written_id: the client user id as it is written, "" if the
+    cell is blank. data: what is sent, by field, in each step for which the row has any; blank cells are left out.
+    client_user_id: the id as it is sent, None without one. payer: the number of its payer, -1 without an id; ids that
+    are near duplicates are one. is_blocked: it has an error, so that it is not sent. is_held: it has none, but a
+    warning for which it is kept back. payer_row: the row that describes its payer, preferably one that may be sent;
+    None if no row does. account_row: the row that is sent for all rows with the same account of the same payer.
     """
 
     number: int
+    label: Any
     written_id: str
-    data: dict[Step, dict[str, Any]]
+    data: dict[Step, dict[str, Any]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     client_user_id: str | None = None
     payer: int = -1
@@ -128,7 +129,8 @@ def read_rows(
     trimmed = [each for name in cells for each in _clean(name, cells[name])]
     if not holder_is_payer:
         _require_holder(columns.get("bank_details", {}), cells)
-    read = [Row(number, "" if cell is None else str(cell), {}) for number, cell in enumerate(cells[ID])]
+    ids = ("" if cell is None else str(cell) for cell in cells[ID])
+    read = [Row(number, *each) for number, each in enumerate(zip(rows.index, ids, strict=True))]
     for number, finding in trimmed:
         read[number].tell(finding)
     # In columns that are for one step alone: the others do not say whether a row has data for it.

@@ -64,10 +64,14 @@ class Table:
             raise InvalidInput('placeholders: expected "error" or "keep".')
         self.rows, self.columns = read_rows(rows, steps, holder_is_payer=holder_is_payer, placeholders=placeholders)
         self.labels: pd.Index[Any] = rows.index
-        self.payers = _group_by_payer(self.rows)
+        self.payers = _grouped(self.rows, lambda row: id_form(row.written_id) or row.written_id)
+        for number, group in enumerate(self.payers):
+            for row in group:
+                row.payer = number
+        self.prefer_ids(lambda _: False)
         tell_cells(self.rows, rows, self.columns)
         examples = {row for row in self.rows if row.has_code([_EXAMPLE])}
-        _tell_shared([row for row in self.rows if row.payer >= 0 and row not in examples], self.labels)
+        _tell_shared([row for row in self.rows if row.payer >= 0 and row not in examples])
         for row in examples if takes_examples else ():
             row.problems = [each for each in row.problems if each.finding.code != _EXAMPLE]
         self._compare_rows()
@@ -112,9 +116,9 @@ class Table:
         payers = _grouped((row for row in given if "payer" in row.data), lambda row: (row.payer,))
         owned = [row for row in given if "bank_details" in row.data]
         accounts = _grouped(owned, lambda row: (row.payer, *(_account_form(row, name) for name in ACCOUNT_FIELDS)))
-        _tell_differing(payers, _alike_key("payer"), table_finding("id_twice"), "", self.labels)
+        _tell_differing(payers, _alike_key("payer"), table_finding("id_twice"), "")
         twice = table_finding("account_twice")
-        _tell_differing(accounts, _alike_key("bank_details"), twice, "bank_details", self.labels)
+        _tell_differing(accounts, _alike_key("bank_details"), twice, "bank_details")
         _tell_without_account(payers, {row.payer for row in owned})
         for row in self.rows:
             row.is_blocked = row.has_error()
@@ -142,7 +146,7 @@ class Table:
         for row in rows:
             if row.is_respelled:
                 general = table_finding(_NEAR_DUPLICATE, ID)
-                row.tell(_naming(general, [writing[str(row.client_user_id)]], 1, self.labels), general=general)
+                row.tell(_naming(general, [writing[str(row.client_user_id)]], 1), general=general)
 
     def _choose(self, rows: Sequence[Row], step: Step) -> Row:
         """Return the row that is sent for all of some; warn those in place of which another writing is sent.
@@ -164,21 +168,8 @@ class Table:
         for row in rows:
             if not row.is_blocked and forms[row][1] != forms[chosen][1]:
                 general = table_finding(_NEAR_DUPLICATE)
-                row.tell(_naming(general, [chosen], 1, self.labels), step, general)
+                row.tell(_naming(general, [chosen], 1), step, general)
         return chosen
-
-
-def _group_by_payer(rows: Iterable[Row]) -> list[list[Row]]:
-    """Return the rows of each payer, and give them the payer's number and id; rows without an id are left out."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        if key := id_form(row.written_id) or row.written_id:
-            groups.setdefault(key, []).append(row)
-    for number, group in enumerate(groups.values()):
-        client_user_id = _usual(Counter(row.written_id for row in group))
-        for row in group:
-            row.payer, row.client_user_id = number, client_user_id
-    return list(groups.values())
 
 
 def _usual(texts: Counter[str]) -> str:
@@ -230,7 +221,7 @@ def _alike_key(step: Step) -> Key:
 
 def _account_form(row: Row, name: str) -> str:
     value = row.data["bank_details"].get(name)
-    return "" if value is None and name != "rails" else normal_form(name, "" if value is None else _text(value))
+    return normal_form(name, "" if value is None else _text(value))
 
 
 def _number_key(row: Row) -> tuple[Any, ...]:
@@ -259,16 +250,14 @@ def _grouped(rows: Iterable[Row], key: Key) -> list[list[Row]]:
     return list(groups.values())
 
 
-def _tell_shared(rows: Sequence[Row], labels: pd.Index[Any]) -> None:
+def _tell_shared(rows: Sequence[Row]) -> None:
     """Warn the rows that share with those of another payer what two payers hardly share."""
     for code, name, step, key in _SHARED:
         compared = [row for row in rows if step in row.data and not row.has_error(name)]
-        _tell_differing(_grouped(compared, key), lambda row: (row.payer,), table_finding(code, name), step, labels)
+        _tell_differing(_grouped(compared, key), lambda row: (row.payer,), table_finding(code, name), step)
 
 
-def _tell_differing(
-    groups: Iterable[Sequence[Row]], key: Key, finding: Finding, step: Step | Literal[""], labels: pd.Index[Any]
-) -> None:
+def _tell_differing(groups: Iterable[Sequence[Row]], key: Key, finding: Finding, step: Step | Literal[""]) -> None:
     """Tell each row in whose group other rows have another key; the finding names the first row of each other key."""
     for group in groups:
         if len(group) == 1:
@@ -279,14 +268,14 @@ def _tell_differing(
         firsts = [(own, rows[0]) for own, rows in members.items()]
         for own, rows in members.items() if len(members) > 1 else ():
             named = [first for other, first in firsts[: _NAMED + 1] if other != own][:_NAMED]
-            told = _naming(finding, named, len(members) - 1, labels)
+            told = _naming(finding, named, len(members) - 1)
             for row in rows:
                 row.tell(told, step, finding)
 
 
-def _naming(finding: Finding, named: Sequence[Row], number: int, labels: pd.Index[Any]) -> Finding:
+def _naming(finding: Finding, named: Sequence[Row], number: int) -> Finding:
     """Return a finding that names some of a number of rows, by their labels."""
-    shown = [str(shown_id(labels[row.number])) for row in named]
+    shown = [str(shown_id(row.label)) for row in named]
     more = number - len(shown)
     *first, last = [*shown, f"{more:,} more"] if more else shown
     listed = f"{', '.join(first)} and {last}" if first else last
@@ -299,7 +288,7 @@ def _tell_without_account(payers: Sequence[Sequence[Row]], owners: Collection[in
     payers: the rows that describe each payer. owners: the payers whose accounts it has.
     """
     without = [rows for rows in payers if rows[0].payer not in owners]
-    for row in (row for rows in without for row in rows) if 2 * len(without) < len(payers) else ():
+    for row in chain.from_iterable(without) if 2 * len(without) < len(payers) else ():
         row.tell(table_finding("no_account"), "payer")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -24,8 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # not where a notebook or a test has replaced it
             stream.reconfigure(errors="backslashreplace")  # a name may have letters that the terminal does not have
-    options = _parser().parse_args(arguments)
-    options.arguments = list(sys.argv[1:] if arguments is None else arguments)
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser(typed).parse_args(typed)
+    options.arguments = typed
     try:
         # Imported here, so that a command loads only the libraries that it needs.
         code: int = import_module(f"payerkit.cli.{options.command}").run(options)
@@ -48,24 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Refuses unknown arguments of a command with the usage of this command; argparse shows that of all commands.
-
-    add_later: adds the command's options when it is chosen.
-    """
-
-    add_later: Callable[[argparse.ArgumentParser], None] | None = None
+    """Refuses unknown arguments of a command with the usage of this command; argparse shows that of all commands."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        if self.add_later is not None:
-            self.add_later(self)
-            self.add_later = None
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return options, unknown
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="payerkit",
         description="Onboard payers, store their bank details and check payments on Request Network's payer API. "
@@ -78,7 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_lab(add("lab", help="open the notebooks in JupyterLab", description=_LAB))
     add("demo", help="walk through all calls in this terminal, against a sandbox", description=_DEMO)
     sandbox = add("sandbox", help="run a sandbox of the payer API", description=_SANDBOX, epilog=_SANDBOX_VARIABLES)
-    sandbox.add_later = _add_sandbox
+    if arguments[:1] == ["sandbox"]:  # only then: its settings are part of an extra
+        _add_sandbox(sandbox)
     _add_onboard(add("onboard", help="send a table of payers and bank details, or resume a run", description=_ONBOARD))
     _add_events(add("events", help="receive what the service reports by itself", description=_EVENTS))
     _add_inspect(add("inspect", help="show and check the transactions of a saved payment", description=_INSPECT))
@@ -107,7 +101,7 @@ PAYERKIT_SANDBOX_PORT; an option wins over its variable."""
 
 
 def _add_sandbox(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the sandbox's settings, which are part of an extra."""
+    """Add the options of the sandbox's settings."""
     try:
         from payerkit.cli.sandbox import add_options  # noqa: PLC0415 - loaded for this command alone
 
@@ -261,20 +255,16 @@ def _states(text: str) -> list[str]:
     return states
 
 
-def _count(text: str) -> int:
-    """Return a number of rows."""
+def _count(text: str, *, other: str = "") -> int:
+    """Return a number of rows. other: what else is expected, for the error."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError("expected a whole number, 1 or more")
+        raise argparse.ArgumentTypeError(f"expected a whole number, 1 or more{other}")
     return int(text)
 
 
 def _refusals(text: str) -> int | None:
     """Return a number of refusals; None for "none"."""
-    if text == "none":
-        return None
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError("expected a whole number, 1 or more, or none")
-    return int(text)
+    return None if text == "none" else _count(text, other=", or none")
 
 
 _EVENTS = """Receive events (webhooks) on this machine until you press Ctrl+C; this is beyond the specification. Each

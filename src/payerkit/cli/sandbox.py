@@ -116,8 +116,6 @@ def _reset(db: str | None, address: tuple[str, int], *, is_agreed: bool) -> bool
                 return False
             stored.delete_everything()
     except SetupError as error:
-        problem = InvalidInput(f"{error} Nothing was deleted.")
-    else:
-        print(f"Deleted {what}.")
-        return True
-    raise problem
+        raise InvalidInput(f"{error} Nothing was deleted.") from None
+    print(f"Deleted {what}.")
+    return True
