@@ -81,7 +81,7 @@ class RunOptions:
     retry: Collection[Retry] = ()
     stop_after: int | None = STOP_AFTER
     reconcile_after: float = RECONCILE_AFTER
-    workers: int = 32
+    workers: int = MAX_WORKERS
     rate: float | None = None
     progress: bool = True
 
@@ -184,17 +184,25 @@ class StopSignal:
 class RateLimiter:
     """Make the calls of a run at the client's pace, and stop the run if going on is useless.
 
-    rate: calls per second, at most, if that is less than the client's; None for the client's. wait: waits some seconds,
-    and returns True if the run was stopped meanwhile; another one for tests. Raises InvalidInput for another rate.
+    rate: calls per second, at most, if that is less than the client's; None for the client's. workers: calls at the
+    same time. wait: waits some seconds, and returns True if the run was stopped meanwhile; another one for tests.
+    Raises InvalidInput for another rate or number.
     """
 
     def __init__(
-        self, pace: Pace, stop: StopSignal, *, rate: float | None = None, wait: Callable[[float], bool] | None = None
+        self,
+        pace: Pace,
+        stop: StopSignal | None = None,
+        *,
+        rate: float | None = None,
+        workers: int = MAX_WORKERS,
+        wait: Callable[[float], bool] | None = None,
     ) -> None:
-        self.stop = stop
+        self.stop = StopSignal() if stop is None else stop
+        self.workers = RunOptions(workers=workers, rate=rate).workers
         self.clock = pace.clock
         self._pace, self._lane = pace, pace.lane(rate)
-        self.pause = wait or stop.wait
+        self.pause = wait or self.stop.wait
         """Waits some seconds, such as between two looks at what is due; returns True if the run was stopped."""
         self._lock = threading.Lock()
         self._failures: Counter[str] = Counter()
@@ -393,7 +401,6 @@ def _wait(ends: list[threading.Event], on_tick: Callable[[], None]) -> None:
 def request_lists(
     client: Client,
     ids: Sequence[str],
-    options: RunOptions,
     limiter: RateLimiter,
     *,
     progress: bool,
@@ -410,7 +417,7 @@ def request_lists(
         except PayerkitError as error:
             return error.message, False
 
-    results = request_each(client, ids, request, options, limiter, progress=progress)
+    results = request_each(client, ids, request, limiter, progress=progress)
     if limiter.stop.is_interrupted:
         raise KeyboardInterrupt
     return {client_user_id: results.get(client_user_id, limiter.stop.reason) for client_user_id in ids}
@@ -420,7 +427,6 @@ def request_each(
     client: Client,
     ids: Sequence[str],
     request: Callable[[Client, str], tuple[T, bool]],
-    options: RunOptions,
     limiter: RateLimiter,
     *,
     progress: bool,
@@ -431,7 +437,7 @@ def request_each(
     """
     results: dict[str, T] = {}
     with (
-        client.without_retries(pool_size=options.workers) as own,
+        client.without_retries(pool_size=limiter.workers) as own,
         Progress(shown=progress, where=client.environment) as bar,
     ):
 
@@ -440,7 +446,7 @@ def request_each(
             bar.count("read" if is_complete else "not_read")
 
         bar.begin("payer", len(ids))
-        run_workers(task, ids, workers=options.workers, stop=limiter.stop, on_tick=bar.show)
+        run_workers(task, ids, workers=limiter.workers, stop=limiter.stop, on_tick=bar.show)
     return results
 
 

@@ -21,7 +21,6 @@ from payerkit.bulk.rate_limit import (
     Progress,
     RateLimiter,
     RunOptions,
-    StopSignal,
     estimate_duration,
     run_workers,
 )
@@ -189,7 +188,7 @@ def run_table(
     default, the limiter's.
     """
     check_client(client)
-    limiter = limiter or RateLimiter(client.pace, StopSignal(), rate=options.rate)
+    limiter = limiter or RateLimiter(client.pace, rate=options.rate)
     file, own_clock = Path(path), clock or limiter.clock
     previous = client.previous_account_secret
     try:

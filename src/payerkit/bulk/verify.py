@@ -11,7 +11,7 @@ import pandas as pd
 from payerkit.bulk.accounts import Listing, Matches, Record, id_of, is_dead
 from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.naming import shown_id
-from payerkit.bulk.rate_limit import RateLimiter, RunOptions, StopSignal, request_lists
+from payerkit.bulk.rate_limit import RateLimiter, request_lists
 from payerkit.bulk.table import Table, Task, Tasks, knows_payer, payer_key
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames
@@ -81,8 +81,8 @@ def verify_onboarding(client: Client, rows: Any, journal: str | Path | None = No
 def _verify(client: Client, table: Table, journal: Journal | None) -> pd.DataFrame:
     tasks = Tasks(table, journal.secret if journal else b"")  # without a journal, the keys are compared here alone
     payers = {str(rows[0].client_user_id): rows for rows in table.payers}
-    limiter, found = RateLimiter(client.pace, StopSignal()), list[dict[str, Any]]()
-    lists = request_lists(client, list(payers), RunOptions(), limiter, progress=True, may_be_unknown=True)
+    limiter, found = RateLimiter(client.pace), list[dict[str, Any]]()
+    lists = request_lists(client, list(payers), limiter, progress=True, may_be_unknown=True)
     for client_user_id, listed in lists.items():
         rows = [row for row in payers[client_user_id] if "bank_details" in row.data]
         accounts = {row.number: tasks["bank_details", row.account_row] for row in rows}

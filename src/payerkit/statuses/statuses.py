@@ -16,8 +16,6 @@ import pandas as pd
 from payerkit.bulk.rate_limit import (
     RateLimiter,
     Records,
-    RunOptions,
-    StopSignal,
     list_accounts,
     request_each,
     request_lists,
@@ -88,9 +86,9 @@ class Snapshot:
         if self.status is None or (self.error is not None and self.compliant):
             advice = self.error.advice if self.error is not None else "Call again."
             return Explanation("payer", "", self.problem, "you", what_to_do=advice)
-        relevant = None if self.relevant is None else [record.get("status") for record in self.relevant]
+        words = None if self.relevant is None else [record.get("status") for record in self.relevant]
         status = self.status
-        return explain_payer(status.kyc_status, status.agreement_status, status.is_compliant, accounts=relevant)
+        return explain_payer(status.kyc_status, status.agreement_status, status.is_compliant, accounts=words)
 
     @property
     def problem(self) -> str:
@@ -118,7 +116,6 @@ class Snapshot:
 def take_snapshots(
     client: Client,
     ids: Sequence[str],
-    options: RunOptions,
     limiter: RateLimiter,
     *,
     accounts: bool = True,
@@ -127,25 +124,22 @@ def take_snapshots(
     """Return the statuses of each payer, in the order of the ids; the limiter knows why it ended early."""
 
     def take(own: Client, client_user_id: str) -> tuple[Snapshot, bool]:
-        status: PayerStatus | None = None
-        records: Records | None = None
-        error: PayerkitError | None = None
+        found: dict[str, Any] = {}
         try:
-            status = limiter.call(lambda: own.send(payer_status_call(client_user_id, PayerStatus.read)))
-            records = list_accounts(own, limiter, client_user_id) if accounts else None
-        except PayerkitError as problem:
-            error = problem
-        return Snapshot(datetime.now(UTC), status, records, error), error is None
+            found["status"] = limiter.call(lambda: own.send(payer_status_call(client_user_id, PayerStatus.read)))
+            found["accounts"] = list_accounts(own, limiter, client_user_id) if accounts else None
+        except PayerkitError as error:
+            found["error"] = error
+        return Snapshot(datetime.now(UTC), **found), "error" not in found
 
-    found = request_each(client, ids, take, options, limiter, progress=progress)
+    found = request_each(client, ids, take, limiter, progress=progress)
     unread = Snapshot(datetime.now(UTC), stopped=limiter.stop.reason)
     return {client_user_id: found.get(client_user_id, unread) for client_user_id in ids}
 
 
 def without_replaced(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return accounts without failed ones that another account replaces: same currency, and same holder or number."""
-    failed = [account_group(record.get("status")) == "failed" for record in records]
-    pairs = list(zip(records, failed, strict=True))
+    pairs = [(record, account_group(record.get("status")) == "failed") for record in records]
     replacing = {mark for record, has_failed in pairs if not has_failed for mark in _marks(record)}
     return [record for record, has_failed in pairs if not has_failed or replacing.isdisjoint(_marks(record))]
 
@@ -221,12 +215,13 @@ class PayerEvents:
         accounts: dict[str, list[StatusReport]] = {}
         has_masked_ids = False
         for row in _events_by_time(believed_events(events, _NEEDED)):
+            at, reason = row["timestamp"] or row["received_at"], row["reason"]
             if row["event"] == _PAYER and row["client_user_id"]:
                 has_masked_ids |= row["client_user_id"] == MASK
                 states = (row["kyc_status"], row["agreement_status"], row["is_compliant"])
-                payers.setdefault(row["client_user_id"], []).append(_report(row, states))
+                payers.setdefault(row["client_user_id"], []).append(StatusReport(states, at, reason))
             elif row["event"] == _ACCOUNT and row["payment_details_id"]:
-                accounts.setdefault(row["payment_details_id"], []).append(_report(row, (row["status"],)))
+                accounts.setdefault(row["payment_details_id"], []).append(StatusReport((row["status"],), at, reason))
         return cls(payers, accounts, has_masked_ids)
 
     def require_ids(self, ids: Iterable[str]) -> None:
@@ -271,10 +266,6 @@ def _last_run(reports: Sequence[StatusReport], states: Sequence[Any]) -> Sequenc
     return reports[len(reports) - count :]
 
 
-def _report(row: Mapping[str, Any], states: tuple[Any, ...]) -> StatusReport:
-    return StatusReport(states, row["timestamp"] or row["received_at"], row["reason"])
-
-
 def _events_by_time(events: pd.DataFrame) -> Iterable[dict[str, Any]]:
     """Return the events by time; the frame may come from a file, in which all is text."""
     columns: dict[str, Any] = {name: events[name].astype("string") for name in _TEXTS}
@@ -290,22 +281,12 @@ def _events_by_time(events: pd.DataFrame) -> Iterable[dict[str, Any]]:
 _TIME: Final = "datetime64[ns, UTC]"
 
 _DTYPES = {
-    "client_user_id": "string",
-    "kyc_status": "string",
-    "agreement_status": "string",
+    **dict.fromkeys(("client_user_id", "kyc_status", "agreement_status"), "string"),
     "compliant": "boolean",
-    "accounts": "Int64",
-    "accounts_approved": "Int64",
-    "accounts_open": "Int64",
-    "accounts_failed": "Int64",
-    "account_statuses": "string",
-    "whose_move": "string",
-    "what_to_do": "string",
-    "reason": "string",
-    "since": _TIME,
-    "checked_at": _TIME,
-    "error": "string",
-    "payer_key": "string",
+    **dict.fromkeys(("accounts", "accounts_approved", "accounts_open", "accounts_failed"), "Int64"),
+    **dict.fromkeys(("account_statuses", "whose_move", "what_to_do", "reason"), "string"),
+    **dict.fromkeys(("since", "checked_at"), _TIME),
+    **dict.fromkeys(("error", "payer_key"), "string"),
 }
 """Columns and their dtypes."""
 
@@ -369,13 +350,12 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
         [<NA>, True]
     """
     check_client(client)
-    options = RunOptions(workers=workers, rate=rate)
     if not isinstance(accounts, bool):
         raise InvalidInput("accounts: expected True or False.")
     known, said, wanted = earlier_times(previous), PayerEvents.read(events), distinct_ids(ids)
     said.require_ids(wanted)
-    limiter = RateLimiter(client.pace, StopSignal(), rate=rate)
-    found = take_snapshots(client, wanted, options, limiter, accounts=accounts, progress=progress)
+    limiter = RateLimiter(client.pace, rate=rate, workers=workers)
+    found = take_snapshots(client, wanted, limiter, accounts=accounts, progress=progress)
     if limiter.stop.is_interrupted:
         raise KeyboardInterrupt
     return with_earlier_times(snapshots_frame(found, client.account_secret, said, reveal=reveal is True), known)
@@ -476,9 +456,8 @@ def list_many(
         [<NA>, True]
     """
     check_client(client)
-    options = RunOptions(workers=workers, rate=rate)
-    limiter = RateLimiter(client.pace, StopSignal(), rate=rate)
-    results = request_lists(client, distinct_ids(ids), options, limiter, progress=progress)
+    limiter = RateLimiter(client.pace, rate=rate, workers=workers)
+    results = request_lists(client, distinct_ids(ids), limiter, progress=progress)
     return accounts_frame(results, client.account_secret, reveal=reveal is True)
 
 
@@ -491,14 +470,12 @@ def distinct_ids(ids: Iterable[str]) -> list[str]:
 
 def accounts_frame(results: Mapping[str, Records | str], secret: bytes, *, reveal: bool) -> pd.DataFrame:
     """Return the results of `request_lists` as `list_many` returns them."""
-    payers, records, errors = [], [], []
+    rows: list[tuple[str, str | None, dict[str, Any]]] = []
     for client_user_id, result in results.items():
-        for record in [{}] if isinstance(result, str) else result:
-            payers.append(client_user_id if reveal else mask("clientUserId", client_user_id))
-            records.append(record)
-            errors.append(result if isinstance(result, str) else None)
-    frame = payment_details_frame(records, secret=secret, reveal=reveal)
+        shown = client_user_id if reveal else mask("clientUserId", client_user_id)
+        rows += [(shown, result, {})] if isinstance(result, str) else [(shown, None, record) for record in result]
+    frame = payment_details_frame([record for _, _, record in rows], secret=secret, reveal=reveal)
     # Undocumented fields of the service become columns; these two names are ours.
-    frame = frame.drop(columns=[name for name in ("client_user_id", "error") if name in frame.columns])
-    frame.insert(0, "client_user_id", pd.Series(payers, dtype="string"))
-    return frame.assign(error=pd.array(errors, dtype="string"))
+    frame = frame.drop(columns=["client_user_id", "error"], errors="ignore")
+    frame.insert(0, "client_user_id", pd.Series([payer for payer, _, _ in rows], dtype="string"))
+    return frame.assign(error=pd.array([error for _, error, _ in rows], dtype="string"))

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.rate_limit import INTERRUPTED, Progress, RateLimiter, RunOptions, StopSignal
+from payerkit.bulk.rate_limit import INTERRUPTED, Progress, RateLimiter
 from payerkit.client.client import Client, check_client
 from payerkit.client.pace import is_non_negative
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
@@ -142,7 +142,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         1 payer: 1 approved.
     """
     check_client(client)
-    options = RunOptions(workers=workers, rate=rate)
+    limiter = RateLimiter(client.pace, rate=rate, workers=workers)
     if until not in get_args(Until):
         raise InvalidInput('until: expected "compliant" or "approved".')
     if not (is_non_negative(every) and every >= 1):
@@ -150,7 +150,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
     if timeout is not None and not is_non_negative(timeout):
         raise InvalidInput("timeout: expected a number of seconds, 0 or more, or None.")
     known = earlier_times(previous)
-    wait = _Wait(client, distinct_ids(ids), until, options, RateLimiter(client.pace, StopSignal(), rate=rate))
+    wait = _Wait(client, distinct_ids(ids), until, limiter)
     with Progress(shown=progress, where=client.environment) as bar:
         bar.begin("payer", len(wait.ids))
         try:
@@ -166,10 +166,10 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
 class _Wait:
     """Looks at payers again and again, each time only at those whom waiting can help."""
 
-    def __init__(self, client: Client, ids: list[str], until: Until, options: RunOptions, limiter: RateLimiter) -> None:
+    def __init__(self, client: Client, ids: list[str], until: Until, limiter: RateLimiter) -> None:
         self.ids, self.until, self.stop = ids, until, limiter.stop
         self.seconds = 0.0
-        self._client, self._options, self._limiter = client, options, limiter
+        self._client, self._limiter = client, limiter
         self._snapshots: dict[str, Snapshot] = {}
 
     def go(self, every: float, timeout: float | None, bar: Progress) -> None:
@@ -192,7 +192,7 @@ class _Wait:
         """Read the statuses of some payers; return the payers to read again later."""
         started = time.monotonic()
         with_accounts = self.until == "approved"
-        found = take_snapshots(self._client, ids, self._options, self._limiter, accounts=with_accounts)
+        found = take_snapshots(self._client, ids, self._limiter, accounts=with_accounts)
         for client_user_id, snapshot in found.items():
             earlier = self._snapshots.get(client_user_id)
             if earlier is None:
