@@ -25,9 +25,8 @@ from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
 from payerkit import InvalidInput, PayerkitError
 from payerkit.bulk.journal import Journal
 from payerkit.bulk.rate_limit import Options, RateLimiter, StopSignal
-from payerkit.bulk.reconcile import Reconciler
+from payerkit.bulk.reconcile import Reconciler, Sender
 from payerkit.bulk.run import run_table
-from payerkit.bulk.sending import Sender
 from payerkit.bulk.table import Table, Task
 from payerkit.client import Client, SandboxClient
 from payerkit.errors import NotSent

@@ -20,7 +20,7 @@ from cases import said
 from clocks import HandClock
 from payerkit import InvalidInput
 from payerkit.bulk.journal import Entry, Journal, JournalLost, State, digest
-from payerkit.bulk.sending import REFUSED
+from payerkit.bulk.reconcile import REFUSED
 from payerkit.reasons import Outcome
 
 OWN, OTHER, THIRD = b"own secret", b"other secret", b"third secret"

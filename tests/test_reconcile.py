@@ -20,9 +20,9 @@ from payerkit import PayerkitError, Refused, UnknownOutcome, reasons
 from payerkit.bulk import reconcile
 from payerkit.bulk.journal import Entry, Journal, digest
 from payerkit.bulk.rate_limit import Options, RateLimiter, StopSignal
+from payerkit.bulk.reconcile import record_found
 from payerkit.bulk.rows import Step
 from payerkit.bulk.run import run_table
-from payerkit.bulk.sending import record_found
 from payerkit.bulk.table import Table
 from payerkit.client import Client
 from payerkit.client.pace import Pace

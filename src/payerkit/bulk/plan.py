@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.naming import Naming, shown_id
-from payerkit.bulk.overview import Overview, Reason, Which, reasons_of_states, require_which
+from payerkit.bulk.overview import Naming, Overview, Reason, Which, reasons_of_states, require_which, shown_id
 from payerkit.bulk.rate_limit import DEFAULTS, RunOptions
 from payerkit.bulk.rows import Placeholders, Row, Step, of_severity
 from payerkit.bulk.table import Table

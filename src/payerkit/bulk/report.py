@@ -15,8 +15,7 @@ import pandas as pd
 from payerkit import html
 from payerkit.bulk.accounts import id_form
 from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.naming import shown_id
-from payerkit.bulk.overview import Overview, Reason, Which, reasons_of_states, require_which
+from payerkit.bulk.overview import Overview, Reason, Which, reasons_of_states, require_which, shown_id
 from payerkit.bulk.rows import Problem, Row, Step, of_severity
 from payerkit.bulk.table import Limit, Tasks, payer_key
 from payerkit.checks.inputs import strip_blanks, unwrap_secret

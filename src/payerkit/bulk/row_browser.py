@@ -11,7 +11,7 @@ import pandas as pd
 import traitlets
 
 from payerkit import html
-from payerkit.bulk.naming import shown_id
+from payerkit.bulk.overview import shown_id
 from payerkit.html import visible
 from payerkit.widgets import PageCode, ReplyingWidget
 from payerkit.wording import count_of, in_words

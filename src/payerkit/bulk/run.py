@@ -24,10 +24,9 @@ from payerkit.bulk.rate_limit import (
     estimate_duration,
     run_workers,
 )
-from payerkit.bulk.reconcile import Reconciler
+from payerkit.bulk.reconcile import Reconciler, Sender, reason_of, waiting_reason
 from payerkit.bulk.report import Report
 from payerkit.bulk.rows import Placeholders, Row, Step
-from payerkit.bulk.sending import Sender, reason_of, waiting_reason
 from payerkit.bulk.table import Limit, Table, Task, Tasks, knows_payer
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames

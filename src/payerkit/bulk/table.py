@@ -14,7 +14,7 @@ import pandas as pd
 
 from payerkit.bulk.accounts import ACCOUNT_FIELDS, CODES, NUMBERS, account_identity, id_form, normal_form
 from payerkit.bulk.journal import Journal, digest
-from payerkit.bulk.naming import Naming, shown_id
+from payerkit.bulk.overview import Naming, shown_id
 from payerkit.bulk.rows import ID, Placeholders, Row, Step, read_rows, tell_cells
 from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER

@@ -10,7 +10,7 @@ import pandas as pd
 
 from payerkit.bulk.accounts import Listing, Matches, Record, id_of, is_dead
 from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.naming import shown_id
+from payerkit.bulk.overview import shown_id
 from payerkit.bulk.rate_limit import RateLimiter, request_lists
 from payerkit.bulk.table import Table, Task, Tasks, knows_payer, payer_key
 from payerkit.client.client import Client, check_client
