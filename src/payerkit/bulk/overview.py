@@ -12,7 +12,7 @@ import pandas as pd
 from payerkit import html
 from payerkit.bulk.rows import Problem, Step, of_severity
 from payerkit.errors import InvalidInput, kind_of
-from payerkit.findings import COLUMNS
+from payerkit.findings import COLUMNS, Severity
 from payerkit.frames import frame_of
 from payerkit.html import visible
 from payerkit.masking import mask
@@ -191,11 +191,11 @@ class Overview:
         texts = dict.fromkeys(("cell", "column", *COLUMNS, "step"), "string")
         return frame_of(rows, {"row": self._naming.labels.dtype, **texts})
 
-    def _texts_of(self, *severities: Literal["error", "warning", "info"]) -> list[str]:
+    def _texts_of(self, *severities: Severity) -> list[str]:
         """Return the findings of some severities as text, those of each row."""
         return self._naming.texts(of_severity(self._found, *severities))
 
-    def _rows_with(self, severity: Literal["error", "warning", "info"]) -> set[int]:
+    def _rows_with(self, severity: Severity) -> set[int]:
         return {each.row for each in of_severity(self._found, severity)}
 
     def _browser(self, frame: pd.DataFrame, columns: Sequence[str], title: str) -> RowBrowser:

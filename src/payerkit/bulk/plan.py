@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
@@ -17,6 +17,7 @@ from payerkit.bulk.rows import Placeholders, Row, Step, of_severity
 from payerkit.bulk.table import Table
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.findings import Severity
 from payerkit.frames import frame_of
 from payerkit.html import visible
 from payerkit.reasons import HELD, PAYER_NOT_SENT
@@ -246,7 +247,7 @@ class Plan(Overview):
         line = f"{count_of(more, 'more finding')}: print(plan.describe()) has all of them."
         return reasons[:_SHOWN_FINDINGS], [line] if more > 0 else []
 
-    def _reasons(self, *severities: Literal["error", "warning", "info"]) -> list[Reason]:
+    def _reasons(self, *severities: Severity) -> list[Reason]:
         """Return the findings of some severities, and why other rows are not sent, errors first."""
         waiting = (PAYER_NOT_SENT.text if waits else "" for waits in self._waits)
         states = reasons_of_states(zip(self.frame["state"], waiting, strict=True))

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -119,13 +120,13 @@ could not start or its report could not be written, and 130 after Ctrl+C."""
 
 def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    add_flag, add_file = partial(add, action="store_true"), partial(add, type=Path, metavar="FILE")
     add("file", type=Path, nargs="?", help="Excel, OpenDocument or CSV file with one payer or account per row")
-    add("--dry-run", action="store_true", help="check the file, show what would be sent, and send nothing")
-    add("--verify", action="store_true", help="show which accounts are there, twice or not at all, and send nothing")
+    add_flag("--dry-run", help="check the file, show what would be sent, and send nothing")
+    add_flag("--verify", help="show which accounts are there, twice or not at all, and send nothing")
     add("--sheet", metavar="NAME", help="the sheet of the workbook (default: its only one that is not hidden)")
-    add(
+    add_flag(
         "--normalise",
-        action="store_true",
         help="rewrite what can mean only one thing, such as Germany to DE; --dry-run lists every change",
     )
     add(
@@ -155,10 +156,9 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         help="print a table to fill in, with the columns that these currencies and rails need and an example row for "
         "each, such as eur-local usd-swift (default: usd-local eur-local gbp-local), and exit",
     )
-    add("-o", "--output", type=Path, metavar="FILE", help="write the template to this .csv or .xlsx file")
-    add(
+    add_file("-o", "--output", help="write the template to this .csv or .xlsx file")
+    add_flag(
         "--holder-is-payer",
-        action="store_true",
         help="the account holders are the payers: take their birth date, type and address from the payer's columns",
     )
     add(
@@ -168,10 +168,8 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         metavar="THEIRS=OURS",
         help="rename a column of the file, such as zip=postcode; THEIRS= ignores it; may be repeated",
     )
-    add(
+    add_file(
         "--mapping",
-        type=Path,
-        metavar="FILE",
         help="which column of the file is which field, as JSON, kept beside the file: if FILE does not exist and some "
         "names are not certain, it is written for you to edit; after that, it is used",
     )
@@ -202,20 +200,17 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         help="what to do with an account that the payer's list has already, or may have: skip does not send it; send "
         "does, so that it may be stored twice (default: %(default)s)",
     )
-    add(
+    add_more = partial(add, action="extend", default=[])
+    add_more(
         "--retry",
-        action="extend",
         type=_states,
-        default=[],
         metavar="STATE",
         help="try again what is refused or stays unknown in the journal: refused, unknown, or both with a comma; may "
         "be repeated",
     )
-    add(
+    add_more(
         "--hold",
-        action="extend",
         type=_words,
-        default=[],
         metavar="CODE",
         help="do not send rows with these warnings, such as --hold iban_checksum, or with any: --hold warnings; "
         "--dry-run shows the codes in brackets; may be repeated",
@@ -227,10 +222,8 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="stop the run once this many rows were refused for the same reason; none: go on (default: %(default)s)",
     )
-    add(
+    add_file(
         "--links",
-        type=Path,
-        metavar="FILE",
         help="write a CSV file for a mail merge, with the id, the e-mail address and the links of each payer that is "
         "done: personal data",
     )
