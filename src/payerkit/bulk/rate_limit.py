@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
@@ -141,8 +141,9 @@ Records = list[dict[str, Any]]
 T = TypeVar("T")
 
 
-_UNREACHABLE = "unreachable"
-"""Failures in a row of calls that never left; those that are not the API's are counted by the kind of call."""
+_UNREACHABLE, _FORBIDDEN = "unreachable", "forbidden"
+"""What is counted: calls in a row that never left, and responses 403; also, in a row, those that are not the API's, by
+the kind of call, and equal refusals."""
 
 
 class RunStopped(Exception):  # noqa: N818 - not an error: it ends a call whose turn never came
@@ -205,9 +206,7 @@ class RateLimiter:
         self.pause = wait or self.stop.wait
         """Waits some seconds, such as between two looks at what is due; returns True if the run was stopped."""
         self._lock = threading.Lock()
-        self._failures: Counter[str] = Counter()
-        self._refusals: Counter[tuple[int | None, str, str]] = Counter()
-        self._forbidden = 0
+        self._times: Counter[Hashable] = Counter()
         self._accepted = False
         self.slowest = 0.0
         """Seconds that the slowest call took, those that timed out among them."""
@@ -259,58 +258,47 @@ class RateLimiter:
 
     def _record_response(self, took: float, kind: str, *, accepted: bool = False) -> None:
         with self._lock:
-            self._failures[_UNREACHABLE] = 0
-            self._failures[kind] = 0
+            self._times[_UNREACHABLE] = self._times[kind] = 0
             self._accepted = self._accepted or accepted
             self.slowest = max(self.slowest, took)
 
     def _record_error(self, error: PayerkitError, took: float, kind: str) -> None:
         """Count an error, and stop the run if going on is useless."""
-        if isinstance(error, NotSent):
-            self._count(error, _UNREACHABLE, "unreachable", MAX_UNREACHABLE)
-        else:
+        cause = outcome_of(error)
+        if not isinstance(error, NotSent):
             # Also a call that timed out: its write may take effect as late as that, and later.
             self._record_response(took, _UNREACHABLE)
+        elif self._count(_UNREACHABLE) >= MAX_UNREACHABLE:
+            self.stop.set(Outcome("unreachable", {"times": MAX_UNREACHABLE, "cause": cause}))
         if is_foreign(error):
-            if kind:
-                self._count(error, kind, "not_the_api", MAX_FOREIGN)
+            if kind and self._count(kind) >= MAX_FOREIGN:
+                self.stop.set(Outcome("not_the_api", {"times": MAX_FOREIGN, "cause": cause}))
         elif isinstance(error, Refused):
             self._record_response(0.0, kind)
         if isinstance(error, WrongKey) and not is_foreign(error):
-            self._count_wrong_key(error)
+            # It is the key at the first 401, or after some 403 before any call was accepted.
+            is_key = self._count(_FORBIDDEN) >= MAX_FORBIDDEN and not self._accepted
+            if is_key or error.status_code != HTTPStatus.FORBIDDEN:
+                self.stop.set(Outcome("key_refused", {"cause": cause, "advice": error.advice}))
         elif (error.retry_after or 0.0) > LONGEST_WAIT:
-            self.stop.set(Outcome("asked_to_wait", {"cause": outcome_of(error)}))
+            self.stop.set(Outcome("asked_to_wait", {"cause": cause}))
         elif self._pace.refusals >= MAX_RATE_LIMITED:
             self.stop.set(Outcome("too_frequent", {"times": MAX_RATE_LIMITED}))
-
-    def _count(self, error: PayerkitError, failure: str, code: str, most: int) -> None:
-        """Count a failure, and stop the run after so many in a row."""
-        with self._lock:
-            self._failures[failure] += 1
-            is_gone = self._failures[failure] >= most
-        if is_gone:
-            self.stop.set(Outcome(code, {"times": most, "cause": outcome_of(error)}))
 
     def count_refusal(self, error: Refused, reason: Outcome, stop_after: int | None) -> None:
         """Count a row that was refused, and stop the run at `stop_after` equal refusals, if it is a number.
 
         reason: without the payer's data.
         """
-        if stop_after is not None:
-            refusal = (error.status_code, error.code, reason.to_json())
-            with self._lock:
-                self._refusals[refusal] += 1
-                times = self._refusals[refusal]
-            if times >= stop_after:
-                self.stop.set(Outcome("equal_refusals", {"times": times, "cause": reason}))
+        times = self._count((error.status_code, error.code, reason.to_json()))
+        if stop_after is not None and times >= stop_after:
+            self.stop.set(Outcome("equal_refusals", {"times": times, "cause": reason}))
 
-    def _count_wrong_key(self, error: PayerkitError) -> None:
-        """Stop the run if the key is wrong: at the first 401, or after some 403 before any call was accepted."""
+    def _count(self, what: Hashable) -> int:
+        """Return how often something happened, this time included."""
         with self._lock:
-            self._forbidden += 1
-            is_key = self._forbidden >= MAX_FORBIDDEN and not self._accepted
-        if is_key or error.status_code != HTTPStatus.FORBIDDEN:
-            self.stop.set(Outcome("key_refused", {"cause": outcome_of(error), "advice": error.advice}))
+            self._times[what] += 1
+            return self._times[what]
 
 
 def outcome_of(error: PayerkitError) -> Outcome:
