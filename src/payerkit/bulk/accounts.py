@@ -248,9 +248,14 @@ class Listing:
     @property
     def of_others(self) -> list[str]:
         """The ids of new accounts that no task of this journal can claim: somebody else stored them."""
-        return (
-            [] if any(map(_may_claim, self.entries.values())) else [id_of(each) for each in self.new() if id_of(each)]
+        known = self.entries.values()
+        is_claimed = any(
+            entry.state in {"sent", "unknown"}
+            or entry.needs_look
+            or (entry.unknown_sends > 0 and not entry.facts.get("id"))
+            for entry in known
         )
+        return [] if is_claimed else [own_id for each in self.new() if (own_id := id_of(each))]
 
     def match(
         self, tasks: Sequence[Task], candidates: Mapping[bytes, Sequence[Record]], compared: Collection[bytes]
@@ -334,12 +339,6 @@ def _matches(
     if is_shared:
         return Matches(perhaps=[*same, *number, *perhaps], other=other, shared=[*same, *number])
     return Matches(same, number, perhaps, other)
-
-
-def _may_claim(entry: Entry) -> bool:
-    """Return True if an account that the list shows may be that of a task, and the journal does not know its id."""
-    is_open = entry.state in {"sent", "unknown"} or (entry.unknown_sends > 0 and not entry.facts.get("id"))
-    return is_open or entry.needs_look
 
 
 def id_of(record: Record) -> str:

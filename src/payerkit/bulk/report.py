@@ -83,6 +83,9 @@ _MARKS = {"done": "█", "refused": "▒", "unknown": "?", "not_sent": "·", "wa
 _OF_A_PERSON = {"perhaps_there", "there_failed", "held"}
 """Why rows are not sent that no run sends until a person decides about it."""
 
+_MAY_BE_STORED = {"done", "duplicate", "sent", "unknown"}
+"""States of a task that is stored, or may be."""
+
 _FACTS = ("user_id", "kyc_status", "agreement_status", "status", "agreement_url", "kyc_url")
 _COLUMN_OF = {"id": "payment_details_id"} | {name: name for name in _FACTS}
 """The column of each fact in the journal."""
@@ -452,7 +455,7 @@ class _Outcomes:
         for task in self._tasks.of(row):
             step, entry = task.step, self._journal.entry(task.key)
             is_payer_blocked |= task.row.is_blocked
-            if errors and not _may_be_stored(entry):
+            if errors and (entry is None or entry.state not in _MAY_BE_STORED):
                 return blocked
             is_unsent = entry is None or entry.is_unsent
             if is_payer_blocked and is_unsent:
@@ -477,11 +480,6 @@ class _Outcomes:
         if not (unresolved := self._journal.unresolved()):
             return 0
         return len(unresolved - {task.key for row in self.table.rows for task in self._tasks.of(row)})
-
-
-def _may_be_stored(entry: Entry | None) -> bool:
-    """Return True if a task is stored, or may be, from the journal's record of it."""
-    return entry is not None and entry.state in {"done", "duplicate", "sent", "unknown"}
 
 
 def _filled(text: str, number: int) -> str:

@@ -299,17 +299,13 @@ def _require_holder(columns: Mapping[str, str], cells: Mapping[str, Sequence[Any
     )
     if of_payers := [name for name in payer_columns(cells) if name in own_columns(PAYER)]:
         advice += f" If the table has no payers, leave out their columns: {', '.join(of_payers)}."
+    missing = [(account_columns(name)[0], f"Missing. {BANK_DETAILS.fields[name].full_help}") for name in lacking]
     raise InvalidInput(
         "The table has payers and accounts, but not all columns of the account holder, who is the payee; columns such "
         "as country are the payer's.",
-        fields=tuple(_missing(name) for name in lacking),
+        fields=tuple(FieldProblem(name, wire_name(name), words, "column_missing") for name, words in missing),
         advice=advice,
     )
-
-
-def _missing(name: str) -> FieldProblem:
-    column = account_columns(name)[0]
-    return FieldProblem(column, wire_name(column), f"Missing. {BANK_DETAILS.fields[name].full_help}", "column_missing")
 
 
 def _fill_holder(row: Row, values: dict[str, Any], columns: Mapping[str, str]) -> None:

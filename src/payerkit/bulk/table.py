@@ -86,8 +86,11 @@ class Table:
         for group in self.payers:
             texts = Counter(row.written_id for row in group)
             known = Counter({text: times for text, times in texts.items() if len(texts) > 1 and is_known(text)})
+            counts = known or texts
+            # The one that occurs most often, rather one without blanks around it, and else the smallest.
+            usual = min(counts, key=lambda text: (-counts[text], text != text.strip(), text))
             for row in group:
-                row.client_user_id = _usual(known or texts)
+                row.client_user_id = usual
 
     def values(self, step: Step, row: Row) -> dict[str, Any]:
         """Return the data of a row for a step, by field name. Raises PayerkitError if the table was changed."""
@@ -119,7 +122,10 @@ class Table:
         _tell_differing(payers, _alike_key("payer"), table_finding("id_twice"), "")
         twice = table_finding("account_twice")
         _tell_differing(accounts, _alike_key("bank_details"), twice, "bank_details")
-        _tell_without_account(payers, {row.payer for row in owned})
+        owners = {row.payer for row in owned}
+        without = [rows for rows in payers if rows[0].payer not in owners]
+        for row in chain.from_iterable(without) if 2 * len(without) < len(payers) else ():
+            row.tell(table_finding("no_account"), "payer")  # the table has one of most payers
         for row in self.rows:
             row.is_blocked = row.has_error()
         self._hold()
@@ -170,11 +176,6 @@ class Table:
                 general = table_finding(_NEAR_DUPLICATE)
                 row.tell(_naming(general, [chosen], 1), step, general)
         return chosen
-
-
-def _usual(texts: Counter[str]) -> str:
-    """Return the text that occurs most often, rather one without blanks around it, and else the smallest."""
-    return min(texts, key=lambda text: (-texts[text], text != text.strip(), text))
 
 
 def _checked_codes(hold: object) -> Collection[str]:
@@ -280,16 +281,6 @@ def _naming(finding: Finding, named: Sequence[Row], number: int) -> Finding:
     *first, last = [*shown, f"{more:,} more"] if more else shown
     listed = f"{', '.join(first)} and {last}" if first else last
     return naming_rows(finding, f"row{'s' * (number > 1)} {listed}")
-
-
-def _tell_without_account(payers: Sequence[Sequence[Row]], owners: Collection[int]) -> None:
-    """Warn the payers of whom the table has no account, if it has one of most payers.
-
-    payers: the rows that describe each payer. owners: the payers whose accounts it has.
-    """
-    without = [rows for rows in payers if rows[0].payer not in owners]
-    for row in chain.from_iterable(without) if 2 * len(without) < len(payers) else ():
-        row.tell(table_finding("no_account"), "payer")
 
 
 def _text(value: Any) -> str:

@@ -15,15 +15,7 @@ from typing import Any, Final, Literal, Self, get_args
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.rate_limit import (
-    INTERRUPTED,
-    Progress,
-    RateLimiter,
-    Records,
-    list_accounts,
-    request_each,
-    request_lists,
-)
+from payerkit.bulk.rate_limit import INTERRUPTED, Progress, RateLimiter, list_accounts, request_each, request_lists
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
 from payerkit.client.pace import is_non_negative
@@ -37,6 +29,9 @@ from payerkit.models import PayerStatus
 from payerkit.wire import check_id, first, wire_name
 from payerkit.wording import count_of, in_words
 
+Accounts = Sequence[Mapping[str, Any]]
+"""The accounts that the service lists for a payer."""
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -48,7 +43,7 @@ class Snapshot:
 
     checked_at: datetime
     status: PayerStatus | None = None
-    accounts: Records | None = None
+    accounts: Accounts | None = None
     error: PayerkitError | None = None
     stopped: str = ""
     seen_since: datetime | None = None
@@ -181,7 +176,11 @@ def _changed_at(record: Mapping[str, Any]) -> datetime | None:
     return None
 
 
-_PAYER, _ACCOUNT = "compliance.updated", "payment_detail.updated"
+_ABOUT = {
+    "compliance.updated": ("client_user_id", ("kyc_status", "agreement_status", "is_compliant")),
+    "payment_detail.updated": ("payment_details_id", ("status",)),
+}
+"""The events about statuses: the column that says whose they are, and those that say what they are."""
 
 _TEXTS = ("event", "client_user_id", "payment_details_id", "kyc_status", "agreement_status", "status", "reason")
 _TIMES = ("timestamp", "received_at")
@@ -203,11 +202,9 @@ class StatusReport:
 
 @dataclass(frozen=True)
 class PayerEvents:
-    """What events say, in the order in which they happened: of payers by client user id, of accounts by their id."""
+    """What events say, in the order in which they happened, by column and id of the payer or account."""
 
-    payers: Mapping[str, Sequence[StatusReport]]
-    accounts: Mapping[str, Sequence[StatusReport]]
-    has_masked_ids: bool = False
+    reports: Mapping[tuple[str, str], Sequence[StatusReport]]
 
     @classmethod
     def read(cls, events: Any) -> Self:
@@ -215,24 +212,17 @@ class PayerEvents:
 
         Tests, and events whose signature does not match, say nothing.
         """
-        if events is None:
-            return cls({}, {})
-        payers: dict[str, list[StatusReport]] = {}
-        accounts: dict[str, list[StatusReport]] = {}
-        has_masked_ids = False
-        for row in _events_by_time(believed_events(events, _NEEDED)):
-            at, reason = row["timestamp"] or row["received_at"], row["reason"]
-            if row["event"] == _PAYER and row["client_user_id"]:
-                has_masked_ids |= row["client_user_id"] == MASK
-                states = (row["kyc_status"], row["agreement_status"], row["is_compliant"])
-                payers.setdefault(row["client_user_id"], []).append(StatusReport(states, at, reason))
-            elif row["event"] == _ACCOUNT and row["payment_details_id"]:
-                accounts.setdefault(row["payment_details_id"], []).append(StatusReport((row["status"],), at, reason))
-        return cls(payers, accounts, has_masked_ids)
+        reports: dict[tuple[str, str], list[StatusReport]] = {}
+        for row in () if events is None else _events_by_time(believed_events(events, _NEEDED)):
+            name, columns = _ABOUT.get(row["event"], ("", ()))
+            if name and row[name]:
+                states, at = tuple(row[each] for each in columns), row["timestamp"] or row["received_at"]
+                reports.setdefault((name, row[name]), []).append(StatusReport(states, at, row["reason"]))
+        return cls(reports)
 
     def require_ids(self, ids: Iterable[str]) -> None:
         """Raise InvalidInput if the events of these payers cannot be found, since their ids are masked."""
-        if self.has_masked_ids and any(map(holds_email, ids)):
+        if ("client_user_id", MASK) in self.reports and any(map(holds_email, ids)):
             raise InvalidInput(
                 "events: ids that are e-mail addresses are masked in it. Read the events with reveal=True; the result "
                 "masks them again."
@@ -258,12 +248,13 @@ class PayerEvents:
         if snapshot.status is None:
             return ()
         states = (snapshot.status.kyc_status, snapshot.status.agreement_status, snapshot.compliant)
-        return _last_run(self.payers.get(client_user_id, ()), states)
+        return _last_run(self.reports.get(("client_user_id", client_user_id), ()), states)
 
     def _of_accounts(self, snapshot: Snapshot) -> Iterable[Sequence[StatusReport]]:
         """Yield the events since the last change of each account that counts."""
         for record in snapshot.relevant or ():
-            yield _last_run(self.accounts.get(str(record.get("id")), ()), (record.get("status"),))
+            said = self.reports.get(("payment_details_id", str(record.get("id"))), ())
+            yield _last_run(said, (record.get("status"),))
 
 
 def _last_run(reports: Sequence[StatusReport], states: Sequence[Any]) -> Sequence[StatusReport]:
@@ -474,9 +465,9 @@ def distinct_ids(ids: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(check_id(each, "ids") for each in ids))
 
 
-def accounts_frame(results: Mapping[str, Records | str], secret: bytes, *, reveal: bool) -> pd.DataFrame:
+def accounts_frame(results: Mapping[str, Accounts | str], secret: bytes, *, reveal: bool) -> pd.DataFrame:
     """Return the results of `request_lists` as `list_many` returns them."""
-    rows: list[tuple[str, str | None, dict[str, Any]]] = []
+    rows: list[tuple[str, str | None, Mapping[str, Any]]] = []
     for client_user_id, result in results.items():
         shown = client_user_id if reveal else mask("clientUserId", client_user_id)
         rows += [(shown, result, {})] if isinstance(result, str) else [(shown, None, record) for record in result]
