@@ -166,7 +166,7 @@ class Journal:
             self.salt: bytes = meta.get("salt") or secrets.token_bytes(16)
             self.secret = self._find_secret(meta, [own_secret, *([previous_secret] if previous_secret else [])])
             if "secret" not in meta:
-                self._write(_SET, ["salt", self.salt])
+                self._file.execute(_SET, ["salt", self.salt])
                 self._wrap_secret()
         except BaseException:
             self._file.close()
@@ -189,15 +189,15 @@ class Journal:
     def _wrap_secret(self) -> None:
         """Put the secret into the file, at once with its check, so that the API key of this run alone opens it."""
         wrapped = _wrap(self.secret, self._own_secret, self.salt)
-        self._write(f"{_SET}, (?, ?)", ["key", digest(self.secret, "key"), "secret", wrapped])
+        self._file.execute(f"{_SET}, (?, ?)", ["key", digest(self.secret, "key"), "secret", wrapped])
 
-    def require_same(self, name: str, value: bytes, what: str) -> None:
-        """Record a property of the run, or compare it. Raises InvalidInput if the journal has another value."""
-        recorded = self._select("SELECT value FROM run WHERE name = ?", [name])
+    def require_service(self, name: str) -> None:
+        """Record the service of the journal, or compare it. Raises InvalidInput if it is another one."""
+        service, recorded = digest(self.salt, name), self._select("SELECT value FROM run WHERE name = 'service'")
         if not recorded:
-            self._write(_SET, [name, value])
-        elif recorded != [(value,)]:
-            raise InvalidInput(f"journal: it belongs to another {what}. Use another journal file.")
+            self._file.execute(_SET, ["service", service])
+        elif recorded != [(service,)]:
+            raise InvalidInput("journal: it belongs to another service. Use another journal file.")
 
     def _select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows that a query finds."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from payerkit.bulk.accounts import Listing
-from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost, digest
+from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
 from payerkit.bulk.rate_limit import (
     DEFAULTS,
     INTERRUPTED,
@@ -27,7 +27,7 @@ from payerkit.bulk.rate_limit import (
 from payerkit.bulk.reconcile import Reconciler, Sender, reason_of, waiting_reason
 from payerkit.bulk.report import Report
 from payerkit.bulk.rows import Placeholders, Row, Step
-from payerkit.bulk.table import Limit, Table, Task, Tasks, knows_payer
+from payerkit.bulk.table import Limit, Table, Task, Tasks
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
 from payerkit.reasons import Outcome
@@ -195,9 +195,8 @@ def run_table(
             Journal(file, client.account_secret, previous_secret=previous, clock=own_clock) as journal,
             client.without_retries(pool_size=options.workers) as own,
         ):
-            journal.require_same("service", digest(journal.salt, client.service_name()), "service")
-            table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
-            tasks = Tasks(table, journal.secret)
+            journal.require_service(client.service_name())
+            tasks = Tasks.of_journal(table, journal)
             journal.begin_run()
             with Progress(shown=options.progress, where=client.environment) as progress:
                 run = TableRun(own, tasks, journal, options, limiter, progress)

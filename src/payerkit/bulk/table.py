@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from numbers import Number
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import pandas as pd
 
@@ -350,6 +350,17 @@ class Tasks(dict[tuple[Step, Row], Task]):
         super().__init__()
         self.table, self.secret = table, secret
 
+    @classmethod
+    def of_journal(cls, table: Table, journal: Journal) -> Self:
+        """Return the tasks of a table with its ids as the journal knows them."""
+
+        def is_known(client_user_id: str) -> bool:
+            key = payer_key(journal.secret, client_user_id)
+            return journal.entry(key) is not None or bool(journal.entries_of(key))
+
+        table.prefer_ids(is_known)
+        return cls(table, journal.secret)
+
     def __missing__(self, key: tuple[Step, Row]) -> Task:
         return self.setdefault(key, Task(self.table, self.secret, *key))
 
@@ -364,12 +375,6 @@ class Tasks(dict[tuple[Step, Row], Task]):
 def payer_key(secret: bytes, client_user_id: str) -> bytes:
     """Return the key of a payer."""
     return digest(secret, "payer", client_user_id)
-
-
-def knows_payer(journal: Journal, client_user_id: str) -> bool:
-    """Return True if a payer, or an account of the payer, was sent under exactly this id."""
-    key = payer_key(journal.secret, client_user_id)
-    return journal.entry(key) is not None or bool(journal.entries_of(key))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Mapping as AnyMapping
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -103,13 +104,7 @@ def _decided_mapping(options: Namespace, columns: AnyMapping[str, str | None]) -
 
 def _show_plan(rows: pd.DataFrame, options: Namespace, target: Path) -> int:
     """Print what would be sent, what to correct, and the next command; return 0 if all rows would be sent, else 3."""
-    table = Table(
-        rows,
-        holder_is_payer=options.holder_is_payer,
-        hold=_run_options(options).hold,
-        placeholders=options.placeholders,
-    )
-    plan = Plan(table, rows, normalise="--normalise")
+    plan = Plan(Table(rows, hold=_run_options(options).hold, **_checks(options)), rows, normalise="--normalise")
     print(plan.describe(), end="\n\n")
     is_written = _write_report(plan.save_report, target)
     print("", *_next_steps(plan, options), sep="\n")
@@ -150,10 +145,9 @@ def _send(rows: pd.DataFrame, options: Namespace, journal: Path) -> tuple[Report
                 rows,
                 journal=journal,
                 accounts=options.accounts.replace("-", "_"),
-                holder_is_payer=options.holder_is_payer,
                 existing=options.existing,
-                placeholders=options.placeholders,
                 options=_run_options(options),
+                **_checks(options),
             )
         except InterruptedRun as error:
             return error.report, False
@@ -175,6 +169,11 @@ def _run_options(options: Namespace) -> RunOptions:
     """Return the options that a run and its plan have in common."""
     names = ("limit", "hold", "retry", "stop_after", "workers")
     return RunOptions(**{name: getattr(options, name) for name in names})
+
+
+def _checks(options: Namespace) -> dict[str, Any]:
+    """Return how a run and its plan check the rows."""
+    return {"holder_is_payer": options.holder_is_payer, "placeholders": options.placeholders}
 
 
 def _write_report(save: Callable[[Path], None], target: Path) -> bool:
