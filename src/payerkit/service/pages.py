@@ -18,7 +18,7 @@ from fastapi.responses import HTMLResponse, Response
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from payerkit.service import accounts, controls, payers, payments, payouts, wallet
+from payerkit.service import accounts, controls, money, payers, payments, payouts
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from payerkit.service.keys import API_KEY_VARIABLE
 from payerkit.service.limits import BLOCK_SECONDS, LIVE_RATE
@@ -28,7 +28,7 @@ from payerkit.service.world import Step, Worlds, WorldSession
 
 router = APIRouter(include_in_schema=False)
 
-CONTROLS = tuple(subject.controls for subject in (wallet, payers, accounts, payments, payouts, controls))
+CONTROLS = tuple(subject.controls for subject in (money, payers, accounts, payments, payouts, controls))
 """The routers of the calls that only a sandbox has, in the order of the start page."""
 
 

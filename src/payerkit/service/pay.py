@@ -9,36 +9,35 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, Literal, NotRequired
 
 from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from pydantic import Field
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import select
 from typing_extensions import TypedDict
 
 from payerkit.onchain.addresses import address_problem, keccak, with_checksum
-from payerkit.onchain.currencies import (
-    Currency,
-    Deployment,
-    find_currency,
-    find_deployment,
-    native_currency,
-    token_list,
-)
+from payerkit.onchain.currencies import Currency, find_currency, find_deployment, native_currency, token_list
+from payerkit.service import money
 from payerkit.service.errors import FieldErrors, Problem
 from payerkit.service.fields import Address, Amount, Hex, NonEmptyText, PaymentReference, RequestId
-from payerkit.service.money import MAX_UINT256, Rates, convert, parse_amount
+from payerkit.service.settings import Settings
 from payerkit.service.tables import BillRow
-from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, ProtocolFee, read_holdings, read_rates
 from payerkit.service.world import WorldSession, of_api
 
 APPROVE = "approve(address,uint256)"
 PAY_TOKEN = "transferFromWithReferenceAndFee(address,address,uint256,bytes,uint256,address)"  # noqa: S105 - a signature
 PAY_NATIVE = "transferWithReferenceAndFee(address,bytes,uint256,address)"
 
-_COUNT = select(func.count(BillRow.id)).where(BillRow.key == bindparam("key"))
+_GAS_LIMITS = {APPROVE: 60_000, PAY_TOKEN: 100_000, PAY_NATIVE: 100_000}
+"""Gas that a call of each function may need: slightly more than the contracts used when executed."""
+
+_SELECTORS = {keccak(signature.encode())[:4]: signature for signature in _GAS_LIMITS}
+"""The functions by the four bytes with which calldata of theirs begins."""
+
+OPERATOR_ADDRESS = with_checksum("0x" + "0ff0" * 10)
+"""Who receives the crypto of all payouts: an invented address, of which nobody has the key."""
 
 _ZERO_ADDRESS = "0x" + "0" * 40
 _RESET_FIRST = {"USDT-mainnet"}
@@ -76,7 +75,7 @@ class Steps(TypedDict):
     needsApproval: bool
     approvalTransactionIndex: int | None
     paymentTransactionIndex: int
-    protocolFee: NotRequired[ProtocolFee]
+    protocolFee: NotRequired[money.ProtocolFee]
 
 
 class PaymentMetadataResponse(Steps):
@@ -102,47 +101,11 @@ router = of_api()
 @router.call("POST /v1/pay", "initiate_payment", "Initiate a payment", status_code=201)
 def post_payment(body: PayRequest, session: WorldSession) -> PaymentResponse:
     """Return the transactions to sign."""
-    return cast("PaymentResponse", create_payment(session, cast("Mapping[str, str]", body)))
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A valid order: amounts in base units of the payment currency, and the contract that pays it."""
-
-    payee: str
-    currency: Currency
-    contract: Deployment
-    amount: int
-    fee: int
-
-    @property
-    def total(self) -> int:
-        """Amount and fee; gas is extra."""
-        return self.amount + self.fee
-
-
-@dataclass(frozen=True, slots=True)
-class UnsignedTransaction:
-    """A transaction to sign: its kind (a key of GAS_LIMITS), recipient, calldata, and value in wei."""
-
-    kind: str
-    to: str
-    data: str
-    wei: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the transaction as published: a value of 0 as a number, any other as ethers serializes it."""
-        return {"data": self.data, "to": self.to, "value": big_number(self.wei) if self.wei else 0}
-
-
-def create_payment(session: WorldSession, body: Mapping[str, str]) -> dict[str, Any]:
-    """Store a payment and return the response's body. Raises Problem for an order that cannot be paid."""
-    settings = session.settings
-    order = check_order(body, read_rates(session), settings.fee_rate)
+    order, stored = read_order(session, body), dict(body)
     names = ("payee", "amount", "invoiceCurrency", "paymentCurrency")
-    bill = add_bill(session, "", order.payee, json.dumps([body[name] for name in names]), dict(body))
+    bill = add_bill(session, "", order.payee, json.dumps([stored[name] for name in names]), stored)
     transactions, metadata = transactions_of(session, order, bill)
-    session.record("payment", None, body, bill.request_id)
+    session.record("payment", None, stored, bill.request_id)
     return {
         "requestId": bill.request_id,
         "requestID": bill.request_id,
@@ -152,13 +115,51 @@ def create_payment(session: WorldSession, body: Mapping[str, str]) -> dict[str, 
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A valid order: amounts in base units of the payment currency, the contract that pays it, and today's rates."""
+
+    payee: str
+    invoice: Currency
+    currency: Currency
+    contract: str
+    amount: int
+    fee: int
+    rates: money.Rates
+
+    @property
+    def total(self) -> int:
+        """Amount and fee; gas is extra."""
+        return self.amount + self.fee
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A call of a contract: the function, its arguments, the contract's address, and the value in wei."""
+
+    function: str
+    arguments: Sequence[Any]
+    to: str
+    wei: int = 0
+
+    @property
+    def gas_cost(self) -> int:
+        """What the gas costs, in wei."""
+        return _GAS_LIMITS[self.function] * money.GAS_PRICE
+
+    def to_json(self) -> Any:
+        """Return the transaction as published: a value of 0 as a number, any other as ethers serializes it."""
+        calldata = keccak(self.function.encode())[:4] + encode(_types(self.function), self.arguments)
+        return {"data": "0x" + calldata.hex(), "to": self.to, "value": big_number(self.wei) if self.wei else 0}
+
+
 def add_bill(
     session: WorldSession, kind: Literal["", "payout "], payee: str, text: str, body: dict[str, Any]
 ) -> BillRow:
     """Store a payment, or a request for a payout, with ids of its own. text: from which seeded ids are made."""
     reference = body.get("reference")
     key = session.lookup_key(f"reference {reference}" if kind and reference is not None else kind or text)
-    ordinal = session.count(_COUNT, key=key)
+    ordinal = session.count(BillRow, key=key)
     request_id = "01" + session.identifiers.token_bytes(32, f"{kind}request", text, ordinal).hex()
     salt = session.identifiers.token_bytes(8, f"{kind}salt", text, ordinal).hex()
     return session.insert(
@@ -178,34 +179,47 @@ def find_bill(session: WorldSession, condition: Any) -> BillRow | None:
 
 def transactions_of(
     session: WorldSession, order: Order, bill: BillRow, *, has_wallet: bool = True
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[list[Any], Any]:
     """Return the transactions that pay an order, and their metadata. has_wallet: False for an unknown allowance."""
     settings, coin = session.settings, native_currency(order.currency.network)
-    holdings = read_holdings(session, [order.currency, *([coin] if coin else [])])
-    allowance = holdings[order.currency.id].allowance if has_wallet else 0
-    reference = bytes.fromhex(bill.payment_reference[2:])
-    transactions = create_transactions(order, reference, settings.fee_recipient, allowance)
-    metadata = payment_metadata(order, transactions, holdings, coin)
-    metadata |= {"protocolFee": settings.protocol_fee} if settings.protocol_fee else {}
+    holding = money.read_holding(session, order.currency)
+    allowance = holding.allowance if has_wallet else 0
+    transactions = _create_transactions(order, bytes.fromhex(bill.payment_reference[2:]), settings, allowance)
+    last = len(transactions) - 1
+    cost = sum(each.wei + each.gas_cost for each in transactions)
+    metadata: Any = {
+        "stepsRequired": len(transactions),
+        "needsApproval": last > 0,
+        "approvalTransactionIndex": last - 1 if last else None,
+        "paymentTransactionIndex": last,
+        "hasEnoughBalance": holding.balance >= order.total,
+        "hasEnoughGas": coin is not None and money.read_holding(session, coin).balance >= cost,
+    }
+    if settings.protocol_fee:
+        metadata["protocolFee"] = settings.protocol_fee
     return [each.to_json() for each in transactions], metadata
 
 
-def check_order(body: Mapping[str, str], rates: Rates, fee_rate: Fraction) -> Order:
-    """Return the order in base units. Raises Problem that names every invalid field."""
-    errors = FieldErrors()
-    payee = errors.attempt(_parse_payee, body["payee"])
+def read_order(session: WorldSession, body: Mapping[str, Any]) -> Order:
+    """Return the order in the body of a payment, or of a request, which pays the operator.
+
+    Raises Problem that names every invalid field.
+    """
+    errors, rates = FieldErrors(), money.read_rates(session)
+    payee = errors.attempt(_parse_payee, body.get("payee", OPERATOR_ADDRESS))
     invoice = errors.attempt(_parse_currency, body, "invoiceCurrency")
     payment = errors.attempt(_parse_currency, body, "paymentCurrency")
     contract = payment and errors.attempt(_payment_contract, payment)
-    units = invoice and errors.attempt(parse_amount, body["amount"], invoice)
+    units = invoice and errors.attempt(money.parse_amount, body["amount"], invoice)
     if not (payee and invoice and payment and contract and units):
         raise Problem.of_fields(errors.found)
-    amount = convert(units, invoice, payment, rates)
-    fee = int(amount * fee_rate)  # exact, then rounded down: a payer never pays more than the fee's percentage
-    if amount + fee > MAX_UINT256:
+    amount = money.convert(units, invoice, payment, rates)
+    # Exact, then rounded down: a payer never pays more than the fee's percentage.
+    fee = int(amount * session.settings.fee_rate)
+    if amount + fee > money.MAX_UINT256:
         message = "is too large: converted and with its fee, it does not fit 256 bits"
         raise Problem.of_field("amount", message, "amount_range")
-    return Order(payee, payment, contract, amount, fee)
+    return Order(payee, invoice, payment, contract, amount, fee, rates)
 
 
 def _parse_payee(payee: str) -> str:
@@ -219,7 +233,7 @@ def _parse_payee(payee: str) -> str:
     return str(with_checksum(payee))
 
 
-def _parse_currency(body: Mapping[str, str], field: str) -> Currency:
+def _parse_currency(body: Mapping[str, Any], field: str) -> Currency:
     currency = find_currency(body[field])
     if currency is None:
         close = difflib.get_close_matches(body[field].lower(), token_list(), n=1)
@@ -228,8 +242,8 @@ def _parse_currency(body: Mapping[str, str], field: str) -> Currency:
     return currency
 
 
-def _payment_contract(currency: Currency) -> Deployment:
-    """Return the contract that payments in a currency call."""
+def _payment_contract(currency: Currency) -> str:
+    """Return the address of the contract that payments in a currency call."""
     name = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}.get(currency.kind)
     if name is None:
         message = "must be a native coin or a token of an EVM network"
@@ -238,65 +252,30 @@ def _payment_contract(currency: Currency) -> Deployment:
     if contract is None:
         message = f"cannot be paid: no payment contract is deployed on {currency.network}"
         raise Problem.of_field("paymentCurrency", message, "currency_network")
-    return contract
+    return str(with_checksum(contract.address))
 
 
-def create_transactions(order: Order, reference: bytes, fee_address: str, allowance: int) -> list[UnsignedTransaction]:
-    """Return the transactions that pay an order: approvals if the allowance does not suffice, then the payment."""
-    contract = with_checksum(order.contract.address)
+def _create_transactions(order: Order, reference: bytes, settings: Settings, allowance: int) -> list[Transaction]:
+    """Return the transactions that pay an order: approvals of exactly the total if needed, then the payment."""
+    fee = [order.fee, settings.fee_recipient]
     if order.currency.kind == "native":
-        data = encode_call(PAY_NATIVE, [order.payee, reference, order.fee, fee_address])
-        return [UnsignedTransaction("native", contract, data, wei=order.total)]
+        return [Transaction(PAY_NATIVE, [order.payee, reference, *fee], order.contract, order.total)]
     token = with_checksum(order.currency.address)
-    arguments = [token, order.payee, order.amount, reference, order.fee, fee_address]
-    return [
-        *_approvals(order, token, contract, allowance),
-        UnsignedTransaction("token", contract, encode_call(PAY_TOKEN, arguments)),
-    ]
-
-
-def _approvals(order: Order, token: str, contract: str, allowance: int) -> list[UnsignedTransaction]:
-    """Return the approvals of exactly the total: none if the allowance suffices, after a reset where needed."""
-    if allowance >= order.total:
-        return []
-    needs_reset = allowance > 0 and order.currency.id in _RESET_FIRST
-    amounts = [0, order.total] if needs_reset else [order.total]
-    return [UnsignedTransaction("approve", token, encode_call(APPROVE, [contract, amount])) for amount in amounts]
-
-
-def payment_metadata(
-    order: Order, transactions: list[UnsignedTransaction], holdings: Mapping[str, Holding], coin: Currency | None
-) -> dict[str, Any]:
-    """Return how the transactions belong together; `coin` pays for gas, None if the currency list has none."""
-    payment_index = len(transactions) - 1
-    gas = sum(GAS_LIMITS[transaction.kind] for transaction in transactions) * GAS_PRICE
-    value = sum(transaction.wei for transaction in transactions)
-    gas_balance = holdings[coin.id].balance if coin else 0
-    return {
-        "stepsRequired": len(transactions),
-        "needsApproval": payment_index > 0,
-        "approvalTransactionIndex": payment_index - 1 if payment_index else None,
-        "paymentTransactionIndex": payment_index,
-        "hasEnoughBalance": holdings[order.currency.id].balance >= order.total,
-        "hasEnoughGas": gas_balance >= value + gas,
-    }
-
-
-def encode_call(signature: str, arguments: Sequence[Any]) -> str:
-    """Return the calldata of a function call as hex: the 4-byte selector, then the ABI-encoded arguments."""
-    return "0x" + (keccak(signature.encode())[:4] + encode(_types(signature), arguments)).hex()
+    amounts = [] if allowance >= order.total else [order.total]
+    if amounts and allowance and order.currency.id in _RESET_FIRST:
+        amounts.insert(0, 0)
+    approvals = [Transaction(APPROVE, [order.contract, amount], token) for amount in amounts]
+    return [*approvals, Transaction(PAY_TOKEN, [token, order.payee, order.amount, reference, *fee], order.contract)]
 
 
 def decode_call(data: str) -> tuple[str, list[Any]] | None:
     """Return the signature and the arguments of one of the calls above; None for any other calldata."""
-    content = bytes.fromhex(data.removeprefix("0x"))
-    for signature in (APPROVE, PAY_TOKEN, PAY_NATIVE):
-        if content[:4] == keccak(signature.encode())[:4]:
-            try:
-                return signature, list(decode(_types(signature), content[4:]))
-            except DecodingError:
-                return None
-    return None
+    try:
+        content = bytes.fromhex(data.removeprefix("0x"))
+        signature = _SELECTORS[content[:4]]
+        return signature, list(decode(_types(signature), content[4:]))
+    except (DecodingError, LookupError, ValueError):
+        return None
 
 
 def payment_reference(request_id: str, salt: str, address: str) -> bytes:

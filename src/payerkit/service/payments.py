@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, cast
 
 from fastapi import Query
 from pydantic import Field
-from sqlalchemy import ColumnElement, bindparam, func, select
+from sqlalchemy import ColumnElement, func, select
 from typing_extensions import TypedDict
 
 from payerkit.onchain.addresses import address_problem, with_checksum
@@ -19,13 +18,10 @@ from payerkit.onchain.currencies import Currency, find_currency, native_currency
 from payerkit.service import fields, payouts
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
-from payerkit.service.money import Rates, format_units, in_usd, whole_units
-from payerkit.service.pay import APPROVE, PAY_NATIVE, Order, check_order, decode_call, find_bill
-from payerkit.service.tables import BillRow, PaymentRow
-from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, read_holdings, read_rates, save_holding
+from payerkit.service.money import Rates, format_units, in_usd, read_holding, read_rates, whole_units
+from payerkit.service.pay import APPROVE, PAY_TOKEN, Order, Transaction, decode_call, find_bill, read_order
+from payerkit.service.tables import BillRow, HoldingRow, PaymentRow
 from payerkit.service.world import WorldSession, of_api, of_sandbox
-
-_COUNT = select(func.count(PaymentRow.id)).where(PaymentRow.bill_id == bindparam("bill"))
 
 DEMO_WALLET = "0x" + "0de0" * 10
 """The address of the demo wallet, if a payment does not name another one; invented."""
@@ -138,25 +134,24 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Requ
     if bill is None:
         raise Problem(404, f"Request {request_id} not found")
     rates, found = read_rates(session), payouts.payments_of(session, bill)
-    order, is_paid = payouts.order_of(bill.body), _is_paid(found)
+    order, is_paid = bill.body, _is_paid(found)
     payments = [_listed(each, rates, has_been_paid=is_paid) for each in found]
-    amount, invoice = order["amount"], currency_of(order["invoiceCurrency"])
     state: Any = {
         "requestId": request_id,
         "paymentReference": bill.payment_reference,
-        "reference": bill.body.get("reference"),
+        "reference": order.get("reference"),
         "hasBeenPaid": is_paid,
         "status": "paid" if is_paid else "partially_paid" if found else "pending",
         "isListening": not is_paid,
         "isCryptoToFiatAvailable": bill.is_payout,
         "txHash": found[0].transaction_hash if found else None,
-        "requestAmount": amount,
+        "requestAmount": order["amount"],
         "paidAmount": format_units(sum(each.body["amount"] for each in found), currency_of(order["paymentCurrency"])),
-        "amountInUsd": in_usd(Fraction(Decimal(amount)), invoice, rates),
+        "amountInUsd": in_usd(Fraction(Decimal(order["amount"])), currency_of(order["invoiceCurrency"]), rates),
         "conversionRate": None,
         "payments": payments,
         "fees": [fee for payment in payments for fee in payment["fees"]],
-        "customerInfo": bill.body.get("customerInfo"),
+        "customerInfo": order.get("customerInfo"),
     }
     return state  # type: ignore[no-any-return]  # built field by field
 
@@ -287,34 +282,23 @@ def currency_of(currency_id: str) -> Currency:
     return currency
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One transaction: the function that it calls, its arguments, the contract, and its value in wei."""
+class _Paid(NamedTuple):
+    """What a transaction pays, in base units, by the arguments of its call. token: "" for a native coin."""
 
-    function: str
-    arguments: Sequence[Any]
-    to: str
-    wei: int
-
-
-@dataclass(frozen=True, slots=True)
-class _PayStep:
-    """What the last transaction pays, in base units, by the arguments of its call."""
-
+    token: str
     recipient: str
     amount: int
+    reference: bytes
     fee: int
     fee_address: str
-    reference: str
 
     @classmethod
-    def of(cls, step: _Step) -> _PayStep:
-        """Return what a step pays."""
-        if step.function == PAY_NATIVE:
-            recipient, reference, fee, fee_address = step.arguments
-            return cls(recipient, step.wei - fee, fee, fee_address, "0x" + reference.hex())
-        _, recipient, amount, reference, fee, fee_address = step.arguments
-        return cls(recipient, amount, fee, fee_address, "0x" + reference.hex())
+    def of(cls, step: Transaction) -> _Paid:
+        """Return what a payment pays."""
+        if step.function == PAY_TOKEN:
+            return cls(*step.arguments)
+        recipient, reference, fee, fee_address = step.arguments
+        return cls("", recipient, step.wei - fee, reference, fee, fee_address)
 
 
 def execute(session: WorldSession, body: Mapping[str, Any]) -> str:
@@ -325,17 +309,16 @@ def execute(session: WorldSession, body: Mapping[str, Any]) -> str:
     wallet = body.get("wallet") or DEMO_WALLET
     payouts.check_wallet(wallet)
     steps = _read_steps(body["transactions"])
-    pay = _PayStep.of(steps[-1])
-    bill = find_bill(session, BillRow.payment_reference == pay.reference)
+    pay = _Paid.of(steps[-1])
+    bill = find_bill(session, BillRow.payment_reference == "0x" + pay.reference.hex())
     if bill is None:
         raise Problem.of_field("transactions", "pay no payment or request of this sandbox", "transactions")
-    rates = read_rates(session)
-    order = check_order(payouts.order_of(bill.body), rates, session.settings.fee_rate)
+    order = read_order(session, bill.body)
     _compare(order, steps, pay)
     account = _find_account(session, bill, body)
     _spend(session, order, steps, pay)
     payment = _add_payment(session, bill, order, pay, wallet, account)
-    _fire_payment(session, payment, order.currency, rates)
+    _fire_payment(session, payment, order)
     if payment.outcome is not None:
         for time, state in payouts.payout_steps(payment.outcome, session.now, session.settings.payouts_after):
             session.change_later("payout", payment.id, state, time)
@@ -344,10 +327,10 @@ def execute(session: WorldSession, body: Mapping[str, Any]) -> str:
 
 
 def _add_payment(
-    session: WorldSession, bill: BillRow, order: Order, pay: _PayStep, wallet: str, account: Mapping[str, Any] | None
+    session: WorldSession, bill: BillRow, order: Order, pay: _Paid, wallet: str, account: Mapping[str, Any] | None
 ) -> PaymentRow:
     """Add a payment with ids of its own."""
-    ordinal = session.count(_COUNT, bill=bill.id)
+    ordinal = session.count(PaymentRow, bill_id=bill.id)
     payment = session.insert(
         PaymentRow,
         bill_id=bill.id,
@@ -370,9 +353,9 @@ def _add_payment(
     return payment
 
 
-def _fire_payment(session: WorldSession, payment: PaymentRow, currency: Currency, rates: Rates) -> None:
+def _fire_payment(session: WorldSession, payment: PaymentRow, order: Order) -> None:
     """Fire the event of a payment: its bill is paid in full with it, or in part."""
-    body, bill = payment.body, payment.bill
+    body, bill, currency = payment.body, payment.bill, order.currency
     total = sum(each.body["amount"] for each in payouts.payments_of(session, bill))
     event = {
         "requestId": bill.request_id,
@@ -388,13 +371,13 @@ def _fire_payment(session: WorldSession, payment: PaymentRow, currency: Currency
         "paymentCurrency": payment.payment_currency,
         "isCryptoToFiat": payment.outcome is not None,
         "payerAddress": body["wallet"],
-        "fees": _list_fees(body, currency, rates),
+        "fees": _list_fees(body, currency, order.rates),
         "timestamp": format_time(payment.paid_at),
     }
     session.fire("payment.confirmed" if total >= body["requested"] else "payment.partial", payment.paid_at, event)
 
 
-def _read_steps(transactions: Sequence[Mapping[str, str]]) -> list[_Step]:
+def _read_steps(transactions: Sequence[Mapping[str, str]]) -> list[Transaction]:
     """Return the transactions of a payment. Raises Problem unless they are approvals, if any, and one payment."""
     steps = [_read_step(place, each) for place, each in enumerate(transactions)]
     if [step.function == APPROVE for step in steps] != [True] * (len(steps) - 1) + [False]:
@@ -403,7 +386,7 @@ def _read_steps(transactions: Sequence[Mapping[str, str]]) -> list[_Step]:
     return steps
 
 
-def _read_step(place: int, transaction: Mapping[str, str]) -> _Step:
+def _read_step(place: int, transaction: Mapping[str, str]) -> Transaction:
     """Return a transaction. Raises Problem if it is malformed, or calls none of the functions that pay here."""
     field = f"transactions.{place}"
     to, data, value = transaction["to"], transaction["data"], transaction["value"]
@@ -411,27 +394,21 @@ def _read_step(place: int, transaction: Mapping[str, str]) -> _Step:
         raise Problem.of_field(f"{field}.to", "must be an address: 0x and 40 hex digits", "address_format")
     if not (value.isascii() and value.isdigit() and len(value) <= 78):
         raise Problem.of_field(f"{field}.value", "must be a whole number of wei", "amount_format")
-    try:
-        call = decode_call(data)
-    except ValueError:
-        call = None
+    call = decode_call(data)
     if call is None:
         message = "must be calldata of an approval, or of a payment as this sandbox returns it"
         raise Problem.of_field(f"{field}.data", message, "transactions")
-    return _Step(*call, to.lower(), int(value))
+    return Transaction(*call, to.lower(), int(value))
 
 
-def _compare(order: Order, steps: Sequence[_Step], pay: _PayStep) -> None:
+def _compare(order: Order, steps: Sequence[Transaction], pay: _Paid) -> None:
     """Raise Problem for transactions that go to other contracts, tokens or recipients than those of the order."""
-    contract, token = order.contract.address.lower(), order.currency.address.lower()
-    is_native = order.currency.kind == "native"
+    contract, token = order.contract.lower(), order.currency.address.lower()
     *approvals, payment = steps
-    is_right = payment.to == contract and (payment.function == PAY_NATIVE) == is_native
-    is_right = is_right and (is_native or str(payment.arguments[0]).lower() == token)
-    is_right = is_right and all(
-        each.to == token and str(each.arguments[0]).lower() == contract and not each.wei for each in approvals
-    )
-    if not is_right:
+    is_right = payment.to == contract and pay.token.lower() == ("" if order.currency.kind == "native" else token)
+    if not is_right or any(
+        each.to != token or str(each.arguments[0]).lower() != contract or each.wei for each in approvals
+    ):
         raise Problem(409, "The transactions go to other contracts or tokens than the payment that they refer to")
     if pay.recipient.lower() != order.payee.lower():
         raise Problem(409, "The transactions pay somebody else than the payment that they refer to")
@@ -449,28 +426,26 @@ def _find_account(session: WorldSession, bill: BillRow, body: Mapping[str, Any])
     return payouts.find_payable_account(session, str(body["clientUserId"]), str(body["paymentDetailsId"]))
 
 
-def _spend(session: WorldSession, order: Order, steps: Sequence[_Step], pay: _PayStep) -> None:
+def _spend(session: WorldSession, order: Order, steps: Sequence[Transaction], pay: _Paid) -> None:
     """Take what the transactions cost from the wallet. Raises Problem for one that would fail."""
-    coin, currency, total = native_currency(order.currency.network), order.currency.id, pay.amount + pay.fee
-    before = read_holdings(session, [order.currency, *([coin] if coin else [])])
-    after = dict(before)
+    coin, total = native_currency(order.currency.network), pay.amount + pay.fee
+    held = read_holding(session, order.currency)
+    for_gas = held if coin in {None, order.currency} else read_holding(session, coin)
     for step in steps:
         if coin is not None:
-            kind = "approve" if step.function == APPROVE else "native" if step.function == PAY_NATIVE else "token"
-            after[coin.id] = _take(after[coin.id], GAS_LIMITS[kind] * GAS_PRICE, coin.id, "for gas")
+            _take(for_gas, step.gas_cost, "for gas")
         if step.function == APPROVE:
-            after[currency] = replace(after[currency], allowance=step.arguments[1])
+            held.allowance = step.arguments[1]
     if order.currency.kind != "native":
-        if after[currency].allowance < total:
-            raise Problem(409, f"The transaction would fail: the allowance of {currency} is too small")
-        after[currency] = replace(after[currency], allowance=after[currency].allowance - total)
-    after[currency] = _take(after[currency], total, currency, "for the payment")
-    for name, holding in after.items():
-        if holding != before[name]:
-            save_holding(session, name, holding)
+        if held.allowance < total:
+            raise Problem(409, f"The transaction would fail: the allowance of {held.currency} is too small")
+        held.allowance -= total
+    _take(held, total, "for the payment")
+    session.merge(held)
+    session.merge(for_gas)
 
 
-def _take(holding: Holding, units: int, currency: str, purpose: str) -> Holding:
+def _take(holding: HoldingRow, units: int, purpose: str) -> None:
     if holding.balance < units:
-        raise Problem(409, f"The transaction would fail: the wallet does not have enough {currency} {purpose}")
-    return replace(holding, balance=holding.balance - units)
+        raise Problem(409, f"The transaction would fail: the wallet does not have enough {holding.currency} {purpose}")
+    holding.balance -= units

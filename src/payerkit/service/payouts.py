@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, Literal, NotRequired
 
 from fastapi import Query
 from pydantic import Field
@@ -15,21 +15,26 @@ from sqlalchemy import select
 from typing_extensions import TypedDict
 
 from payerkit._tsv import rows
-from payerkit.onchain.addresses import address_problem, with_checksum
+from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.currencies import find_currency
 from payerkit.service import fields
 from payerkit.service.accounts import listed_account
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
-from payerkit.service.money import Rates, format_units
-from payerkit.service.pay import Steps, TransactionResponse, add_bill, check_order, find_bill, transactions_of
+from payerkit.service.money import format_units
+from payerkit.service.pay import (
+    OPERATOR_ADDRESS,
+    Order,
+    Steps,
+    TransactionResponse,
+    add_bill,
+    find_bill,
+    read_order,
+    transactions_of,
+)
 from payerkit.service.payers import is_compliant, read_payer
 from payerkit.service.tables import AccountRow, BillRow, PaymentRow
-from payerkit.service.wallet import read_rates
 from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
-
-OPERATOR_ADDRESS = with_checksum("0x" + "0ff0" * 10)
-"""Who receives the crypto of all payouts: an invented address, of which nobody has the key."""
 
 PayoutState = Literal[
     "initiated",
@@ -136,7 +141,7 @@ controls = of_sandbox()
 @router.call("POST /v2/request", "create_request", "Create a request to be paid out to a bank account", status_code=201)
 def post_request(body: NewPayoutRequest, session: WorldSession) -> CreatedRequest:
     """Store the request; who is paid is told where its transactions are asked for."""
-    order = check_order(order_of(body), read_rates(session), session.settings.fee_rate)
+    order = read_order(session, body)
     if order.currency.id not in _PAYOUT_CURRENCIES:
         listed = ", ".join(sorted(_PAYOUT_CURRENCIES))
         message = f"cannot be paid out to a bank; choose one of {listed}"
@@ -161,9 +166,8 @@ def get_transactions(
         raise Problem(404, f"Request {request_id} not found")
     check_wallet(wallet)
     account = find_payable_account(session, client_user_id, payment_details_id)
-    rates = read_rates(session)
-    order = check_order(order_of(bill.body), rates, session.settings.fee_rate)
-    _check_least(order_of(bill.body), account, rates)
+    order = read_order(session, bill.body)
+    _check_least(order, bill.body["amount"], account)
     transactions, metadata = transactions_of(session, order, bill, has_wallet=wallet is not None)
     if wallet is None:
         metadata = {name: value for name, value in metadata.items() if not name.startswith("hasEnough")}
@@ -171,7 +175,7 @@ def get_transactions(
         metadata["hasEnoughAllowance"] = not metadata["needsApproval"]
     if session.settings.clock == "wall":  # a manual clock stands in the past, and quotes are checked by a real one
         metadata["quoteExpiresAt"] = format_time(float(int(session.now)) + QUOTE_SECONDS)
-    return cast("PayoutTransactions", {"transactions": transactions, "metadata": metadata})
+    return {"transactions": transactions, "metadata": metadata}
 
 
 @controls.call("GET /sandbox/operator", "sandbox_get_operator", "Read the operator's address")
@@ -192,16 +196,6 @@ def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, sessi
         session.drop_changes("payout", each.id)
         _fire_step(session, each, body["status"], session.now, body.get("reason"))
     return body
-
-
-def order_of(body: Mapping[str, Any]) -> dict[str, str]:
-    """Return the body of a payment or a request as an order; a request pays the operator."""
-    return {
-        "payee": str(body.get("payee", OPERATOR_ADDRESS)),
-        "amount": str(body["amount"]),
-        "invoiceCurrency": str(body["invoiceCurrency"]),
-        "paymentCurrency": str(body["paymentCurrency"]),
-    }
 
 
 def check_wallet(wallet: str | None) -> None:
@@ -231,14 +225,14 @@ def _least_amounts() -> Mapping[tuple[str, str], int]:
     return {(row["currency"], row["rails"]): int(row["least"]) for row in rows(__package__, "payout_minimums")}
 
 
-def _check_least(order: Mapping[str, str], account: Mapping[str, Any], rates: Rates) -> None:
+def _check_least(order: Order, amount: str, account: Mapping[str, Any]) -> None:
     """Raise Problem if an order is below the least amount of an account's currency and rails."""
     currency, rails = str(account["currency"]).upper(), str(account["rails"])
     least = _least_amounts().get((currency, rails)) or _least_amounts().get((currency, ""))
-    invoice, paid_out = find_currency(order["invoiceCurrency"]), find_currency(currency)
-    if least is None or invoice is None or paid_out is None:
+    paid_out = find_currency(currency)
+    if least is None or paid_out is None:
         return
-    if Fraction(Decimal(order["amount"])) * rates.exchange_rate(invoice, paid_out) < least:
+    if Fraction(Decimal(amount)) * order.rates.exchange_rate(order.invoice, paid_out) < least:
         message = f"is below the least amount: {least} {currency} by {rails} rails"
         raise Problem.of_field("amount", message, "below_currency_limit")
 

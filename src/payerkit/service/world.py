@@ -14,7 +14,7 @@ from inspect import Parameter, signature
 from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from payerkit.service.clock import START, Identifiers
@@ -50,7 +50,6 @@ _IS_DUE = (ChangeRow.world_id == bindparam("world")) & (ChangeRow.due <= bindpar
 _CHANGE = (ChangeRow.due, ChangeRow.id, ChangeRow.kind, ChangeRow.subject_id, ChangeRow.state)
 _TAKE_DUE = delete(ChangeRow).where(_IS_DUE).returning(*_CHANGE)
 _DROP = delete(ChangeRow).where(ChangeRow.kind == bindparam("kind"), ChangeRow.subject_id == bindparam("subject"))
-_EVENTS = select(func.count(EventRow.number)).where(EventRow.world_id == bindparam("world"))
 
 
 _insert = cache(insert)
@@ -98,7 +97,7 @@ class WorldSession(Session):
         """Store an event. Its body is written once, since its bytes are signed."""
         text = json.dumps({"event": name, **body}, ensure_ascii=False, separators=(",", ":"))
         if self._fired is None:
-            self._fired = self.count(_EVENTS)
+            self._fired = self.count(EventRow)
         number = int(time * 1000) << 80 | int.from_bytes(
             self.identifiers.token_bytes(10, "delivery", text, self._fired)
         )
@@ -120,11 +119,12 @@ class WorldSession(Session):
         stored: Any = self.sql.execute(_insert(table), values)
         return table(**values, **stored.inserted_primary_key._asdict())
 
-    def count(self, query: Select[int], **values: Any) -> int:
-        """Return how many rows of this world there are, if ids depend on it, else 0."""
+    def count(self, table: type[Base], **values: Any) -> int:
+        """Return how many rows of this world have some values, if ids depend on it, else 0."""
         if self.settings.seed is None:
             return 0
-        return self.sql.scalar(query, {"world": self.world.id, **values}) or 0
+        query = select(func.count()).select_from(table).filter_by(world_id=self.world.id, **values)
+        return self.sql.scalar(query) or 0
 
     def lookup_key(self, *parts: str) -> str:
         """Return a keyed hash in this world, by which a row is found, since its encryption differs each time.
