@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from payerkit.service import fields
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
-from payerkit.service.payers import is_approved, read_payer
+from payerkit.service.payers import PASSED, read_payer
 from payerkit.service.tables import AccountRow, PayerRow
 from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
 
@@ -154,7 +154,7 @@ def put_detail_state(
     if account is None:
         raise Problem(404, f"Payment detail {detail_id} not found")
     session.drop_changes("account", account.id)
-    set_account(session, account.id, body["status"], session.now)
+    set_account(session, account, body["status"], session.now)
     return body
 
 
@@ -165,7 +165,7 @@ def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, A
     the test value for a refusal.
     """
     payer, bank = read_payer(session, client_user_id, called="User with ID"), str(body["bankName"]).strip()
-    if session.settings.needs_kyc and not is_approved(payer):
+    if session.settings.needs_kyc and payer.kyc not in PASSED:
         raise Problem(403, "The payer's identity check is not approved yet", code="not_yet_passed_kyc_kyb")
     if bank.lower() == REFUSED_BANK.lower():
         message = "The payer is not approved for this payout rail yet"
@@ -198,9 +198,8 @@ def listed_account(account: AccountRow, user_id: str) -> dict[str, Any]:
     return {"id": account.account_id, "userId": user_id, "rails": "local", **sent, "status": account.status}
 
 
-def set_account(session: WorldSession, row_id: int, status: str, at: float) -> None:
+def set_account(session: WorldSession, account: AccountRow, status: str, at: float) -> None:
     """Set the status of bank details, and fire the event of it."""
-    account = session.get_one(AccountRow, row_id)
     account.status = status
     payer = session.get_one(PayerRow, account.payer_id)
     _fire_update(session, account.account_id, payer.client_user_id, status, at)
@@ -219,4 +218,4 @@ def _fire_update(session: WorldSession, account_id: str, client_user_id: str, st
     session.fire("payment_detail.updated", at, body)
 
 
-CHANGES["account"] = set_account
+CHANGES["account"] = AccountRow, set_account

@@ -124,6 +124,9 @@ GAS_PRICE = 20_000_000_000
 """Wei per unit of gas; invented."""
 
 _RATES = select(RateRow.currency, RateRow.usd).where(RateRow.world_id == bindparam("world"))
+_HOLDING = select(HoldingRow.balance, HoldingRow.allowance).where(
+    HoldingRow.world_id == bindparam("world_id"), HoldingRow.currency == bindparam("currency")
+)
 
 
 class RatesResponse(TypedDict):
@@ -239,13 +242,14 @@ def put_holding(currency: CurrencyDep, body: HoldingRequest, session: WorldSessi
 def read_holding(session: WorldSession, currency: Currency) -> HoldingRow:
     """Return what the wallet holds of a currency; to store a change of it, merge it into the session."""
     key = {"world_id": session.world.id, "currency": currency.id}
-    balance = _DEFAULT_BALANCE * 10**currency.decimals
-    return session.get(HoldingRow, key) or HoldingRow(**key, balance=balance, allowance=0)
+    stored = session.sql.execute(_HOLDING, key).one_or_none()
+    balance, allowance = stored or (_DEFAULT_BALANCE * 10**currency.decimals, 0)
+    return HoldingRow(**key, balance=balance, allowance=allowance)
 
 
 def read_rates(session: WorldSession) -> Rates:
     """Return the rates, with those set by a user."""
-    return Rates({currency: usd for currency, usd in session.execute(_RATES, {"world": session.world.id})})  # noqa: C416 - rows are no pairs for mypy
+    return Rates({currency: usd for currency, usd in session.sql.execute(_RATES, {"world": session.world.id})})  # noqa: C416 - rows are no pairs for mypy
 
 
 def _holding_response(currency: Currency, holding: HoldingRow) -> HoldingResponse:

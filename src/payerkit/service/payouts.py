@@ -254,13 +254,6 @@ def payout_steps(outcome: str, paid_at: float, after: float) -> list[tuple[float
     return [(paid_at + after * place / (len(states) - 1), state) for place, state in enumerate(states)]
 
 
-def _step_payout(session: WorldSession, payment_id: int, state: str, at: float) -> None:
-    _fire_step(session, session.get_one(PaymentRow, payment_id), state, at)
-
-
-CHANGES["payout"] = _step_payout
-
-
 def _fire_step(session: WorldSession, payment: PaymentRow, state: str, at: float, reason: str | None = None) -> None:
     """Fire the events of a payout's new state. reason: why it failed; by default, in the sandbox's own words."""
     request_id = payment.bill.request_id
@@ -276,3 +269,6 @@ def _fire_step(session: WorldSession, payment: PaymentRow, state: str, at: float
         refund = {"refundedTo": payment.body["wallet"], "refundAmount": format_units(payment.body["amount"], currency)}
         of_refund = {**ids, **refund, "currency": payment.payment_currency, "timestamp": format_time(at)}
         session.fire("payment.refunded", at, of_refund)
+
+
+CHANGES["payout"] = PaymentRow, _fire_step

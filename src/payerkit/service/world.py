@@ -35,8 +35,8 @@ WriteKind = Literal["payer", "agreement", "payment_detail", "payment", "request"
 Step = Literal["kyc", "agreement"]
 """What a payer completes on a page."""
 
-CHANGES: dict[str, Callable[[WorldSession, int, str, float], None]] = {}
-"""What makes a change whose time has come, by its kind: of the row with this id, to a state, at a time."""
+CHANGES: dict[str, tuple[type[Base], Callable[[WorldSession, Any, str, float], None]]] = {}
+"""What makes a change whose time has come, by its kind: of a row of this table, to a state, at a time."""
 
 _ULID = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """The digits of a ULID: Crockford's base 32."""
@@ -79,15 +79,19 @@ class WorldSession(Session):
         """Make the changes whose time has come, in their order, each with its events."""
         changes = self.sql.execute(_TAKE_DUE, {"world": self.world.id, "now": self.now}).all()
         for due, _, kind, subject_id, state in sorted(changes):
-            CHANGES[kind](self, subject_id, state, due)
+            self._change(kind, subject_id, state, due)
         self.flush()  # since most calls read with `sql`
 
     def change_later(self, kind: str, subject_id: int, state: str, due: float) -> None:
         """Change a row at a time, or now, if the time has come."""
         if due <= self.now:
-            CHANGES[kind](self, subject_id, state, due)
+            self._change(kind, subject_id, state, due)
         else:
             self.insert(ChangeRow, kind=kind, subject_id=subject_id, state=state, due=due)
+
+    def _change(self, kind: str, subject_id: int, state: str, due: float) -> None:
+        table, change = CHANGES[kind]
+        change(self, self.get_one(table, subject_id), state, due)
 
     def drop_changes(self, kind: str, subject_id: int) -> None:
         """Forget the changes to come of a row, which was changed otherwise."""
