@@ -21,10 +21,9 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from payerkit.service import accounts, controls, money, payers, payments, payouts
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from payerkit.service.keys import API_KEY_VARIABLE
-from payerkit.service.limits import BLOCK_SECONDS, LIVE_RATE
 from payerkit.service.settings import Settings
 from payerkit.service.tables import PayerRow
-from payerkit.service.world import Step, Worlds, WorldSession
+from payerkit.service.world import BLOCK_SECONDS, LIVE_RATE, Step, Worlds, WorldSession
 
 router = APIRouter(include_in_schema=False)
 

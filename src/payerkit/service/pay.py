@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
 from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
@@ -20,11 +20,13 @@ from typing_extensions import TypedDict
 from payerkit.onchain.addresses import address_problem, keccak, with_checksum
 from payerkit.onchain.currencies import Currency, find_currency, find_deployment, native_currency, token_list
 from payerkit.service import money
-from payerkit.service.errors import FieldErrors, Problem
+from payerkit.service.errors import Problem
 from payerkit.service.fields import Address, Amount, Hex, NonEmptyText, PaymentReference, RequestId
 from payerkit.service.settings import Settings
 from payerkit.service.tables import BillRow
 from payerkit.service.world import WorldSession, of_api
+
+T = TypeVar("T")
 
 APPROVE = "approve(address,uint256)"
 PAY_TOKEN = "transferFromWithReferenceAndFee(address,address,uint256,bytes,uint256,address)"  # noqa: S105 - a signature
@@ -205,14 +207,23 @@ def read_order(session: WorldSession, body: Mapping[str, Any]) -> Order:
 
     Raises Problem that names every invalid field.
     """
-    errors, rates = FieldErrors(), money.read_rates(session)
-    payee = errors.attempt(_parse_payee, body.get("payee", OPERATOR_ADDRESS))
-    invoice = errors.attempt(_parse_currency, body, "invoiceCurrency")
-    payment = errors.attempt(_parse_currency, body, "paymentCurrency")
-    contract = payment and errors.attempt(_payment_contract, payment)
-    units = invoice and errors.attempt(money.parse_amount, body["amount"], invoice)
+    errors: list[Mapping[str, str]] = []
+
+    def attempt(check: Callable[..., T], *arguments: Any) -> T | None:
+        try:
+            return check(*arguments)
+        except Problem as problem:
+            errors.extend(problem.errors)
+            return None
+
+    rates = money.read_rates(session)
+    payee = attempt(_parse_payee, body.get("payee", OPERATOR_ADDRESS))
+    invoice = attempt(_parse_currency, body, "invoiceCurrency")
+    payment = attempt(_parse_currency, body, "paymentCurrency")
+    contract = payment and attempt(_payment_contract, payment)
+    units = invoice and attempt(money.parse_amount, body["amount"], invoice)
     if not (payee and invoice and payment and contract and units):
-        raise Problem.of_fields(errors.found)
+        raise Problem.of_fields(errors)
     amount = money.convert(units, invoice, payment, rates)
     # Exact, then rounded down: a payer never pays more than the fee's percentage.
     fee = int(amount * session.settings.fee_rate)
