@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from payerkit.service import app as service_app
 from payerkit.service.app import RequestGuard, create_app
 from payerkit.service.clock import Identifiers
 from payerkit.service.errors import Problem
