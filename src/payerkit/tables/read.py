@@ -237,7 +237,7 @@ def _map_columns(raw: RawTable, chosen: Mapped) -> ColumnMapping:
         chosen = added | {f"({column_letters(place)})": column for place, column in raw.own.columns.items()}
         names = tuple("" if place in raw.own.ours else name for place, name in enumerate(names))
     mapping = ColumnMapping.of(names, chosen, unnamed=raw.unnamed)
-    mapping.show([_examples(each.column, raw.rows[each.place]) for each in mapping.all_columns])
+    mapping.first_values = [_examples(each.column, raw.rows[each.place]) for each in mapping.all_columns]
     return mapping
 
 
