@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from payerkit.checks.banks import is_valid_number
@@ -64,7 +65,7 @@ def phone_national(value: str, country: str | None) -> bool | str:
     """
     digits = value.removeprefix("+")
     region = upper_code(country)
-    code = _calling_code(region)
+    code = str(_library().country_code_for_region(region) or "")
     if not code or digits.startswith(code) or (value != digits and _exists(digits)) or phone_impossible(value):
         return False
     for national, written in _as_national(region, digits):
@@ -80,39 +81,31 @@ def _as_national(region: str, digits: str) -> Iterator[tuple[str, str]]:
     """
     yield digits, ""
     yield f"0{digits}", "0"
-    prefix = _national_prefix(region)
+    metadata = _metadata(region)
+    prefix = metadata and metadata.national_prefix
     if prefix and digits.startswith(prefix):
         yield digits[len(prefix) :], ""
 
 
-@cache
-def _calling_code(region: str) -> str:
-    """Return the code of a country in phone numbers; "" if it has none."""
-    from phonenumbers import country_code_for_region  # noqa: PLC0415 - loaded when first needed
-
-    return str(country_code_for_region(region) or "")
-
-
-@cache
-def _regions(code: str) -> tuple[str, ...]:
+def _regions(code: str) -> Sequence[str]:
     """Return the countries that share a country code, such as 1; none for an unknown code."""
-    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE  # noqa: PLC0415
+    regions: Sequence[str] = _library().COUNTRY_CODE_TO_REGION_CODE.get(int(code or 0), ())
+    return regions
 
-    return tuple(COUNTRY_CODE_TO_REGION_CODE.get(int(code), ()))
+
+def _metadata(region: str) -> Any:
+    return _library().PhoneMetadata.metadata_for_region(region, None)
 
 
-@cache
-def _national_prefix(region: str) -> str:
-    from phonenumbers import PhoneMetadata  # noqa: PLC0415
-
-    metadata = PhoneMetadata.metadata_for_region(region, None)
-    return (metadata and metadata.national_prefix) or ""
+def _library() -> Any:
+    """Return the library of phone numbers, which takes 25 ms to import."""
+    return import_module("phonenumbers")
 
 
 def _exists(digits: str) -> bool:
     """Return True if numbers such as this one are given out under the country code that it begins with."""
     codes = [digits[:length] for length in (1, 2, 3)]
-    return any(_is_given_out(region, digits[len(code) :]) for code in codes if code for region in _regions(code))
+    return any(_is_given_out(region, digits[len(code) :]) for code in codes for region in _regions(code))
 
 
 def _is_given_out(region: str, national: str) -> bool:
@@ -122,9 +115,7 @@ def _is_given_out(region: str, national: str) -> bool:
 @cache
 def _kinds_of_numbers(region: str) -> tuple[Callable[[str], Any], ...]:
     """Return a matcher of each kind of number of a country: of landlines, mobile phones, and so on."""
-    from phonenumbers import PhoneMetadata  # noqa: PLC0415
-
-    metadata = PhoneMetadata.metadata_for_region(region, None)
+    metadata = _metadata(region)
     kinds = ("fixed_line", "mobile", "toll_free", "shared_cost", "personal_number", "voip", "uan")
     found = [getattr(metadata, kind, None) for kind in kinds]
     patterns = [kind.national_number_pattern for kind in found if kind is not None]
@@ -137,10 +128,8 @@ def _numbering_plan(code: str) -> tuple[frozenset[int], Any] | None:
 
     None if there is no such plan. What this cannot confirm is left to the library, which takes fifteen times as long.
     """
-    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata  # noqa: PLC0415 - loaded when first needed
-
-    regions = COUNTRY_CODE_TO_REGION_CODE.get(int(code or 0))
-    metadata = regions and PhoneMetadata.metadata_for_region(regions[0], None)
+    regions = _regions(code)
+    metadata = regions and _metadata(regions[0])
     if not metadata or metadata.general_desc is None:
         return None
     prefix = metadata.national_prefix_for_parsing
@@ -148,8 +137,7 @@ def _numbering_plan(code: str) -> tuple[frozenset[int], Any] | None:
 
 
 def _is_possible(digits: str) -> bool:
-    import phonenumbers  # noqa: PLC0415 - takes 25 ms to import
-
+    phonenumbers = _library()
     try:
         number = phonenumbers.parse(f"+{digits}")
     except phonenumbers.NumberParseException:

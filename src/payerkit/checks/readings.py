@@ -37,7 +37,7 @@ from payerkit.checks.places import (
     state_code,
 )
 from payerkit.checks.requirements import listed_rails
-from payerkit.checks.schema import FORMATS, Format, Schema
+from payerkit.checks.schema import FORMATS, Schema
 from payerkit.checks.texts import fold, other_digits, upper_code
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.currencies import Currency, Network, currency_aliases, is_payable, networks, token_list
@@ -74,7 +74,7 @@ def reading(
     elif field.options:
         found = fold(text) if fold(text) in field.options else one_alias(field_name, text)
     else:
-        reader = _BY_FORMAT.get(field.format) or _BY_NAME.get(field_name)
+        reader = _READERS.get(field_name)
         found = reader(text, record) if reader else None
     if not found or found == text or check_field(schema, field_name, found) is not None:
         return None
@@ -121,7 +121,7 @@ def _read_phone(text: str, record: _Values) -> str | None:
         return None  # an extension, or letters of a keypad
     plain = text.replace("(0)", "")
     country = upper_code(record.get("country"))
-    starts_with_code = _digits(plain)[:1] != "0" and not plain.startswith("+")
+    starts_with_code = re.sub("[^0-9]", "", plain)[:1] != "0" and not plain.startswith("+")
     given: list[tuple[str, str | None]] = [(f"+{plain}" if starts_with_code else plain, None)]
     if plain.startswith("00"):
         given.append((f"+{plain[2:]}", None))
@@ -140,10 +140,6 @@ def _valid_numbers(text: str, region: str | None) -> Iterator[str]:
         return
     if phonenumbers.is_valid_number(number) and not number.extension:
         yield str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
-
-
-def _digits(text: str) -> str:
-    return re.sub("[^0-9]", "", text)
 
 
 _IN_BRACKETS = re.compile("[^<>@]*<\\s*(?:mailto:)?([^<>\\s]+)\\s*>[;,.]?").fullmatch
@@ -271,15 +267,13 @@ def _read_state(text: str, record: _Values) -> str | None:
     return None if found == text.upper() else found
 
 
-_BY_FORMAT: Mapping[Format, Callable[[str, _Values], str | None]] = {
-    FORMATS["phone"]: _read_phone,
-    FORMATS["email"]: _read_email,
-    FORMATS["amount"]: _read_amount,
-}
 _SECRETLY = {"iban": "it without blanks", "routing_number": "it with its leading zero"}
 """The words of a button in place of a secret reading."""
 
-_BY_NAME: Mapping[str, Callable[[str, _Values], str | None]] = {
+_READERS: Mapping[str, Callable[[str, _Values], str | None]] = {
+    "phone": _read_phone,
+    "email": _read_email,
+    "amount": _read_amount,
     "iban": _read_iban,
     "swift_bic": _read_bic,
     "routing_number": _read_routing_number,

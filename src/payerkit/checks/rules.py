@@ -11,7 +11,7 @@ from typing import cast
 from payerkit._tsv import rows
 from payerkit.checks.requirements import (
     group_missing,
-    identifier_abroad,
+    identifier_country,
     identifier_unused,
     identifiers,
     number_form,
@@ -148,24 +148,19 @@ def _requirement_rules() -> Iterator[Rule]:
 
 def _identifier_rules() -> Iterator[Rule]:
     """Yield two rules for each identifier: by the currency and rails, and by the country of the bank."""
-    for field, known in identifiers().items():
-        yield Rule(
-            code="identifier_unused",
-            field=field,
-            reads=(field, "currency", "rails", "swift_bic", "iban"),
-            checker=partial(identifier_unused, field),
-            message="Not used for {}.",
-            hint="Remove it, or correct the currency or the rails.",
-            basis=known.basis,
-        )
-    for field, known in identifiers().items():
-        if known.countries:
-            yield Rule(
-                code="identifier_country",
-                field=field,
-                reads=(field, "currency", "rails", "swift_bic", "iban"),
-                checker=partial(identifier_abroad, field),
-                message="Identifies a bank in {}.",
-                hint="Remove it, or correct the one that is wrong.",
-                basis=known.basis,
-            )
+    kinds = (
+        (identifier_unused, "Not used for {}.", "Remove it, or correct the currency or the rails."),
+        (identifier_country, "Identifies a bank in {}.", "Remove it, or correct the one that is wrong."),
+    )
+    for checker, message, hint in kinds:
+        for field, known in identifiers().items():
+            if checker is identifier_unused or known.countries:
+                yield Rule(
+                    code=checker.__name__,
+                    field=field,
+                    reads=(field, "currency", "rails", "swift_bic", "iban"),
+                    checker=partial(checker, field),
+                    message=message,
+                    hint=hint,
+                    basis=known.basis,
+                )

@@ -235,10 +235,9 @@ def _examples(column: str | None, cells: pd.Series[Any]) -> tuple[str, ...]:
 
 def _shape_of(text: str) -> str:
     """Return a text with X and x in place of letters, and 0 in place of digits."""
-    shape = ""
-    for char in text:
-        shape += "0" if char.isdigit() else "X" if char.isupper() else "x" if char.isalpha() else char
-    return shape
+    return "".join(
+        "0" if char.isdigit() else "X" if char.isupper() else "x" if char.isalpha() else char for char in text
+    )
 
 
 def _read_cells(
