@@ -226,7 +226,13 @@ def get_fees(session: WorldSession) -> FeesResponse:
 @controls.call("GET /sandbox/wallet/{currency}", "sandbox_get_holding", "Read the demo wallet", 404)
 def get_holding(currency: CurrencyDep, session: WorldSession) -> HoldingResponse:
     """Return balance and allowance."""
-    return _holding_response(currency, read_holding(session, currency))
+    holding = read_holding(session, currency)
+    return {
+        "currency": currency.id,
+        "balance": format_units(holding.balance, currency),
+        "allowance": format_units(holding.allowance, currency),
+        "gasPrice": GAS_PRICE,
+    }
 
 
 @controls.call("PUT /sandbox/wallet/{currency}", "sandbox_set_holding", "Set the demo wallet", 404)
@@ -236,7 +242,8 @@ def put_holding(currency: CurrencyDep, body: HoldingRequest, session: WorldSessi
     for name, decimal in body.items():
         setattr(holding, name, parse_units(str(decimal), currency, name))
     session.merge(holding)
-    return _holding_response(currency, holding)
+    session.flush()
+    return get_holding(currency, session)
 
 
 def read_holding(session: WorldSession, currency: Currency) -> HoldingRow:
@@ -250,12 +257,3 @@ def read_holding(session: WorldSession, currency: Currency) -> HoldingRow:
 def read_rates(session: WorldSession) -> Rates:
     """Return the rates, with those set by a user."""
     return Rates({currency: usd for currency, usd in session.sql.execute(_RATES, {"world": session.world.id})})  # noqa: C416 - rows are no pairs for mypy
-
-
-def _holding_response(currency: Currency, holding: HoldingRow) -> HoldingResponse:
-    return {
-        "currency": currency.id,
-        "balance": format_units(holding.balance, currency),
-        "allowance": format_units(holding.allowance, currency),
-        "gasPrice": GAS_PRICE,
-    }

@@ -108,13 +108,8 @@ def post_payment(body: PayRequest, session: WorldSession) -> PaymentResponse:
     bill = add_bill(session, "", order.payee, json.dumps([stored[name] for name in names]), stored)
     transactions, metadata = transactions_of(session, order, bill)
     session.record("payment", None, stored, bill.request_id)
-    return {
-        "requestId": bill.request_id,
-        "requestID": bill.request_id,
-        "paymentReference": bill.payment_reference,
-        "transactions": transactions,
-        "metadata": metadata,
-    }
+    response: Any = {**bill.ids, "transactions": transactions, "metadata": metadata}
+    return response  # type: ignore[no-any-return]  # built field by field
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,10 +137,7 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Requ
     order, is_paid = bill.body, _is_paid(found)
     payments = [_listed(each, rates, has_been_paid=is_paid) for each in found]
     state: Any = {
-        "requestId": request_id,
-        "paymentReference": bill.payment_reference,
-        "reference": order.get("reference"),
-        "hasBeenPaid": is_paid,
+        **_request_of(bill, is_paid=is_paid),
         "status": "paid" if is_paid else "partially_paid" if found else "pending",
         "isListening": not is_paid,
         "isCryptoToFiatAvailable": bill.is_payout,
@@ -151,7 +148,6 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Requ
         "conversionRate": None,
         "payments": payments,
         "fees": [fee for payment in payments for fee in payment["fees"]],
-        "customerInfo": order.get("customerInfo"),
     }
     return state  # type: ignore[no-any-return]  # built field by field
 
@@ -247,13 +243,18 @@ def _listed(payment: PaymentRow, rates: Rates, *, has_been_paid: bool) -> dict[s
         "currency": payment.invoice_currency,
         "paymentCurrency": payment.payment_currency,
         "fees": _list_fees(payment.body, currency, rates),
-        "request": {
-            "requestId": payment.bill.request_id,
-            "paymentReference": payment.bill.payment_reference,
-            "hasBeenPaid": has_been_paid,
-            "customerInfo": payment.bill.body.get("customerInfo"),
-            "reference": payment.bill.body.get("reference"),
-        },
+        "request": _request_of(payment.bill, is_paid=has_been_paid),
+    }
+
+
+def _request_of(bill: BillRow, *, is_paid: bool) -> dict[str, Any]:
+    """Return what every payment says of its request."""
+    return {
+        "requestId": bill.request_id,
+        "paymentReference": bill.payment_reference,
+        "hasBeenPaid": is_paid,
+        "customerInfo": bill.body.get("customerInfo"),
+        "reference": bill.body.get("reference"),
     }
 
 
@@ -358,9 +359,7 @@ def _fire_payment(session: WorldSession, payment: PaymentRow, order: Order) -> N
     body, bill, currency = payment.body, payment.bill, order.currency
     total = sum(each.body["amount"] for each in payouts.payments_of(session, bill))
     event = {
-        "requestId": bill.request_id,
-        "requestID": bill.request_id,
-        "paymentReference": bill.payment_reference,
+        **bill.ids,
         "reference": bill.body.get("reference"),
         "amount": format_units(body["amount"], currency),
         "totalAmountPaid": format_units(total, currency),

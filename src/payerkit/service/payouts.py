@@ -256,8 +256,7 @@ def payout_steps(outcome: str, paid_at: float, after: float) -> list[tuple[float
 
 def _fire_step(session: WorldSession, payment: PaymentRow, state: str, at: float, reason: str | None = None) -> None:
     """Fire the events of a payout's new state. reason: why it failed; by default, in the sandbox's own words."""
-    request_id = payment.bill.request_id
-    ids = {"requestId": request_id, "requestID": request_id, "paymentReference": payment.bill.payment_reference}
+    ids = payment.bill.ids
     step = {**ids, "subStatus": state, "timestamp": format_time(at)}
     if state not in _FAILURES:
         processing = {"offrampId": payment.payment_id, "paymentProcessor": "sandbox", "rawPayload": {}}

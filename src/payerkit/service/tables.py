@@ -133,6 +133,12 @@ class BillRow(Base):
     is_payout: Mapped[bool]
     body: Mapped[_Body]
 
+    @property
+    def ids(self) -> dict[str, str]:
+        """The request id, in both published spellings, and the payment reference."""
+        names = {"requestId": self.request_id, "requestID": self.request_id}
+        return {**names, "paymentReference": self.payment_reference}
+
 
 class PaymentRow(Base):
     """A payment that a wallet made. key: of the wallet. outcome: how its payout ends by itself; None without one."""
