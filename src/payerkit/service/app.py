@@ -25,7 +25,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from payerkit.service import accounts, pages, pay, payers, payments, payouts
+from payerkit.service import accounts, pages, pay, payers, payouts
 from payerkit.service.database import LOGGER, describe, problem_of
 from payerkit.service.errors import ErrorResponse, Problem, handle_exception, handle_validation_error
 from payerkit.service.faults import WRITE_METHODS
@@ -38,7 +38,7 @@ states and faults, and read a ledger of everything that was stored. Each API key
 rates, wallet, clock, faults and limits of other keys are not in it. [The start page](./) lists the test values."""
 
 _ROUTERS = (
-    *(payers.router, accounts.router, pay.router, payouts.router, payments.router),
+    *(payers.router, accounts.router, pay.router, payouts.router),
     *pages.CONTROLS,
     pages.router,
 )

@@ -18,7 +18,7 @@ from fastapi.responses import HTMLResponse, Response
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from payerkit.service import accounts, controls, money, payers, payments, payouts
+from payerkit.service import accounts, controls, money, payers, payouts
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from payerkit.service.keys import API_KEY_VARIABLE
 from payerkit.service.settings import Settings
@@ -27,7 +27,7 @@ from payerkit.service.world import BLOCK_SECONDS, LIVE_RATE, Step, Worlds, World
 
 router = APIRouter(include_in_schema=False)
 
-CONTROLS = tuple(subject.controls for subject in (money, payers, accounts, payments, payouts, controls))
+CONTROLS = tuple(subject.controls for subject in (money, payers, accounts, payouts, controls))
 """The routers of the calls that only a sandbox has, in the order of the start page."""
 
 

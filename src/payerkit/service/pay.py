@@ -9,7 +9,7 @@ import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NotRequired, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypeVar
 
 from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
@@ -23,7 +23,7 @@ from payerkit.service import money
 from payerkit.service.errors import Problem
 from payerkit.service.fields import Address, Amount, Hex, NonEmptyText, PaymentReference, RequestId
 from payerkit.service.settings import Settings
-from payerkit.service.tables import BillRow
+from payerkit.service.tables import BillRow, HoldingRow
 from payerkit.service.world import WorldSession, of_api
 
 T = TypeVar("T")
@@ -301,3 +301,89 @@ def big_number(value: int) -> dict[str, str]:
     """Return a number as ethers 5 serializes it to JSON: hex with an even number of digits."""
     digits = f"{value:x}"
     return {"type": "BigNumber", "hex": "0x" + digits.rjust(len(digits) + len(digits) % 2, "0")}
+
+
+# What a wallet sends
+
+
+class Paid(NamedTuple):
+    """What a transaction pays, in base units, by the arguments of its call. token: "" for a native coin."""
+
+    token: str
+    recipient: str
+    amount: int
+    reference: bytes
+    fee: int
+    fee_address: str
+
+    @classmethod
+    def of(cls, step: Transaction) -> Paid:
+        """Return what a payment pays."""
+        if step.function == PAY_TOKEN:
+            return cls(*step.arguments)
+        recipient, reference, fee, fee_address = step.arguments
+        return cls("", recipient, step.wei - fee, reference, fee, fee_address)
+
+
+def read_steps(transactions: Sequence[Mapping[str, Any]]) -> list[Transaction]:
+    """Return the transactions of a payment. Raises Problem unless they are approvals, if any, and one payment."""
+    steps = [_read_step(place, each) for place, each in enumerate(transactions)]
+    if [step.function == APPROVE for step in steps] != [True] * (len(steps) - 1) + [False]:
+        message = "must be approvals, if any, and then one payment by a contract that the sandbox uses"
+        raise Problem.of_field("transactions", message, "transactions")
+    return steps
+
+
+def _read_step(place: int, transaction: Mapping[str, Any]) -> Transaction:
+    """Return a transaction. Raises Problem if it is malformed, or calls none of the functions that pay here."""
+    field = f"transactions.{place}"
+    to, data, value = transaction["to"], transaction["data"], transaction["value"]
+    if address_problem(to) == "address_malformed":
+        raise Problem.of_field(f"{field}.to", "must be an address: 0x and 40 hex digits", "address_format")
+    if not (value.isascii() and value.isdigit() and len(value) <= 78):
+        raise Problem.of_field(f"{field}.value", "must be a whole number of wei", "amount_format")
+    call = decode_call(data)
+    if call is None:
+        message = "must be calldata of an approval, or of a payment as this sandbox returns it"
+        raise Problem.of_field(f"{field}.data", message, "transactions")
+    return Transaction(*call, to.lower(), int(value))
+
+
+def check_steps(order: Order, steps: Sequence[Transaction], pay: Paid) -> None:
+    """Raise Problem for transactions that go to other contracts, tokens or recipients than those of the order."""
+    contract, token = order.contract.lower(), order.currency.address.lower()
+    *approvals, payment = steps
+    is_right = payment.to == contract and pay.token.lower() == ("" if order.currency.kind == "native" else token)
+    if not is_right or any(
+        each.to != token or str(each.arguments[0]).lower() != contract or each.wei for each in approvals
+    ):
+        raise Problem(409, "The transactions go to other contracts or tokens than the payment that they refer to")
+    if pay.recipient.lower() != order.payee.lower():
+        raise Problem(409, "The transactions pay somebody else than the payment that they refer to")
+    if pay.amount <= 0:
+        raise Problem(409, "The transaction would fail: it pays nothing")
+
+
+def spend(session: WorldSession, order: Order, steps: Sequence[Transaction], pay: Paid) -> None:
+    """Take what the transactions cost from the wallet. Raises Problem for one that would fail."""
+    coin, total = native_currency(order.currency.network), pay.amount + pay.fee
+    held = money.read_holding(session, order.currency)
+    for_gas = held if coin in {None, order.currency} else money.read_holding(session, coin)
+    for step in steps:
+        if coin is not None:
+            _take(for_gas, step.gas_cost, "for gas")
+        if step.function == APPROVE:
+            held.allowance = step.arguments[1]
+    if order.currency.kind != "native":
+        if held.allowance < total:
+            raise Problem(409, f"The transaction would fail: the allowance of {held.currency} is too small")
+        held.allowance -= total
+    _take(held, total, "for the payment")
+    session.merge(held)
+    session.merge(for_gas)
+
+
+def _take(holding: HoldingRow, units: int, purpose: str) -> None:
+    if holding.balance < units:
+        raise Problem(409, f"The transaction would fail: the wallet does not have enough {holding.currency} {purpose}")
+    holding.balance -= units
