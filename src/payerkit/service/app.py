@@ -169,9 +169,9 @@ class RequestGuard:
     def __init__(self, app: ASGIApp, worlds: Worlds, settings: Settings, *, host: str = "localhost") -> None:
         self._app = app
         self._worlds = worlds
-        public = urlsplit(settings.public_url or "").hostname
-        self._hosts = {"localhost", public or "localhost", host.lower()}
-        self._root_path = settings.root_path
+        public = urlsplit(settings.public_url or "")
+        self._hosts = {"localhost", public.hostname or "localhost", host.lower()}
+        self._root_path = public.path.rstrip("/")
         self._state = {"settings": settings, "worlds": worlds}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

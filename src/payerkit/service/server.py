@@ -203,11 +203,6 @@ class Service:
         self._resources.close()
 
 
-def check_address(host: str, port: int) -> None:
-    """Raise SetupError if no service can listen there, for one does already."""
-    listen(host, port).close()
-
-
 def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     """Return the settings of a server that bounds its connections and logs nothing about them."""
     return uvicorn.Config(
