@@ -308,13 +308,12 @@ def _use_write_ahead_log(engine: sa.Engine) -> None:
             with engine.connect() as connection:
                 driver: Any = connection.connection.driver_connection
                 driver.execute("PRAGMA journal_mode=WAL")
+                return
         except sqlite3.OperationalError as error:
             # Each of two that change the mode has read before, so SQLite fails one at once, lest they deadlock.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > last:
                 raise SetupError(f"db: cannot open the database: {error}") from None
             time.sleep(0.01)
-        else:
-            return
 
 
 def _parse_url(db: str | Path) -> sa.URL:
