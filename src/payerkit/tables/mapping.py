@@ -15,16 +15,7 @@ from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.html import Kind, advice, chip, grid, picture, title, visible
-from payerkit.tables.header import (
-    BANK_COLUMNS,
-    HOLDER_COLUMNS,
-    NO_READING,
-    OUR_NAMES,
-    HeaderReading,
-    likely_column,
-    own_columns,
-    read_header,
-)
+from payerkit.tables import header
 from payerkit.tables.sheet import column_letters
 from payerkit.wire import parse_json, repeated_names
 from payerkit.wording import count_of, listed
@@ -245,7 +236,7 @@ class Mapping(MutableMapping[str, str | None]):
 
     def __setitem__(self, key: str, value: str | None) -> None:
         column = self._column(key)
-        if value is not None and value not in OUR_NAMES:
+        if value is not None and value not in header.OUR_NAMES:
             raise InvalidInput(f"mapping: {value} is not a field of a payer or of bank details.{_hint(str(value))}")
         self._decide(self.chosen | {column.key: value})
 
@@ -422,22 +413,28 @@ def _our_column(value: Any, name: str) -> str | list[str] | None:
     """Return one of our columns, by our name or the name on the wire; a list of them, and None, as they are."""
     if value is None or (isinstance(value, list) and all(isinstance(each, str) for each in value)):
         return value
-    if isinstance(value, str) and value in OUR_NAMES:
-        return OUR_NAMES[value]
+    if _is_ours(value):
+        return header.OUR_NAMES[value]
     hint = _hint(value) if isinstance(value, str) else ""
     raise InvalidInput(f"{name}: expected a field of a payer or of bank details, or null to leave it out.{hint}")
 
 
+def _is_ours(name: object) -> bool:
+    return isinstance(name, str) and name in header.OUR_NAMES
+
+
 def _hint(name: str) -> str:
     """Return which column of ours a person may have meant, as a sentence."""
-    likely = likely_column(name)
+    likely = header.likely_column(name)
     return f" Did you mean {likely}?" if likely else ""
 
 
 def _setting_problems(settings: AnyMapping[str, Any]) -> dict[str, str]:
     """Return what is wrong with settings, by name."""
     sheet, row, normalise, order = (settings[key] for key in _SETTINGS)
-    are_columns = isinstance(normalise, list) and all(isinstance(each, str) and each in OUR_NAMES for each in normalise)
+    are_columns = isinstance(normalise, list) and all(
+        isinstance(each, str) and each in header.OUR_NAMES for each in normalise
+    )
     rules = {
         "sheet": (sheet is None or isinstance(sheet, str), "expected the name of a sheet, or null."),
         "header_row": (row is None or (type(row) is int and row > 0), "expected a row's number, or null."),
@@ -465,7 +462,7 @@ def map_headers(
         key = name if name and times[name] == 1 else f"{name} ({column_letters(place)})".strip()
         columns.append(FileColumn(key, name, place))
     problems = _decide(columns, chosen)
-    readings = [read_header(each.header) if each.how == "unknown" else NO_READING for each in columns]
+    readings = [header.read_header(each.header) if each.how == "unknown" else header.NO_READING for each in columns]
     owners = _owners(columns, readings)
     for each, found in zip(columns, readings, strict=True):
         if each.how != "unknown":
@@ -488,13 +485,13 @@ def _decide(columns: Sequence[FileColumn], chosen: AnyMapping[str, str | None]) 
     """
     problems = []
     for key, wanted in chosen.items():
-        meant, name = meant_by(key, columns), OUR_NAMES.get(wanted)
+        meant, name = meant_by(key, columns), header.OUR_NAMES.get(wanted)
         if not meant and wanted is not None:
             problems.append(column_problem(key, "not a column of the table."))
         for each in meant:
             if wanted is not None and name is None:
                 if each.how != "chosen":
-                    likely = likely_column(wanted)
+                    likely = header.likely_column(wanted)
                     each.candidates, each.how = (likely,) if likely else (), "near"
                 continue
             if name is not None and any(name == other.column for other in columns):
@@ -527,10 +524,10 @@ class _Owners(NamedTuple):
         """Return False for a column that the table would rather not have."""
         if name == "last_name":
             return "first_name" in self.names
-        return self.has_payers or not self.has_accounts or name not in own_columns(PAYER)
+        return self.has_payers or not self.has_accounts or name not in header.own_columns(PAYER)
 
 
-def _owners(columns: Iterable[FileColumn], readings: Iterable[HeaderReading]) -> _Owners:
+def _owners(columns: Iterable[FileColumn], readings: Iterable[header.HeaderReading]) -> _Owners:
     """Return what is told apart by what was chosen, and by the headers that are certain."""
     named, certain = set[str](), set[str]()
     for each, found in zip(columns, readings, strict=True):
@@ -539,29 +536,31 @@ def _owners(columns: Iterable[FileColumn], readings: Iterable[HeaderReading]) ->
         elif found.is_certain:
             (named if found.how == "exact" else certain).add(found.columns[0])
     certain |= named
-    has_payers = not own_columns(PAYER).isdisjoint(certain) or not named.isdisjoint(BANK_COLUMNS)
-    return _Owners(has_payers, not own_columns(BANK_DETAILS).isdisjoint(certain), certain)
+    has_payers = not header.own_columns(PAYER).isdisjoint(certain) or not named.isdisjoint(header.BANK_COLUMNS)
+    return _Owners(has_payers, not header.own_columns(BANK_DETAILS).isdisjoint(certain), certain)
 
 
-def _read(each: FileColumn, found: HeaderReading, owners: _Owners) -> None:
+def _read(each: FileColumn, found: header.HeaderReading, owners: _Owners) -> None:
     """Take what the header of a column says in this table."""
     names = found.columns
     if found.how == "exact":
         is_payers = names == ("postal_code",) and owners.has_payers and not owners.has_accounts
         names = ("postcode",) if is_payers and "postcode" not in owners.names else names
     elif not owners.has_payers:
-        names = tuple(dict.fromkeys(BANK_COLUMNS.get(name, name) for name in names))
+        names = tuple(dict.fromkeys(header.BANK_COLUMNS.get(name, name) for name in names))
     is_certain = found.is_certain or (found.how == "either" and len(names) == 1)
     each.column = names[0] if is_certain else None
     each.candidates = tuple(sorted(names, key=owners.fits, reverse=True))
     each.how = "certain" if found.how == "either" and is_certain else found.how
 
 
-def _open_unsure(columns: Sequence[FileColumn], readings: Sequence[HeaderReading]) -> None:
+def _open_unsure(columns: Sequence[FileColumn], readings: Sequence[header.HeaderReading]) -> None:
     """Open the columns that are certain only beside one of the same owner that is missing."""
     present = {as_field(each.column) for each in columns}
     for each, reading in zip(columns, readings, strict=True):
-        needed = as_field(HOLDER_COLUMNS.get(reading.needs) if each.column in BANK_COLUMNS else reading.needs)
+        needed = as_field(
+            header.HOLDER_COLUMNS.get(reading.needs) if each.column in header.BANK_COLUMNS else reading.needs
+        )
         if each.how == "certain" and reading.needs and needed not in present:
             each.column, each.how = None, "ambiguous"
 
@@ -580,14 +579,14 @@ def _open_second(columns: Sequence[FileColumn], owners: _Owners) -> None:
         best = min(same)
         is_first = each.place == best[1] and (best[0] < 2 or len(same) == 1)
         if each.column is not None and each.how != "chosen" and not is_first:
-            holders = HOLDER_COLUMNS.get(each.column) if owners.has_payers and owners.has_accounts else None
+            holders = header.HOLDER_COLUMNS.get(each.column) if owners.has_payers and owners.has_accounts else None
             each.candidates = tuple(filter(None, dict.fromkeys((each.column, holders))))
             each.column, each.how = None, "second"
 
 
 def as_field(name: str | None) -> str | None:
     """Return a column of ours, the same for both names of the account holder's postal code."""
-    return BANK_COLUMNS[_OWN_NAME] if name == _OWN_NAME else name
+    return header.BANK_COLUMNS[_OWN_NAME] if name == _OWN_NAME else name
 
 
 def column_problem(key: str, message: str) -> FieldProblem:
