@@ -213,7 +213,8 @@ class RequestGuard:
             # The service stops while a body arrives, during a latency, or while the database is stuck: then its thread
             # goes on, and may still write.
             if not is_begun:
-                await _ending()(scope, receive, send_with_headers)
+                ending = Problem(503, "The sandbox is shutting down", headers={"Connection": "close"})
+                await ending.response()(scope, receive, send_with_headers)
 
     def _check_host(self, scope: Scope) -> None:
         """Raise Problem (421) for a host name that is not this sandbox's.
@@ -263,11 +264,6 @@ async def _read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: fl
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
-
-
-def _ending() -> ASGIApp:
-    """Return the response of a service that stops; a write that has begun may still be stored."""
-    return Problem(503, "The sandbox is shutting down", headers={"Connection": "close"}).response()
 
 
 def _with_raw_path(scope: Scope, root_path: str) -> Scope:
