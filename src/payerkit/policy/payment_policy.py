@@ -90,6 +90,8 @@ def _number(number: Decimal | str | int) -> str:
     return format_number(number) if isinstance(number, Decimal) else str(number)
 
 
+_EMPTY_BOOK = AddressBook()
+
 RateSource = Callable[[str, str], Decimal | str | int | None]
 """Returns the price of one unit of a payment currency in an invoice currency, both by id; None if it is not known."""
 
@@ -332,6 +334,11 @@ class PaymentPolicy:
         settings = {name: getattr(self, name) for name in PERCENTAGES}
         return {name: value for name, value in settings.items() if value is not None}
 
+    @property
+    def book(self) -> AddressBook:
+        """The address book; an empty one if there is none."""
+        return _EMPTY_BOOK if self.addresses is None else self.addresses
+
     def agreed_fee(self, address: str | None) -> AgreedFee | None:
         """Return the fee that was agreed for a recipient, or None."""
         return next((fee for fee in self.fees if is_same(fee.address, address)), None)
@@ -341,10 +348,9 @@ class PaymentPolicy:
 
         Return None for a wallet that is itself known.
         """
-        book = self.addresses or AddressBook()
-        if address is None or address in book or self.agreed_fee(address):
+        if address is None or address in self.book or self.agreed_fee(address):
             return None
-        known = (each.address for each in (book.lookalike(address), *self.fees) if each is not None)
+        known = (each.address for each in (self.book.lookalike(address), *self.fees) if each is not None)
         return next((each for each in known if are_alike(each, address)), None)
 
     def accepted_allowance(self, token: str, spender: str | None) -> AcceptedAllowance | None:
@@ -395,8 +401,7 @@ class PaymentPolicy:
 
     def name_of(self, address: str | None, network: str | None) -> str | None:
         """Return the name of a wallet, from the address book or of an agreed fee; None if it has none."""
-        known = self.addresses.find(address, network) if self.addresses else None
-        fee = self.agreed_fee(address)
+        known, fee = self.book.find(address, network), self.agreed_fee(address)
         return (known.name if known else "") or (fee.name if fee else "") or None
 
 

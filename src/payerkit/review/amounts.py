@@ -24,8 +24,7 @@ from payerkit.onchain.amounts import (
 from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import MOST_PERCENT, rate_line, setting_line
-from payerkit.review.messages import finding
-from payerkit.review.transactions import UNLIMITED, DecodedTransaction
+from payerkit.review.transactions import UNLIMITED, DecodedTransaction, finding
 
 if TYPE_CHECKING:
     from payerkit.review.payment_review import PaymentReview

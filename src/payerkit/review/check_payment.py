@@ -18,13 +18,12 @@ from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.amounts import review_amount, review_maximum, review_value
 from payerkit.review.fees import review_fees
-from payerkit.review.messages import finding
 from payerkit.review.orders import review_orders
 from payerkit.review.payees import review_order_payees, review_payee
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.response import review_members, review_metadata, review_payout, review_response
 from payerkit.review.tokens import review_approval, review_order_currencies, review_token, review_token_contract
-from payerkit.review.transactions import DecodedTransaction, contract_at, network_of
+from payerkit.review.transactions import DecodedTransaction, contract_at, finding, network_of
 
 if TYPE_CHECKING:
     from payerkit.models.compared_with import AnyOrder, Orders
@@ -210,7 +209,7 @@ def _check_payment(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
 
 def _check_fee_leg(review: PaymentReview, leg: Effect) -> Iterator[Finding]:
     """Yield the findings about a payment that only carries a fee, but for its share, which is one of all fees."""
-    is_known = leg.reference is None or leg.reference in review.references
+    is_known = leg.reference is None or leg.reference in {each.reference for each in review.payments}
     yield finding("fee_leg" if is_known else "fee_leg.reference", leg)
     yield from _check_execution(review, leg)
 

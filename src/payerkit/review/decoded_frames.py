@@ -132,7 +132,7 @@ def _transaction_rows(review: PaymentReview, transaction: DecodedTransaction) ->
 def _purpose(review: PaymentReview, effect: Effect) -> str:
     """Return for which bank account an effect pays, as the request says; "" if it pays a wallet, or only a fee."""
     is_payout = review.account and effect.is_payment and effect.at not in review.fee_legs
-    return f"For {review.account}, by the request." if is_payout else ""
+    return f"For the account {review.account}, by the request." if is_payout else ""
 
 
 def _note(transaction: DecodedTransaction) -> str:

@@ -14,7 +14,7 @@ from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import lookalikes, with_checksum
 from payerkit.onchain.amounts import EXACT, format_effect_amount, positive_number, to_units
 from payerkit.onchain.effects import At, Effect
-from payerkit.review.messages import finding, shown
+from payerkit.review.transactions import finding, shown
 
 if TYPE_CHECKING:
     from payerkit.review.payment_review import PaymentReview

@@ -13,8 +13,8 @@ from payerkit.onchain.currencies import deployments_at, find_by_hash, tokens_at
 from payerkit.onchain.effects import Effect
 from payerkit.policy.address_book import AddressBook
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy, address_line
-from payerkit.review.messages import finding, shown
 from payerkit.review.payment_review import PaymentReview
+from payerkit.review.transactions import finding, shown
 
 
 def review_order_payees(review: PaymentReview) -> Iterator[Finding]:
@@ -53,8 +53,7 @@ def _compare_with_book(
     review: PaymentReview, payment: Effect, recipient: str, order: OrderTerms | None
 ) -> Iterator[Finding]:
     """Tell whether the user knows a recipient. Findings are saved with notebooks, so they name no one."""
-    given = review.policy.addresses
-    book = AddressBook() if given is None else given
+    book = review.policy.book
     is_payout = review.payment.payout is not None or (order is not None and order.is_payout)
     names_none = is_payout if order is None else order.payee is None
     name, role = ("Operator", "operator") if is_payout else ("", "payee")  # a payee's name is for the user to fill in
@@ -71,7 +70,7 @@ def _compare_with_book(
         yield finding("payee_lookalike", payment, recipient=with_checksum(recipient), known=alike)
     elif names_none:
         yield finding("payee_operator" if is_payout else "payee_unnamed", payment, policy_lines=lines)
-    elif given is not None:
+    elif review.policy.addresses is not None:
         yield _unknown(review, payment, recipient, lines, is_known_elsewhere=recipient in book)
 
 

@@ -1,28 +1,124 @@
-"""The payment under review with its context."""
+"""The payment under review with its context, and whether it is paid already: as it says, or the service when asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
 from typing import Self, Unpack
 
-from payerkit.errors import InvalidInput
-from payerkit.models.compared_with import ComparedWith, OrderTerms, expected_payments
+from payerkit.errors import InvalidInput, PayerkitError, kind_of
+from payerkit.explanations import Explanation, explain_word
+from payerkit.models.compared_with import ComparedWith, KnowsPaid, KnowsRequest, OrderTerms, expected_payments
 from payerkit.models.payments import Payment
-from payerkit.models.whole_response import Member, WholeResponse, chain_claims, claimed_networks
-from payerkit.onchain.amounts import EXACT, read_rate
+from payerkit.models.whole_response import Member, WholeResponse, chain_claims, claimed_networks, comparable, read_whole
+from payerkit.onchain.amounts import EXACT, positive_number, read_rate
 from payerkit.onchain.currencies import Currency, read_network, request_decimals
-from payerkit.onchain.effects import At, Effect
+from payerkit.onchain.effects import Effect
 from payerkit.policy.address_book import KnownAddress
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
-from payerkit.review.fees import FeeClaim, declared_fees, find_fee_legs
-from payerkit.review.messages import shown
+from payerkit.review.amounts import peg_of
+from payerkit.review.fees import declared_fees, find_fee_legs
 from payerkit.review.orders import match_orders
-from payerkit.review.paid_status import PaidStatus
-from payerkit.review.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
+from payerkit.review.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency, shown
+
+_PAID = {"paid", "overpaid"}
+"""The states of a request that is paid, in `statuses.tsv`."""
+
+_YES = (1, "true", "yes")
+"""What says that a request is paid; true is 1, too."""
+
+_FINE = {"", "true", "ok", "success", "approved", "verified", "signed", "initiated"}
+"""States of something else than a request, such as a call or an account, that stop no payment."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaidStatus:
+    """What is said of a request. has_been_paid: None if it is not said; problem: then, why.
+
+    states: the words for its state, by the paths of the members that have them. paid_amount: what is paid of it,
+    requested_amount: what it asks for; None if that is not said.
+    """
+
+    has_been_paid: bool | None
+    problem: str = ""
+    states: tuple[tuple[str, Explanation], ...] = ()
+    paid_amount: Decimal | None = None
+    requested_amount: Decimal | None = None
+
+    @classmethod
+    def of(cls, statements: Mapping[str, Sequence[Member]]) -> Self:
+        """Return what a response says, from its members by their roles."""
+        said = [each.value for each in statements.get("has_been_paid", ())]
+        words = [each for each in statements.get("status", ()) if _is_state(each.value)]
+        states = tuple([(each.path, explain_word(each.value, "request")) for each in words])
+        is_paid = any(comparable(each) in _YES for each in said) or any(state.status in _PAID for _, state in states)
+        is_unpaid = any(each is False for each in said)  # 0 and "false" are no statement
+        return cls(
+            has_been_paid=True if is_paid else False if is_unpaid else None,
+            problem="The service does not say.",
+            states=states,
+            paid_amount=_most(statements, "paid_amount"),
+            requested_amount=_most(statements, "requested_amount"),
+        )
+
+    @classmethod
+    def ask(cls, client: KnowsPaid, request_id: str | None) -> Self:
+        """Ask a service. A question that fails is a status, too; raises InvalidInput for anything but a client."""
+        if not isinstance(client, KnowsPaid):
+            raise InvalidInput(f"client: give a client, from connect() or sandbox(); got {kind_of(client)}.")
+        if request_id is None:
+            return cls(None, "The payment has no request id.")
+        try:
+            if isinstance(client, KnowsRequest):
+                said = client.request_members(request_id)
+            else:
+                said = {"hasBeenPaid": client.has_been_paid(request_id)}
+        except PayerkitError as error:
+            return cls(None, error.message)
+        statements = read_whole(said).statements(request_id)
+        ids = {comparable(each.value) for each in statements.get("request_id", ()) if not each.holder}
+        is_other = not ids <= {request_id.lower()}
+        return cls(None, "The service responds about another request.") if is_other else cls.of(statements)
+
+    @property
+    def is_in_part(self) -> bool:
+        """Whether a part is paid, but not all."""
+        is_said = self.paid_amount is not None or any(state.status == "partially_paid" for _, state in self.states)
+        return is_said and not self.has_been_paid
+
+    def rest_of(self, order: OrderTerms, policy: PaymentPolicy) -> Decimal | None:
+        """Return what is left to pay of an order, in its invoice currency; None if nothing is paid, or nobody knows.
+
+        The service does not say in which currency it counts what is paid, so both have to be the same, or pegged to
+        the same one. The order is for the whole amount of the request, or for its rest.
+        """
+        currencies = [policy.find_currency(each) for each in (order.invoice_currency, order.payment_currency)]
+        worth = {each and (peg_of(each) or each.id) for each in currencies}
+        amount, paid = positive_number(order.amount), self.paid_amount
+        if not self.is_in_part or amount is None or paid is None or len(worth) > 1 or None in worth:
+            return None
+        whole = self.requested_amount or amount
+        rest = EXACT.subtract(whole, paid)
+        return rest if rest > 0 and amount in {whole, rest} else None
+
+
+def _most(statements: Mapping[str, Sequence[Member]], role: str) -> Decimal | None:
+    """Return the largest of the amounts that members with a role state; None if they state none."""
+    amounts = [read_number(each.value) for each in statements.get(role, ())]
+    return max(filter(None, amounts), default=None)
+
+
+def read_number(value: object) -> Decimal | None:
+    """Return a positive number in JSON, exactly as it is written there; None for anything else."""
+    return positive_number(str(value) if isinstance(value, float) else value)
+
+
+def _is_state(value: object) -> bool:
+    """Return True for a word that may be the state of a request: neither a number nor one for another thing."""
+    return isinstance(value, str) and not value.isdecimal() and value.strip().lower() not in _FINE
 
 
 @dataclass(frozen=True)
@@ -35,7 +131,8 @@ class PaymentReview:
     given_network: as given to this check or with the payment. network: that the transactions are for, if it is known.
     rate: as given to this check; it wins over the policy's.
     policy: what the user agreed to. now: the time of the check, with its time zone. paid: what the service says about
-    whether it is paid; None if it was not asked. rates: those of the policy that were needed so far.
+    whether it is paid; None if it was not asked. rest: what is left to pay of the only order, if a part is paid.
+    rates: those of the policy that were needed so far.
     """
 
     payment: Payment
@@ -48,6 +145,7 @@ class PaymentReview:
     policy: PaymentPolicy
     now: datetime
     paid: PaidStatus | None
+    rest: Decimal | None
     rates: dict[tuple[str, str], Decimal | None] = field(default_factory=dict)
 
     @classmethod
@@ -74,6 +172,7 @@ class PaymentReview:
             policy=policy,
             now=now or datetime.now(UTC),
             paid=paid,
+            rest=rest,
         )
 
     @cached_property
@@ -81,15 +180,9 @@ class PaymentReview:
         """The effects that pay, without fee legs."""
         return [each for each in self.paying if each.at not in self.fee_legs]
 
-    @cached_property
-    def fee_legs(self) -> Mapping[At, Effect]:
-        """The effects that pay nothing but a fee, by where they stand."""
-        return find_fee_legs(self.paying, self.fee_recipients, self.policy)
-
-    @cached_property
-    def references(self) -> frozenset[bytes | None]:
-        """The references of the payments."""
-        return frozenset(payment.reference for payment in self.payments)
+    fee_legs = cached_property(find_fee_legs)
+    declared_fees = cached_property(declared_fees)
+    order_numbers = cached_property(match_orders)
 
     @cached_property
     def paying(self) -> list[Effect]:
@@ -98,12 +191,7 @@ class PaymentReview:
 
     @property
     def account(self) -> str:
-        """The bank account that the payment pays out to, masked; "" if it pays a wallet."""
-        return self.account_words and f"the account {self.account_words}"
-
-    @property
-    def account_words(self) -> str:
-        """The same without the noun, such as "••••3489 at Chase (USD, local)"."""
+        """The bank account that the payment pays out to, such as "••••3489 at Chase (USD, local)"; "" for a wallet."""
         return "" if self.payment.payout is None else shown(self.payment.payout.words, 160)
 
     @cached_property
@@ -111,11 +199,6 @@ class PaymentReview:
         """What the response says about the request and its payment, by the roles in `members.tsv`."""
         payout = self.payment.payout
         return self.payment.whole.statements(self.payment.request_id if payout is None else payout.request_id)
-
-    @cached_property
-    def declared_fees(self) -> Mapping[str, FeeClaim]:
-        """The fees that the service declares, by the address of who receives them, in lower case."""
-        return declared_fees(self.payment.metadata)
 
     @cached_property
     def fee_recipients(self) -> frozenset[str]:
@@ -129,11 +212,6 @@ class PaymentReview:
             return self.orders[0]
         number = self.order_numbers.get(payment.at)
         return None if number is None else self.orders[number]
-
-    @cached_property
-    def order_numbers(self) -> Mapping[At, int]:
-        """The number of the order that each payment should fulfil, counted from 0, by where the payment stands."""
-        return match_orders(self)
 
     def currency(self, order: OrderTerms | None) -> Currency | None:
         """Return the payment currency of an order; None without an order or if the currency is not known."""
@@ -168,18 +246,15 @@ class PaymentReview:
     @cached_property
     def native_costs(self) -> Mapping[int, Decimal | None]:
         """What all native payments of a transaction cost, in wei, by its index; None if it is not known."""
-        costs = {
-            each.index: [self.cost_of(effect) for effect in each.effects if effect.is_payment and effect.is_native]
-            for each in self.transactions
-        }
-        return {
-            index: None if None in of_one else sum((cost for cost in of_one if cost is not None), Decimal(0))
-            for index, of_one in costs.items()
-        }
+        costs: dict[int, Decimal | None] = {}
+        for each in self.transactions:
+            of_one = [self.cost_of(effect) for effect in each.effects if effect.is_payment and effect.is_native]
+            costs[each.index] = None if None in of_one else sum(filter(None, of_one), Decimal(0))
+        return costs
 
     def known(self, address: str | None) -> KnownAddress | None:
         """Return the entry of the policy's address book for an address, or None."""
-        return None if self.policy.addresses is None else self.policy.addresses.find(address, self.network)
+        return self.policy.book.find(address, self.network)
 
     def token(self, token: str | None) -> Currency | None:
         """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""

@@ -29,11 +29,9 @@ from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.currencies import networks
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 from payerkit.review.amounts import peg_of
-from payerkit.review.messages import finding, shown
-from payerkit.review.paid_status import PaidStatus, read_number
 from payerkit.review.payees import burned_at, known_contract_at
-from payerkit.review.payment_review import PaymentReview
-from payerkit.review.transactions import DecodedTransaction
+from payerkit.review.payment_review import PaidStatus, PaymentReview, read_number
+from payerkit.review.transactions import DecodedTransaction, finding, shown
 from payerkit.wire import our_name, read_time
 from payerkit.wording import listed
 
@@ -133,10 +131,9 @@ def _check_paid(review: PaymentReview) -> Iterator[Finding]:
 
 def _asked_finding(review: PaymentReview, asked: PaidStatus) -> Finding:
     """Return the finding about a request that the service, when it was asked, does not call paid."""
-    rest = asked.rest_of(review.ordered[0], review.policy) if len(review.ordered) == 1 else None
-    if rest is not None:
+    if review.rest is not None:
         invoice = shown(review.ordered[0].invoice_currency)
-        return finding("paid_in_part", paid=f"{asked.paid_amount:f} {invoice}", rest=f"{rest:f} {invoice}")
+        return finding("paid_in_part", paid=f"{asked.paid_amount:f} {invoice}", rest=f"{review.rest:f} {invoice}")
     if asked.is_in_part:
         return finding("paid_in_part.unknown")
     if asked.has_been_paid is None:
@@ -304,7 +301,7 @@ def review_payout(review: PaymentReview) -> Iterator[Finding]:
     payout = review.payment.payout
     if payout is None:
         return
-    yield finding("payout_account", account=review.account)
+    yield finding("payout_account", account=f"the account {review.account}")
     if payout.also_listed:
         yield finding("account_repeated", others=shown(payout.also_listed, 160))
     yield from _compare_with_asked(review, payout)

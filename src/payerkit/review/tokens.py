@@ -15,9 +15,8 @@ from payerkit.onchain.currencies import Currency, is_currency_id, network_in_id,
 from payerkit.onchain.effects import NATIVE, Effect
 from payerkit.policy.further_tokens import symbol_in
 from payerkit.policy.payment_policy import allowance_line, token_line
-from payerkit.review.messages import finding
 from payerkit.review.payment_review import PaymentReview
-from payerkit.review.transactions import UNLIMITED, DecodedTransaction
+from payerkit.review.transactions import UNLIMITED, DecodedTransaction, finding
 
 
 def review_order_currencies(review: PaymentReview) -> Iterator[Finding]:

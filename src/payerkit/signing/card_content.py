@@ -322,7 +322,7 @@ def _compared(review: PaymentReview, order_source: str | None, sources: Mapping[
         yield Compared("order", "none", "nothing to compare payee and amount with")
     if review.account:
         source = "as sent" if review.payment.environment else _SOURCES["file"]
-        yield Compared(_ACCOUNT, review.account_words, source)
+        yield Compared(_ACCOUNT, review.account, source)
     yield Compared("network", "not known" if review.network is None else str(networks()[review.network]), "")
     yield Compared("policy", review.policy.summary, review.policy.source)
     if len(review.orders) == 1:

@@ -49,7 +49,7 @@ def _pays(review: PaymentReview, payments: list[Effect], *, is_stopped: bool) ->
         return f"{pay} nobody{where}" if is_readable else f"Would do something that payerkit cannot read{where}"
     if _is_unknown_contract(review):
         pay, make = "Would ask an unknown contract to pay", "Would ask an unknown contract to make"
-    purpose = f" for {review.account}" if review.account else ""
+    purpose = f" for the account {review.account}" if review.account else ""
     if len(payments) == 1:
         return f"{pay} {_amount(review, payments[0])}{where} to {_payee(review, payments[0])}{purpose}"
     wallets = len({str(payment.recipient).lower() for payment in payments})
