@@ -61,8 +61,8 @@ def declared_fees(review: PaymentReview) -> Mapping[str, FeeClaim]:
         key = name if fee.address is None else fee.address.lower()
         claim = FeeClaim(name, fee.address, fee.percentage)
         if (first := claims.get(key)) is not None:  # both are for one wallet
-            is_known = first.percentage is not None and fee.percentage is not None
-            share = EXACT.add(first.percentage, fee.percentage) if is_known else None
+            one, other = first.percentage, fee.percentage
+            share = None if one is None or other is None else EXACT.add(one, other)
             claim = FeeClaim(f"{first.name} and {name}", first.address, share)
         claims[key] = claim
     return claims

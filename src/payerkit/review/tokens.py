@@ -13,8 +13,7 @@ from payerkit.onchain.amounts import EXACT, share_of, to_units
 from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.currencies import Currency, is_currency_id, network_in_id, networks
 from payerkit.onchain.effects import NATIVE, Effect
-from payerkit.policy.further_tokens import symbol_in
-from payerkit.policy.payment_policy import allowance_line, token_line
+from payerkit.policy.payment_policy import allowance_line, symbol_in, token_line
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.transactions import UNLIMITED, DecodedTransaction, finding
 
