@@ -99,7 +99,7 @@ def bank_state(events: Any, request_id: str) -> tuple[Explanation | None, str]:
     events: a table of `read_events`, what `read_events` takes, or a function that returns either.
     """
     from payerkit.events.frame import read_events  # noqa: PLC0415 - loads pandas
-    from payerkit.payouts.news import NewsIndex  # noqa: PLC0415 - likewise
+    from payerkit.payouts.coverage import NewsIndex  # noqa: PLC0415 - likewise
 
     given = events() if callable(events) else events
     frame = given if hasattr(given, "columns") else read_events(given)

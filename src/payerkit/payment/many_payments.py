@@ -15,7 +15,7 @@ import pandas as pd
 
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
-from payerkit.frames import frame_of
+from payerkit.frames import columns, frame_of
 from payerkit.html import visible
 from payerkit.models import Payment
 from payerkit.models.compared_with import ComparedWith, KnowsPaid
@@ -32,21 +32,12 @@ from payerkit.review.transactions import finding
 from payerkit.signing.safe import SafeCall, builder_file, calls_of, chain_id_of, write_builder_file
 from payerkit.wording import count_of, listed
 
-_COLUMNS = {
-    "verdict": "string",
-    "network": "string",
-    "payee": "string",
-    "payee_name": "string",
-    "account": "string",
-    "order_source": "string",
-    "amount": "object",
-    "token": "string",
-    "fee": "object",
-    "payments": "int64",
-    "request_id": "string",
-    "payment_reference": "string",
-    "findings": "string",
-}
+_COLUMNS = columns(
+    "verdict network payee payee_name account order_source amount token fee payments request_id "
+    "payment_reference findings",
+    object="amount fee",
+    int64="payments",
+)
 """The columns with their dtypes. Amounts are objects: exact decimals."""
 
 _FILE_COLUMNS = {"network": "string", "path": "string", "payments": "int64", "transactions": "int64"}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Self
 
 import pandas as pd
 
@@ -18,50 +18,29 @@ from payerkit.client.call import Call
 from payerkit.client.client import Client
 from payerkit.endpoints import endpoint
 from payerkit.errors import InvalidInput, PaymentListWarning, kind_of
-from payerkit.frames import frame_of
+from payerkit.frames import columns, frame_of
 from payerkit.masking import mask
 from payerkit.onchain.amounts import EXACT, format_number
 from payerkit.wire import check_id, first, our_name, pandas_time, read_decimal, read_time, wire_name
 from payerkit.wording import count_of, listed
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-TIME: Final = "datetime64[ns, UTC]"
-
-DTYPES = {
-    "payment_id": "string",
-    "request_id": "string",
-    "payment_reference": "string",
-    "reference": "string",
-    "timestamp": TIME,
-    "type": "string",
-    "amount": "object",
-    "currency": "string",
-    "payment_currency": "string",
-    "source_network": "string",
-    "destination_network": "string",
-    "source_tx_hash": "string",
-    "destination_tx_hash": "string",
-    "has_been_paid": "boolean",
-}
+DTYPES = columns(
+    "payment_id request_id payment_reference reference timestamp type amount currency payment_currency "
+    "source_network destination_network source_tx_hash destination_tx_hash has_been_paid",
+    time="timestamp",
+    object="amount",
+    boolean="has_been_paid",
+)
 """Columns of every payment and their dtypes; those of the fees follow."""
 
-_OF_PAYMENT = {
-    "payment_id": "id",
-    "type": "type",
-    "currency": "currency",
-    "payment_currency": "paymentCurrency",
-    "source_network": "sourceNetwork",
-    "destination_network": "destinationNetwork",
-    "source_tx_hash": "sourceTxHash",
-    "destination_tx_hash": "destinationTxHash",
-}
-"""Columns of text and their members of a payment, by the operator's documentation."""
+_OF_PAYMENT = (
+    *("type", "currency", "payment_currency", "source_network", "destination_network"),
+    *("source_tx_hash", "destination_tx_hash"),
+)
+"""Columns of text that are members of a payment, by the operator's documentation."""
 
-_OF_REQUEST = {"request_id": "requestId", "payment_reference": "paymentReference", "reference": "reference"}
-"""Columns of text and their members of the request inside a payment, likewise."""
+_OF_REQUEST = ("request_id", "payment_reference", "reference")
+"""Columns of text that are members of the request inside a payment, likewise."""
 
 _FEE_TYPE = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
@@ -115,8 +94,9 @@ def find_duplicates(table: pd.DataFrame) -> list[int | None]:
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a payment but those of its fees."""
     request = _member(record, "request")
-    cells: dict[str, Any] = {column: _text(record.get(name)) for column, name in _OF_PAYMENT.items()}
-    cells |= {column: _text(first(request, name) or record.get(name)) for column, name in _OF_REQUEST.items()}
+    cells: dict[str, Any] = {"payment_id": _text(record.get("id"))}
+    cells |= {name: _text(record.get(wire_name(name))) for name in _OF_PAYMENT}
+    cells |= {name: _text(first(request, wire_name(name)) or record.get(wire_name(name))) for name in _OF_REQUEST}
     cells["timestamp"] = pandas_time(read_time(record.get("timestamp"), milliseconds=True))
     cells["amount"] = read_decimal(record.get("amount"))
     is_paid = request.get("hasBeenPaid")
@@ -283,8 +263,6 @@ def list_payments(  # noqa: PLR0913 - the published filters, each by name
     records, problem = read_all_pages(client, query, page_size)
     if problem:
         warnings.warn(PaymentListWarning(problem), stacklevel=4)  # the caller is above two decorators
-    from payerkit.payouts.payments import payments_frame  # noqa: PLC0415 - pandas takes a second to import
-
     return payments_frame(records, reveal=reveal is True)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
-from payerkit.frames import frame_of
+from payerkit.frames import columns, frame_of
 from payerkit.html import visible
 from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import with_checksum
@@ -19,52 +19,24 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.transactions import DecodedTransaction, contract_name, resolve_currency
 
-TRANSACTION_COLUMNS = {
-    "step": "int64",
-    "place": "Int64",
-    "network": "string",
-    "contract": "string",
-    "to": "string",
-    "function": "string",
-    "selector": "string",
-    "does": "string",
-    "token": "string",
-    "recipient": "string",
-    "recipient_name": "string",
-    "amount": "object",
-    "amount_base": "object",
-    "fee": "object",
-    "fee_base": "object",
-    "fee_recipient": "string",
-    "fee_recipient_name": "string",
-    "reference": "string",
-    "value": "object",
-    "spender": "string",
-    "allowance": "object",
-    "max_to_spend": "object",
-    "canonical": "boolean",
-    "note": "string",
-}
+TRANSACTION_COLUMNS = columns(
+    "step place network contract to function selector does token recipient recipient_name amount amount_base "
+    "fee fee_base fee_recipient fee_recipient_name reference value spender allowance max_to_spend canonical "
+    "note",
+    int64="step",
+    Int64="place",
+    object="amount amount_base fee fee_base value allowance max_to_spend",
+    boolean="canonical",
+)
 """The columns of decoded transactions with their dtypes. Amounts are objects, as int64 cannot hold 2^256-1."""
 
-CALLDATA_COLUMNS = {
-    "place": "Int64",
-    "function": "string",
-    "selector": "string",
-    "does": "string",
-    "unit": "string",
-    "token": "string",
-    "recipient": "string",
-    "amount_base": "object",
-    "fee_base": "object",
-    "fee_recipient": "string",
-    "reference": "string",
-    "spender": "string",
-    "allowance": "object",
-    "max_to_spend": "object",
-    "canonical": "boolean",
-    "code": "string",
-}
+CALLDATA_COLUMNS = columns(
+    "place function selector does unit token recipient amount_base fee_base fee_recipient reference spender "
+    "allowance max_to_spend canonical code",
+    Int64="place",
+    object="amount_base fee_base allowance max_to_spend",
+    boolean="canonical",
+)
 """The columns of decoded calldata with their dtypes: what is known without network, address and value."""
 
 
