@@ -155,7 +155,7 @@ def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -
         yield finding("empty_batch", transaction)
     for effect in transaction.effects:
         if effect.kind == EffectKind.APPROVE:
-            yield from review_approval(review, transaction, effect)
+            yield from review_approval(review, effect)
         elif effect.at in review.fee_legs:
             yield from _check_fee_leg(review, effect)
         elif effect.is_payment:

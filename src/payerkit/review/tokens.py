@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 
 from payerkit.findings import Finding
 from payerkit.html import visible
 from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import is_same, with_checksum
-from payerkit.onchain.amounts import EXACT, share_of, to_units
+from payerkit.onchain.amounts import share_of, to_units
 from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.currencies import Currency, is_currency_id, network_in_id, networks
 from payerkit.onchain.effects import NATIVE, Effect
@@ -77,8 +76,8 @@ def review_token_contract(review: PaymentReview, transaction: DecodedTransaction
     """Return the finding about a transaction that goes to a token, such as an approval."""
     token = review.token(transaction.to)
     expected = {currency.id: currency for order in review.orders if (currency := review.currency(order))}
-    if token is None and _is_paid(review, transaction.to):
-        return finding("token.unlisted", transaction)
+    if token is None and any(is_same(payment.token, transaction.to) for payment in review.payments):
+        return finding("token.unlisted", transaction)  # what is wrong with the token is told where it is paid
     if token is None:
         return finding("token_unknown.contract", transaction, network=review.network)
     if expected and token not in expected.values():
@@ -86,25 +85,23 @@ def review_token_contract(review: PaymentReview, transaction: DecodedTransaction
     return finding("token", transaction, token=token.id)
 
 
-def _is_paid(review: PaymentReview, token: str | None) -> bool:
-    """Return True if a payment is in a token: what is wrong with the token is told there."""
-    return any(is_same(payment.token, token) for payment in review.payments)
-
-
-def review_approval(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> Iterator[Finding]:
+def review_approval(review: PaymentReview, approval: Effect) -> Iterator[Finding]:
     """Yield the findings about an approval."""
-    paying = [payment.step for payment in _spending(review, approval)]
-    if not paying:
-        yield finding("spender_differs", transaction)
+    spending, end = _spending(review, approval), _end(review, approval)
+    if not spending:
+        yield finding("spender_differs", approval)
         return
-    yield finding("spender", transaction)
-    later = [index for index in paying if index > transaction.index]
-    if later and next(_replacing(review, transaction, approval), later[0]) < later[0]:
-        yield finding("allowance_reset.replaced" if approval.allowance else "allowance_reset", transaction)
+    yield finding("spender", approval)
+    later = [payment.step for payment in spending if payment.step > approval.step]
+    if later and end < later[0]:
+        yield finding("allowance_reset.replaced" if approval.allowance else "allowance_reset", approval)
     elif not later and not approval.allowance:
-        yield finding("allowance_taken_back", transaction)
+        yield finding("allowance_taken_back", approval)
     else:
-        yield _check_allowance(review, transaction, approval, is_late=not later)
+        places = range(approval.step + 1, end)
+        uses = [each for each in spending if each.step in places and is_same(each.token, approval.token)]
+        key = _compare_allowance(review, approval, uses) if later else "allowance_late"
+        yield _check_allowance(review, approval, key)
 
 
 def _spending(review: PaymentReview, approval: Effect) -> list[Effect]:
@@ -121,77 +118,51 @@ def _spending(review: PaymentReview, approval: Effect) -> list[Effect]:
     ]
 
 
-def _check_allowance(
-    review: PaymentReview, transaction: DecodedTransaction, approval: Effect, *, is_late: bool
-) -> Finding:
-    key = "allowance_late" if is_late else _compare_allowance(review, transaction, approval)
+def _end(review: PaymentReview, approval: Effect) -> int:
+    """Return the index of the next transaction that approves the same token for the same spender, else their number."""
+    for other in review.transactions[approval.step + 1 :]:
+        for effect in other.effects:
+            is_same_spender = effect.kind == EffectKind.APPROVE and is_same(effect.spender, approval.spender)
+            if is_same_spender and is_same(other.to, approval.token):
+                return other.index
+    return len(review.transactions)
+
+
+def _check_allowance(review: PaymentReview, approval: Effect, key: str) -> Finding:
+    """Return the finding with a key, unless the policy accepts an allowance of this size."""
     if key not in _MORE_THAN_NEEDED:
-        return finding(key, transaction)
-    if _is_accepted(review, transaction, approval):
-        return finding("allowance_accepted", transaction)
-    token = review.token(transaction.to)
+        return finding(key, approval)
+    token = review.token(approval.token)
     if token is None or approval.spender is None:  # a policy names tokens by their ids
-        return finding(key, transaction, lines=" its token, then this allowance.")
-    most = None if approval.allowance == UNLIMITED else to_units(approval.allowance, token.decimals)
-    return finding(key, transaction, policy_lines=allowance_line(token.id, approval.spender, most))
+        return finding(key, approval, lines=" its token, then this allowance.")
+    taken = to_units(approval.allowance, token.decimals)
+    accepted = review.policy.accepted_allowance(token.id, approval.spender)
+    if accepted and (accepted.most is None or (taken is not None and taken <= accepted.most)):
+        return finding("allowance_accepted", approval)
+    most = None if approval.allowance == UNLIMITED else taken
+    return finding(key, approval, policy_lines=allowance_line(token.id, approval.spender, most))
 
 
 _MORE_THAN_NEEDED = {"allowance_late", "allowance_unlimited", "allowance_unchecked", "allowance_large"}
 """What a policy may accept: an allowance that is, or may be, more than the payments need."""
 
 
-def _compare_allowance(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> str:
-    """Return the key of the finding."""
-    allowance, needed = approval.allowance or 0, _needed(review, transaction, approval)
+def _compare_allowance(review: PaymentReview, approval: Effect, payments: list[Effect]) -> str:
+    """Return the key of the finding. payments: those in the approved token up to the next approval, which replaces it.
+
+    They need their sum, or that and the agreed fee of a batch contract. What some of them need, the calldata may not
+    tell.
+    """
+    allowance = approval.allowance or 0
+    needs = [each.max_to_spend if each.unit == "request" else (each.amount or 0) + (each.fee or 0) for each in payments]
+    known = [need for need in needs if need is not None]
     if allowance == UNLIMITED:
         return "allowance_unlimited"
-    if needed is None:
-        return "allowance_unchecked"
-    least, most = needed
-    if allowance < least:
-        return "allowance_small"
-    if allowance > most:
-        return "allowance_large"
-    return "allowance_exact" if allowance == least else "allowance_exact.batch"
-
-
-def _needed(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> tuple[int, int] | None:
-    """Return how much of the approved token the payments need, without and with the agreed fee of a batch contract.
-
-    These are the payments up to the next approval, which replaces this one. None if the calldata does not tell.
-    """
-    end = next(_replacing(review, transaction, approval), len(review.transactions))
-    payments = [
-        payment
-        for payment in _spending(review, approval)
-        if transaction.index < payment.step < end and is_same(payment.token, transaction.to)
-    ]
-    needs = [
-        payment.max_to_spend if payment.unit == "request" else (payment.amount or 0) + (payment.fee or 0)
-        for payment in payments
-    ]
-    known = [need for need in needs if need is not None]
     if not known or len(known) < len(needs):
-        return None
-    in_batch = sum(payment.amount or 0 for payment in payments if payment.place is not None and payment.unit == "token")
-    return sum(known), sum(known) + share_of(in_batch, review.policy.batch_fee)
-
-
-def _is_accepted(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> bool:
-    """Return True if the policy accepts an allowance of this size."""
-    token = review.token(transaction.to)
-    accepted = token and review.policy.accepted_allowance(token.id, approval.spender)
-    if not token or not accepted:
-        return False
-    most = accepted.most
-    return most is None or (approval.allowance or 0) <= EXACT.multiply(most, Decimal(10) ** token.decimals)
-
-
-def _replacing(review: PaymentReview, transaction: DecodedTransaction, approval: Effect) -> Iterator[int]:
-    """Yield the indexes of later transactions that approve the same token for the same spender."""
-    for other in review.transactions[transaction.index + 1 :]:
-        is_approval = any(
-            effect.kind == EffectKind.APPROVE and is_same(effect.spender, approval.spender) for effect in other.effects
-        )
-        if is_approval and is_same(other.to, transaction.to):
-            yield other.index
+        return "allowance_unchecked"
+    in_batch = sum([each.amount or 0 for each in payments if each.place is not None and each.unit == "token"])
+    if allowance < sum(known):
+        return "allowance_small"
+    if allowance > sum(known) + share_of(in_batch, review.policy.batch_fee):
+        return "allowance_large"
+    return "allowance_exact" if allowance == sum(known) else "allowance_exact.batch"
