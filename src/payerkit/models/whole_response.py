@@ -6,6 +6,7 @@ import json
 import math
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -96,7 +97,7 @@ class WholeResponse:
     repeated: dict[str, None] = field(default_factory=dict)
     is_complete: bool = True
 
-    def statements(self, request_id: str | None) -> dict[str, list[Member]]:
+    def statements(self, request_id: str | None) -> defaultdict[str, list[Member]]:
         """Return the members that are about a request, by their roles; null says nothing.
 
         What stands in an object with another request's id is about that one; only its id is among these members. The
@@ -108,12 +109,12 @@ class WholeResponse:
             if each.role == "request_id" and plain_name(each.holder) not in {"", "metadata"}
             if request_id is not None and comparable(each.value) != comparable(request_id)
         }
-        found: dict[str, list[Member]] = {}
+        found = defaultdict[str, list[Member]](list)
         for each in self.members:
             if each.holder in others:
                 others.add(each.path)
             if each.value is not None and (each.holder not in others or each.role == "request_id"):
-                found.setdefault(each.role, []).append(each)
+                found[each.role].append(each)
         return found
 
 
@@ -162,11 +163,9 @@ def _enter(whole: WholeResponse, member: Member) -> list[Member]:
     if member.plain == "paymentintent" and member.value is not None:
         whole.typed_messages[member.path] = member.value
         return []
-    return (
-        []
-        if _note(whole, member.path, member.value)
-        else _members(whole, member.path, member.plain, member.value, member.step)
-    )
+    if _note(whole, member.path, member.value):
+        return []
+    return _members(whole, member.path, member.plain, member.value, member.step)
 
 
 def _note(whole: WholeResponse, path: str, value: Any) -> bool:
@@ -181,19 +180,16 @@ def _note(whole: WholeResponse, path: str, value: Any) -> bool:
 
 def _members(whole: WholeResponse, path: str, plain: str, value: Any, step: int | None) -> list[Member]:
     """Return the members of an object or the items of a list. plain: its own plain name."""
-    named: Iterable[tuple[str, str, str, Any]] = ()
+    found = []
     if isinstance(value, Mapping):
-        pairs = ((str(name), item) for name, item in islice(value.items(), MAX_MEMBERS + 1))
-        named = ((name, _join(path, name), _plain(plain, name), item) for name, item in pairs)
+        for name, item in islice(value.items(), MAX_MEMBERS + 1):
+            own = plain_name(str(name))
+            own = f"{plain}id" if own == "id" else own
+            found.append(Member(path, str(name), _join(path, str(name)), own, _parsed(whole, item), step))
     elif isinstance(value, list):
-        named = (("", f"{path}[{place}]", plain, item) for place, item in enumerate(value[: MAX_MEMBERS + 1]))
-    return [Member(path, name, inner, role, _parsed(whole, item), step) for name, inner, role, item in named]
-
-
-def _plain(holder: str, name: str) -> str:
-    """Return the plain name of a member; of an `id`, with that of the object that holds it."""
-    plain = plain_name(name)
-    return f"{holder}id" if plain == "id" else plain
+        for place, item in enumerate(value[: MAX_MEMBERS + 1]):
+            found.append(Member(path, "", f"{path}[{place}]", plain, _parsed(whole, item), step))
+    return found
 
 
 def plain_name(name: str) -> str:

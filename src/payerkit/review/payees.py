@@ -70,8 +70,11 @@ def _compare_with_book(
         yield finding("payee_lookalike", payment, recipient=with_checksum(recipient), known=alike)
     elif names_none:
         yield finding("payee_operator" if is_payout else "payee_unnamed", payment, policy_lines=lines)
+    elif review.policy.addresses is not None and recipient in book and review.network is None:
+        yield finding("payee_new.unplaced", payment)
     elif review.policy.addresses is not None:
-        yield _unknown(review, payment, recipient, lines, is_known_elsewhere=recipient in book)
+        words = {"recipient": with_checksum(recipient), "network": review.network}
+        yield finding("payee_new.network" if recipient in book else "payee_new", payment, **words, policy_lines=lines)
 
 
 def _lacks_role(book: AddressBook, recipient: str, network: str | None) -> bool:
@@ -79,17 +82,6 @@ def _lacks_role(book: AddressBook, recipient: str, network: str | None) -> bool:
     known = book.entries(recipient)
     here = [each for each in known if each.network in {None, network}] or known
     return bool(here) and all(each.role != "operator" for each in here)
-
-
-def _unknown(
-    review: PaymentReview, payment: Effect, recipient: str, lines: str, *, is_known_elsewhere: bool
-) -> Finding:
-    """Return the finding about a recipient that the address book does not have for the network of the payment."""
-    if is_known_elsewhere and review.network is None:
-        return finding("payee_new.unplaced", payment)
-    key = "payee_new.network" if is_known_elsewhere else "payee_new"
-    words = {"recipient": with_checksum(recipient), "network": review.network}
-    return finding(key, payment, **words, policy_lines=lines)
 
 
 _LAST_RESERVED = 0xFFFF

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -49,19 +50,22 @@ class PaidStatus:
     requested_amount: Decimal | None = None
 
     @classmethod
-    def of(cls, statements: Mapping[str, Sequence[Member]]) -> Self:
+    def of(cls, statements: defaultdict[str, list[Member]]) -> Self:
         """Return what a response says, from its members by their roles."""
-        said = [each.value for each in statements.get("has_been_paid", ())]
-        words = [each for each in statements.get("status", ()) if _is_state(each.value)]
+        said = [each.value for each in statements["has_been_paid"]]
+        words = [each for each in statements["status"] if _is_state(each.value)]
         states = tuple([(each.path, explain_word(each.value, "request")) for each in words])
         is_paid = any(comparable(each) in _YES for each in said) or any(state.status in _PAID for _, state in states)
+        amounts = {
+            name: [read_number(each.value) for each in statements[name]] for name in ("paid_amount", "requested_amount")
+        }
+        most = {name: max(filter(None, numbers), default=None) for name, numbers in amounts.items()}
         is_unpaid = any(each is False for each in said)  # 0 and "false" are no statement
         return cls(
             has_been_paid=True if is_paid else False if is_unpaid else None,
             problem="The service does not say.",
             states=states,
-            paid_amount=_most(statements, "paid_amount"),
-            requested_amount=_most(statements, "requested_amount"),
+            **most,
         )
 
     @classmethod
@@ -79,7 +83,7 @@ class PaidStatus:
         except PayerkitError as error:
             return cls(None, error.message)
         statements = read_whole(said).statements(request_id)
-        ids = {comparable(each.value) for each in statements.get("request_id", ()) if not each.holder}
+        ids = {comparable(each.value) for each in statements["request_id"] if not each.holder}
         is_other = not ids <= {request_id.lower()}
         return cls(None, "The service responds about another request.") if is_other else cls.of(statements)
 
@@ -103,12 +107,6 @@ class PaidStatus:
         whole = self.requested_amount or amount
         rest = EXACT.subtract(whole, paid)
         return rest if rest > 0 and amount in {whole, rest} else None
-
-
-def _most(statements: Mapping[str, Sequence[Member]], role: str) -> Decimal | None:
-    """Return the largest of the amounts that members with a role state; None if they state none."""
-    amounts = [read_number(each.value) for each in statements.get(role, ())]
-    return max(filter(None, amounts), default=None)
 
 
 def read_number(value: object) -> Decimal | None:
@@ -195,7 +193,7 @@ class PaymentReview:
         return "" if self.payment.payout is None else shown(self.payment.payout.words, 160)
 
     @cached_property
-    def statements(self) -> Mapping[str, list[Member]]:
+    def statements(self) -> defaultdict[str, list[Member]]:
         """What the response says about the request and its payment, by the roles in `members.tsv`."""
         payout = self.payment.payout
         return self.payment.whole.statements(self.payment.request_id if payout is None else payout.request_id)
