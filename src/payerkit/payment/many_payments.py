@@ -176,7 +176,7 @@ def _check(source: Any, **given: Unpack[ComparedWith]) -> CheckedPayment:
         payment = source if isinstance(source, Payment) else read_payment(Path(source))
     except InvalidInput as error:
         return CheckedPayment(None, [finding("payment_unreadable", problem=error)])
-    review = PaymentReview.of(payment, **given)
+    review = PaymentReview(payment, **given)
     return CheckedPayment(review, [*review_findings(review)])
 
 

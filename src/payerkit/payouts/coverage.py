@@ -139,30 +139,30 @@ _LATE = timedelta(minutes=1)
 """How late a delivery may be: retries follow after 1, 5 and 15 seconds (operator's documentation), each within 5."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PayoutEvent:
     """An event about a payment or its payout. has_time: whether it says when it happened, and not only when it came.
+
+    completes: whether the request is paid in full by then; None if the event is not about that.
 
     request: the id of its request, or else the reference on the blockchain. is_test: a header says so, which is not
     signed.
     """
 
-    kind: str
-    request: str | None
-    is_test: bool
-    time: pd.Timestamp | None
-    has_time: bool
-    status: str | None
-    reason: str | None
-    amount: Decimal | None
-    currency: str | None
-    payment_currency: str | None
-    tx_hash: str | None
-
-    @property
-    def completes(self) -> bool | None:
-        """Whether the request is paid in full by then; None if the event is not about that."""
-        return _PAID.get(self.kind)
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self.kind: str = row["event"]
+        self.completes = _PAID.get(self.kind)
+        self.request: str | None = row["request_id"] or row["payment_reference"]
+        self.is_test = str(row["is_test"]).lower() == "true"
+        self.time: pd.Timestamp | None = row["timestamp"]
+        self.has_time = bool(row["has_time"])
+        self.status: str | None = row["sub_status"]
+        if self.status is None and self.kind == "payment.failed":
+            self.status = "failed"
+        self.reason: str | None = row["reason"]
+        self.amount = read_decimal(row["amount"])
+        self.currency: str | None = row["currency"]
+        self.payment_currency: str | None = row["payment_currency"]
+        self.tx_hash: str | None = row["tx_hash"]
 
     @property
     def setback(self) -> int:
@@ -228,7 +228,7 @@ class NewsIndex:
         for row in rows:
             for name, value in ids_of(row):
                 self._by_id.setdefault((name, value), []).append(len(self._events))
-            self._events.append(_read_event(row))
+            self._events.append(PayoutEvent(row))
 
     @classmethod
     def of(cls, events: Any) -> Self:
@@ -245,25 +245,6 @@ class NewsIndex:
         """Return the events about the request with one of these ids, each given with its name."""
         places = {place for each in ids for place in self._by_id.get(each, ())}
         return PayoutNews([self._events[place] for place in sorted(places)])
-
-
-def _read_event(row: dict[str, Any]) -> PayoutEvent:
-    status = row["sub_status"]
-    if status is None and row["event"] == "payment.failed":
-        status = "failed"
-    return PayoutEvent(
-        kind=row["event"],
-        request=row["request_id"] or row["payment_reference"],
-        is_test=str(row["is_test"]).lower() == "true",
-        time=row["timestamp"],
-        has_time=bool(row["has_time"]),
-        status=status,
-        reason=row["reason"],
-        amount=read_decimal(row["amount"]),
-        currency=row["currency"],
-        payment_currency=row["payment_currency"],
-        tx_hash=row["tx_hash"],
-    )
 
 
 def id_key(value: str) -> str:

@@ -6,10 +6,9 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 
@@ -266,30 +265,23 @@ def list_payments(  # noqa: PLR0913 - the published filters, each by name
     return payments_frame(records, reveal=reveal is True)
 
 
-@dataclass(frozen=True, slots=True)
 class PaymentPage:
-    """One page of a list of payments. total: how many the service counts; has_more: whether others follow."""
+    """One page of a list of payments, from parsed JSON; null counts as an empty one. Raises ValueError for another.
 
-    payments: list[dict[str, Any]]
-    total: int | None
-    has_more: bool | None
+    total: how many the service counts; has_more: whether others follow.
+    """
 
-    @classmethod
-    def read(cls, content: Any) -> Self:
-        """Return parsed JSON as a page; null counts as an empty one. Raises ValueError for anything else."""
+    def __init__(self, content: Any) -> None:
         if not isinstance(content, dict) or "payments" not in content:
             raise ValueError("expected a list of payments")
-        payments, pagination = content["payments"], content.get("pagination")
-        payments = [] if payments is None else payments
+        payments = [] if content["payments"] is None else content["payments"]
         if not isinstance(payments, list) or not all(isinstance(each, dict) for each in payments):
             raise ValueError("expected a list of payments")
-        said = pagination if isinstance(pagination, dict) else {}
+        said = pagination if isinstance(pagination := content.get("pagination"), dict) else {}
         total, has_more = said.get("total"), first(said, "hasMore", "has_more")
-        return cls(
-            payments,
-            total if isinstance(total, int) and not isinstance(total, bool) else None,
-            has_more if isinstance(has_more, bool) else None,
-        )
+        self.payments: list[dict[str, Any]] = payments
+        self.total = total if isinstance(total, int) and not isinstance(total, bool) else None
+        self.has_more = has_more if isinstance(has_more, bool) else None
 
     def is_followed(self, read: int, known: int) -> bool:
         """Return True if further payments are to be asked for, also if the service does not say where the list ends.
@@ -319,7 +311,7 @@ def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> 
             method="GET",
             route="/v2/payments",
             query={**query, "limit": str(page_size), "offset": str(len(records) - overlap)},
-            read=PaymentPage.read,
+            read=PaymentPage,
             hints=dict.fromkeys((404, 405), _NOT_OFFERED),
         )
         page = client.send(call)

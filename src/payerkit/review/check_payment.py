@@ -91,7 +91,7 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
           ask for a new payment; if not, give a newer one.  [amount_differs: order]
     """
     return review_findings(
-        PaymentReview.of(
+        PaymentReview(
             payment, order=order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
         )
     )

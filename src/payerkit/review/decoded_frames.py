@@ -76,7 +76,7 @@ def decode_transactions(
            step does                token                amount
         0     0  pay  ETH-sepolia-sepolia  0.004000000000000000
     """
-    review = PaymentReview.of(payment, network=network, policy=policy)
+    review = PaymentReview(payment, network=network, policy=policy)
     rows = [row for each in review.transactions for row in _transaction_rows(review, each)]
     return frame_of(rows, TRANSACTION_COLUMNS)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
@@ -14,7 +14,7 @@ from payerkit.errors import InvalidInput, PayerkitError, kind_of
 from payerkit.explanations import Explanation, explain_word
 from payerkit.models.compared_with import ComparedWith, KnowsPaid, KnowsRequest, OrderTerms, expected_payments
 from payerkit.models.payments import Payment
-from payerkit.models.whole_response import Member, WholeResponse, chain_claims, claimed_networks, comparable, read_whole
+from payerkit.models.whole_response import Member, chain_claims, claimed_networks, comparable, read_whole
 from payerkit.onchain.amounts import EXACT, positive_number, read_rate
 from payerkit.onchain.currencies import Currency, read_network, request_decimals
 from payerkit.onchain.effects import Effect
@@ -23,7 +23,7 @@ from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.review.amounts import peg_of
 from payerkit.review.fees import declared_fees, find_fee_legs
 from payerkit.review.orders import match_orders
-from payerkit.review.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency, shown
+from payerkit.review.transactions import decode_payment, network_of, resolve_currency, shown
 
 _PAID = {"paid", "overpaid"}
 """The states of a request that is paid, in `statuses.tsv`."""
@@ -119,9 +119,8 @@ def _is_state(value: object) -> bool:
     return isinstance(value, str) and not value.isdecimal() and value.strip().lower() not in _FINE
 
 
-@dataclass(frozen=True)
 class PaymentReview:
-    """A payment with all that it is compared with.
+    """A payment with all that it is compared with. Raises InvalidInput, as `check_payment` documents it.
 
     transactions: those of the response, wherever they stand.
     ordered: what was ordered; usually one order, none if there is nothing to compare with. orders: what the payments
@@ -133,45 +132,38 @@ class PaymentReview:
     rates: those of the policy that were needed so far.
     """
 
-    payment: Payment
-    transactions: tuple[DecodedTransaction, ...]
-    ordered: tuple[OrderTerms, ...]
-    orders: tuple[OrderTerms, ...]
-    given_network: str | None
-    network: str | None
-    rate: Decimal | None
-    policy: PaymentPolicy
-    now: datetime
-    paid: PaidStatus | None
-    rest: Decimal | None
-    rates: dict[tuple[str, str], Decimal | None] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, payment: Payment, **given: Unpack[ComparedWith]) -> Self:
-        """Return the payment with what it is compared with. Raises InvalidInput, as `check_payment` documents it."""
-        policy, now = given_policy(given.get("policy")), given.get("now")
+    def __init__(self, payment: Payment, **given: Unpack[ComparedWith]) -> None:
+        self.payment, self.policy = payment, given_policy(given.get("policy"))
+        rate, now, client = given.get("rate"), given.get("now"), given.get("client")
         if now is not None and getattr(now, "tzinfo", None) is None:
             raise InvalidInput("now: give a time with its time zone, such as datetime.now(UTC).")
-        transactions = decode_payment(payment)
-        ordered = orders = expected_payments(payment.order, given.get("order"), given.get("orders"))
-        network, rate, client = given.get("network") or payment.network, given.get("rate"), given.get("client")
-        paid = None if client is None else PaidStatus.ask(client, payment.request_id)
-        rest = paid.rest_of(ordered[0], policy) if paid is not None and len(ordered) == 1 else None
-        if rest is not None:  # a part is paid, and the rest is to be
-            orders = (replace(ordered[0], amount=f"{rest:f}"),)
-        return cls(
-            payment=payment,
-            transactions=transactions,
-            ordered=ordered,
-            orders=orders,
-            given_network=network,
-            network=_find_network(network, ordered, policy, payment.whole),
-            rate=None if rate is None else read_rate(rate),
-            policy=policy,
-            now=now or datetime.now(UTC),
-            paid=paid,
-            rest=rest,
-        )
+        self.now = now or datetime.now(UTC)
+        self.transactions = decode_payment(payment)
+        self.ordered = self.orders = expected_payments(payment.order, given.get("order"), given.get("orders"))
+        self.paid = None if client is None else PaidStatus.ask(client, payment.request_id)
+        self.rest: Decimal | None = None
+        if self.paid is not None and len(self.ordered) == 1:
+            self.rest = self.paid.rest_of(self.ordered[0], self.policy)
+        if self.rest is not None:  # a part is paid, and the rest is to be
+            self.orders = (replace(self.ordered[0], amount=f"{self.rest:f}"),)
+        self.given_network = given.get("network") or payment.network
+        self.network = self._find_network()
+        self.rate = None if rate is None else read_rate(rate)
+        self.rates: dict[tuple[str, str], Decimal | None] = {}
+
+    def _find_network(self) -> str | None:
+        """Return the given network, else that of the orders, else the only one that the response names; else None.
+
+        Raises InvalidInput if the given network is not known.
+        """
+        if self.given_network is not None:
+            return read_network(self.given_network)
+        for order in self.ordered:
+            if found := network_of(order, self.policy):
+                return found
+        claims, _ = chain_claims(self.payment.whole)
+        claimed = claimed_networks(claims)
+        return claimed[0] if len(claimed) == 1 else None
 
     @cached_property
     def payments(self) -> list[Effect]:
@@ -257,20 +249,3 @@ class PaymentReview:
     def token(self, token: str | None) -> Currency | None:
         """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""
         return resolve_currency(token, self.network, self.policy)
-
-
-def _find_network(
-    given: str | None, orders: Iterable[OrderTerms], policy: PaymentPolicy, whole: WholeResponse
-) -> str | None:
-    """Return the given network, else that of the orders, else the only one that the response names; None if unknown.
-
-    Raises InvalidInput if the given network is not known.
-    """
-    if given is not None:
-        return read_network(given)
-    for order in orders:
-        if found := network_of(order, policy):
-            return found
-    claims, _ = chain_claims(whole)
-    claimed = claimed_networks(claims)
-    return claimed[0] if len(claimed) == 1 else None

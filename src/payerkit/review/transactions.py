@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from payerkit.models.compared_with import OrderTerms
 from payerkit.models.payments import Payment
 from payerkit.models.whole_response import CALLDATA_NAMES
 from payerkit.onchain.amounts import wei_of
-from payerkit.onchain.calldata import DecodedCall, read_call
+from payerkit.onchain.calldata import read_call
 from payerkit.onchain.currencies import (
     Currency,
     Deployment,
@@ -33,29 +33,23 @@ UNLIMITED = 2**256 - 1
 """An amount without a limit: the largest that a contract can hold."""
 
 
-@dataclass(frozen=True, slots=True)
 class DecodedTransaction:
     """A transaction with its decoded call.
 
-    index: counted from 0. to, data: as in the response. value: in wei; None if it cannot be read. extra_fields: fields
-    that are not in the specification. origin: the member of the response that holds it, such as
-    "batchPaymentTransaction" or "metadata.fallback"; "" for `transactions`.
+    index: counted from 0. at: where it stands, as `Effect.at` tells it. to, data: as in the response. value: in wei;
+    None if it cannot be read. extra_fields: fields that are not in the specification. origin: the member of the
+    response that holds it, such as "batchPaymentTransaction" or "metadata.fallback"; "" for `transactions`.
     """
 
-    index: int
-    to: str | None
-    data: str | None
-    value: int | None
-    is_value_given: bool
-    extra_fields: Mapping[str, Any]
-    call: DecodedCall
-    effects: tuple[Effect, ...]
-    origin: str = ""
-
-    @property
-    def at(self) -> tuple[int, None]:
-        """Where it stands, as `Effect.at` tells it."""
-        return self.index, None
+    def __init__(
+        self, index: int, origin: str, to: str | None, data: str | None, given: Any, extra_fields: Mapping[str, Any]
+    ) -> None:
+        self.index, self.at = index, (index, None)
+        self.origin, self.to, self.data, self.extra_fields = origin, to, data, extra_fields
+        self.is_value_given = given not in (None, "")
+        self.value = wei_of(given) if self.is_value_given else 0
+        self.call = read_call(data)
+        self.effects = [replace(each, step=index) for each in read_effects(self.call, to=to, value=self.value)]
 
 
 def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
@@ -68,7 +62,7 @@ def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
     found = [(each.origin, each.to, each.data, each.value, each.model_extra or {}) for each in payment.transactions]
     read = {origin for origin, *_ in found}  # a batch is read by the model
     found += [_read_elsewhere(*each) for each in payment.whole.transactions if each[0] not in read]
-    return tuple(_decode(index, *each) for index, each in enumerate(found))
+    return tuple(DecodedTransaction(index, *each) for index, each in enumerate(found))
 
 
 def _read_elsewhere(origin: str, fields: Mapping[str, Any]) -> tuple[str, str | None, str | None, Any, dict[str, Any]]:
@@ -77,16 +71,6 @@ def _read_elsewhere(origin: str, fields: Mapping[str, Any]) -> tuple[str, str | 
     to, data = (text if isinstance(text := fields.get(each), str) else None for each in ("to", name))
     extra = {str(other): value for other, value in fields.items() if other not in {"to", "value", name}}
     return origin, to, data, fields.get("value"), extra
-
-
-def _decode(
-    index: int, origin: str, to: str | None, data: str | None, given: Any, extra: Mapping[str, Any]
-) -> DecodedTransaction:
-    is_given = given not in (None, "")
-    value = wei_of(given) if is_given else 0
-    call = read_call(data)
-    effects = tuple([replace(each, step=index) for each in read_effects(call, to=to, value=value)])
-    return DecodedTransaction(index, to, data, value, is_given, extra, call, effects, origin)
 
 
 def network_of(order: OrderTerms, policy: PaymentPolicy) -> str | None:

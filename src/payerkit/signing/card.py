@@ -21,7 +21,6 @@ from payerkit.signing.card_content import (
     CardContent,
     Point,
     TransactionToSign,
-    card_content,
     shown_points,
 )
 from payerkit.wording import count_of
@@ -66,7 +65,7 @@ class PaymentCard:
     ) -> PaymentCard:
         """Return the card of a payment under review; the sources of its order are those of `card_content`."""
         findings = review_findings(review)
-        return cls(card_content(review, findings, order_source=order_source, sources=sources or {}), findings)
+        return cls(CardContent(review, findings, order_source=order_source, sources=sources or {}), findings)
 
     @property
     def verdict(self) -> str:
@@ -104,7 +103,7 @@ class PaymentCard:
 def card_of(payment: Payment, **given: Unpack[ComparedWith]) -> PaymentCard:
     """Return the card of a payment, as `Payment.card` documents it."""
     is_given = given.get("order") is not None or given.get("orders") is not None
-    review = PaymentReview.of(payment, **given)
+    review = PaymentReview(payment, **given)
     return PaymentCard.of(review, order_source="given" if is_given else payment.order_source)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Context, Decimal
 from itertools import islice
 from typing import Any
@@ -135,27 +134,6 @@ class Compared:
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionToSign:
-    """One transaction, for a person who compares it with a signing device.
-
-    origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. device:
-    what a device shows, line by line. other_digest: the calldata digest, for devices that show it beside a call that
-    they read. lookup: pages about contract and payee, with their titles.
-    """
-
-    title: str
-    origin: str
-    to: str
-    contract: str
-    function: str
-    does: tuple[tuple[str, str], ...]
-    lookup: tuple[tuple[str, str], ...]
-    other_digest: tuple[str, ...]
-    device: tuple[str, ...]
-    calldata: str
-
-
 @dataclass(frozen=True, slots=True)
 class MessageToSign:
     """A message to sign. path: the member of the response that holds it. rows: what it says, by the members' paths."""
@@ -164,9 +142,10 @@ class MessageToSign:
     rows: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CardContent:
-    """All that a card says.
+    """All that a card says about a payment.
+
+    order_source: where the order comes from. sources: the same for single members of the order, if they differ.
 
     sentence: what happens if all is signed. notes: what else to know at once. problems: what is not ok, the worst
     first, under the title problems_title; advice: what to do about all of them. unchecked: what could not be checked.
@@ -175,67 +154,37 @@ class CardContent:
     else there is to sign, which nobody should because of this card.
     """
 
-    verdict: str
-    headline: str
-    sentence: str
-    environment: str | None
-    notes: tuple[str, ...]
-    problems_title: str
-    problems: tuple[Point, ...]
-    advice: str
-    unchecked: tuple[Point, ...]
-    policy_advice: str
-    passed: tuple[Point, ...]
-    compared_with: str
-    compared: tuple[Compared, ...]
-    transactions: tuple[TransactionToSign, ...]
-    messages: tuple[MessageToSign, ...]
-    checked_at: datetime
-
-
-def card_content(
-    review: PaymentReview,
-    findings: PaymentFindings,
-    *,
-    order_source: str | None,
-    sources: Mapping[str, str],
-) -> CardContent:
-    """Return what a card says about a payment.
-
-    order_source: where the order comes from. sources: the same for single members of the order, if they differ.
-    """
-    compared = tuple(_compared(review, order_source, sources))
-    many = len(review.transactions) > 1
-    problems = _points((each for each in findings if each.severity != "info" and not each.unchecked), many=many)
-    unchecked = _points((each for each in findings if each.unchecked), many=many)
-    points = (*problems, *unchecked)
-    decisions = [each for each in points if each.severity != "info"]
-    # Lines for a policy clear nothing that is wrong.
-    is_agreeable = not findings.errors and any(each.policy_lines for each in findings)
-    is_stopped = findings.verdict == "stop"
-    order = review.payment.order
-    note = "" if order is None else real_money_note(str(order.payment_currency), review.payment.environment)
-    return CardContent(
-        verdict=findings.verdict,
-        headline=_headline(findings.verdict, len(decisions), is_unchecked=not problems),
-        sentence=payment_sentence(review, is_stopped=is_stopped),
-        environment=review.payment.environment,
-        notes=(note,) if note else (),
-        problems_title="Not ok" if is_stopped else "To decide",
-        problems=problems,
-        advice=AFTER_STOP if is_stopped else "",
-        policy_advice=WITHOUT_POLICY if review.policy is NO_POLICY and is_agreeable else "",
-        unchecked=(*unchecked, *_own_word(compared), Point("info", "In any payment", NEVER_CHECKED, "")),
-        passed=_points((each for each in findings if each.severity == "info" and not each.unchecked), many=many),
-        compared_with=_compared_with(review, compared),
-        compared=compared,
-        transactions=tuple(_to_sign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]),
-        messages=tuple(
-            MessageToSign(visible(path)[:80], message_rows(message))
-            for path, message in islice(review.payment.whole.typed_messages.items(), MAX_TRANSACTIONS)
-        ),
-        checked_at=review.now,
-    )
+    def __init__(
+        self,
+        review: PaymentReview,
+        findings: PaymentFindings,
+        *,
+        order_source: str | None,
+        sources: Mapping[str, str],
+    ) -> None:
+        many, is_stopped = len(review.transactions) > 1, findings.verdict == "stop"
+        told = [each for each in findings if not each.unchecked]
+        unchecked = _points((each for each in findings if each.unchecked), many=many)
+        # Lines for a policy clear nothing that is wrong.
+        is_agreeable = not findings.errors and any(each.policy_lines for each in findings)
+        order, self.environment = review.payment.order, review.payment.environment
+        note = "" if order is None else real_money_note(str(order.payment_currency), self.environment)
+        self.notes = [note] if note else []
+        self.compared = [*_compared(review, order_source, sources)]
+        self.compared_with = _compared_with(review, self.compared)
+        self.problems_title = "Not ok" if is_stopped else "To decide"
+        self.problems = _points((each for each in told if each.severity != "info"), many=many)
+        self.advice = AFTER_STOP if is_stopped else ""
+        self.policy_advice = WITHOUT_POLICY if review.policy is NO_POLICY and is_agreeable else ""
+        self.unchecked = (*unchecked, *_own_word(self.compared), Point("info", "In any payment", NEVER_CHECKED, ""))
+        self.passed = _points((each for each in told if each.severity == "info"), many=many)
+        decisions = [each for each in (*self.problems, *unchecked) if each.severity != "info"]
+        self.verdict, self.checked_at = findings.verdict, review.now
+        self.headline = _headline(findings.verdict, len(decisions), is_unchecked=not self.problems)
+        self.sentence = payment_sentence(review, is_stopped=is_stopped)
+        self.transactions = [TransactionToSign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]]
+        typed_messages = islice(review.payment.whole.typed_messages.items(), MAX_TRANSACTIONS)
+        self.messages = [MessageToSign(visible(path)[:80], message_rows(message)) for path, message in typed_messages]
 
 
 def shown_points(points: tuple[Point, ...]) -> tuple[Point, ...]:
@@ -346,29 +295,32 @@ def _members(review: PaymentReview, order: OrderTerms) -> dict[str, str]:
     }
 
 
-def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> TransactionToSign:
-    call, network = transaction.call, review.network
-    kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in transaction.effects))
-    before = sum(len(each.effects) for each in review.transactions[: transaction.index])
-    effects = transaction.effects[: max(_MOST_EFFECTS - before, 0)]
-    data, hidden = str(transaction.data or ""), len(transaction.effects) - len(effects)
-    most = min(_MOST_CALLDATA, _ALL_CALLDATA // len(review.transactions))
-    device, digest = device_lines(transaction, network, review.policy), digest_of(transaction)
-    return TransactionToSign(
-        title=f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}",
-        origin=transaction.origin,
-        to=str(with_checksum(transaction.to))[:80] if transaction.to else "no address",
-        contract=contract_name(transaction, network, review.policy) or "unknown",
-        function=call.function.name if call.function else call.selector or "unknown",
-        does=(
-            *(row for effect in effects for row in _does(review, effect)),
-            *([("more", f"{hidden} of its payments and approvals are not shown here")] if hidden else []),
-        ),
-        lookup=tuple(_lookup(review, transaction)),
-        other_digest=(digest,) if digest and not any(digest in line for line in device) else (),
-        device=device,
-        calldata=data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)",
-    )
+class TransactionToSign:
+    """One transaction, for a person who compares it with a signing device.
+
+    origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. device:
+    what a device shows, line by line. other_digest: the calldata digest, for devices that show it beside a call that
+    they read. lookup: pages about contract and payee, with their titles.
+    """
+
+    def __init__(self, review: PaymentReview, transaction: DecodedTransaction) -> None:
+        call, network, effects = transaction.call, review.network, transaction.effects
+        kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in effects))
+        before = sum(len(each.effects) for each in review.transactions[: transaction.index])
+        shown = effects[: max(_MOST_EFFECTS - before, 0)]
+        data, hidden = str(transaction.data or ""), len(effects) - len(shown)
+        most = min(_MOST_CALLDATA, _ALL_CALLDATA // len(review.transactions))
+        self.title = f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}"
+        self.origin = transaction.origin
+        self.to = str(with_checksum(transaction.to))[:80] if transaction.to else "no address"
+        self.contract = contract_name(transaction, network, review.policy) or "unknown"
+        self.function = call.function.name if call.function else call.selector or "unknown"
+        self.does = [row for effect in shown for row in _does(review, effect)]
+        self.does += [("more", f"{hidden} of its payments and approvals are not shown here")] if hidden else []
+        self.lookup = [*_lookup(review, transaction)]
+        self.device, digest = device_lines(transaction, network, review.policy), digest_of(transaction)
+        self.other_digest = [digest] if digest and not any(digest in line for line in self.device) else []
+        self.calldata = data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)"
 
 
 def _does(review: PaymentReview, effect: Effect) -> Iterator[tuple[str, str]]:

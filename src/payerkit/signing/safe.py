@@ -306,7 +306,7 @@ def hash_safe(
 
 def _checked(payment: Payment, *, anyway: bool, **given: Unpack[ComparedWith]) -> PaymentReview:
     """Return a payment with what it is compared with. Raises InvalidInput if the verdict is "stop"."""
-    review = PaymentReview.of(payment, **given)
+    review = PaymentReview(payment, **given)
     found = review_findings(review)
     if found.verdict == "stop" and not anyway:
         raise InvalidInput(
