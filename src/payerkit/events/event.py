@@ -7,14 +7,15 @@ import json
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, Strict, StrictBool
+from pydantic import Field, Strict, StrictBool
 
 from payerkit import html
 from payerkit.errors import InvalidInput, InvalidSignature, kind_of, without_internal_frames
 from payerkit.explanations import Explanation, explain_payer, explain_word
-from payerkit.models.responses import Amount, Response
+from payerkit.models.responses import Amount, Response, read_by
 from payerkit.wire import first, parse_json, read_time
 
 VARIANTS = (".client_id", ".checkout")
@@ -27,9 +28,7 @@ _SPELLINGS = {
 """Members that the service spells in several ways."""
 
 
-def _read_time(value: Any) -> Any:
-    time = read_time(value, milliseconds=True)
-    return value if time is None else time
+_READ_TIME = read_by(partial(read_time, milliseconds=True))
 
 
 class Event(Response):
@@ -64,7 +63,9 @@ class Event(Response):
     """
 
     event: str | None = Field(None, title="Event")
-    timestamp: Annotated[datetime | None, Strict(), BeforeValidator(_read_time)] = Field(None, title="Time")
+    timestamp: Annotated[datetime | None, Strict(), read_by(partial(read_time, milliseconds=True))] = Field(
+        None, title="Time"
+    )
     client_user_id: str | None = Field(None, title="Client user id")
     kyc_status: str | None = Field(None, title="Identity check")
     agreement_status: str | None = Field(None, title="Agreement")

@@ -7,7 +7,7 @@ import math
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import islice
@@ -116,6 +116,25 @@ class WholeResponse:
             if each.value is not None and (each.holder not in others or each.role == "request_id"):
                 found[each.role].append(each)
         return found
+
+    def chain_claims(self) -> tuple[list[Member], list[Member]]:
+        """Return the members that name a network, wherever they stand, and those that name a known one in other words.
+
+        Such a word is `destinationChainId`. Null names no network.
+        """
+        claims, others = list[Member](), list[Member]()
+        for each in self.members:
+            if is_chain_name(each.name):
+                if each.value is not None:
+                    claims.append(each)
+            elif plain_name(each.name).endswith(_ENDINGS) and named_network(each.value):
+                others.append(each)
+        return claims, others
+
+    def claimed_networks(self) -> list[str]:
+        """Return the known networks that the response names."""
+        claims, _ = self.chain_claims()
+        return sorted({network.name for each in claims if (network := named_network(each.value))})
 
 
 @cache
@@ -285,26 +304,6 @@ _NUMBER = re.compile(r"(?:eip155:)?(?:0[xX](?P<hex>[0-9a-fA-F]{1,64})|(?P<decima
 def is_chain_name(name: str) -> bool:
     """Return True if a member with this name says which network a transaction is for."""
     return plain_name(name) in _NAMES
-
-
-def chain_claims(whole: WholeResponse) -> tuple[list[Member], list[Member]]:
-    """Return the members that name a network, wherever they stand, and those that name a known one in other words.
-
-    Such a word is `destinationChainId`. Null names no network.
-    """
-    claims, others = list[Member](), list[Member]()
-    for each in whole.members:
-        if is_chain_name(each.name):
-            if each.value is not None:
-                claims.append(each)
-        elif plain_name(each.name).endswith(_ENDINGS) and named_network(each.value):
-            others.append(each)
-    return claims, others
-
-
-def claimed_networks(claims: Iterable[Member]) -> list[str]:
-    """Return the known networks that claims name."""
-    return sorted({network.name for each in claims if (network := named_network(each.value))})
 
 
 def named_network(value: object) -> Network | None:

@@ -74,17 +74,12 @@ class OverlappingDataError(ValueError):
     """The arguments use parts of the data more than once."""
 
 
-def check_overlap(arguments: AbiType, data: bytes) -> None:
-    """Raise OverlappingDataError if the arguments, each written once, take more words than the data has.
-
-    A few kilobytes whose arrays point at the same items decode to millions of values: check this before decoding data
-    that is not canonical. Raises ValueError for data that ends too early.
-    """
-    _count_words(arguments, data, 0, -(-len(data) // WORD))
-
-
 def _count_words(kind: AbiType, data: bytes, start: int, left: int) -> int:
-    """Return how many of the words that are left a value leaves: follow offsets and lengths, without reading values."""
+    """Return how many of the words that are left a value leaves, if each part is written once.
+
+    Raises OverlappingDataError if there are too few, and ValueError for data that ends too early. A few kilobytes whose
+    arrays point at the same items decode to millions of values, so this follows offsets and lengths alone.
+    """
     parts, head = kind.parts, start
     if kind.kind in {"bytes", "array"}:
         length = _number_at(data, start)
@@ -242,7 +237,7 @@ def _decode(function: Function, data: bytes) -> DecodedCall:
 
     types = [part.canonical for part in function.arguments.parts]
     try:
-        check_overlap(function.arguments, data[4:])
+        _count_words(function.arguments, data[4:], 0, -(-len(data[4:]) // WORD))
         values = decode(types, data[4:])
     except OverlappingDataError:
         return DecodedCall(data, "too_much", function)

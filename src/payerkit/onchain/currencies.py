@@ -40,7 +40,16 @@ class Network:
 @cache
 def networks() -> Mapping[str, Network]:
     """Return all networks by name."""
-    return {row["network"]: _network(row) for row in rows(__package__, "networks")}
+    return {
+        row["network"]: Network(
+            name=row["network"],
+            title=row["title"],
+            chain_id=int(row["chain_id"]) if row["chain_id"] else None,
+            is_test={"yes": True, "no": False}[row["test"]],
+            explorer=row["explorer"],
+        )
+        for row in rows(__package__, "networks")
+    }
 
 
 def read_network(network: object) -> str:
@@ -57,16 +66,6 @@ def network_in_id(currency_id: str) -> Network | None:
     key = currency_id.lower()
     found = [each for name, each in networks().items() if key.endswith(f"-{name}") and currency_id.isascii()]
     return max(found, key=lambda network: len(network.name), default=None)
-
-
-def _network(row: dict[str, str]) -> Network:
-    return Network(
-        name=row["network"],
-        title=row["title"],
-        chain_id=int(row["chain_id"]) if row["chain_id"] else None,
-        is_test={"yes": True, "no": False}[row["test"]],
-        explorer=row["explorer"],
-    )
 
 
 Kind = Literal["fiat", "native", "erc20", "trc20"]

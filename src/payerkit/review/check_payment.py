@@ -19,10 +19,16 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.amounts import review_amount, review_maximum, review_value
 from payerkit.review.fees import review_fees
 from payerkit.review.orders import review_orders
-from payerkit.review.payees import review_order_payees, review_payee
+from payerkit.review.payees import (
+    review_approval,
+    review_order_currencies,
+    review_order_payees,
+    review_payee,
+    review_token,
+    review_token_contract,
+)
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.response import review_members, review_metadata, review_payout, review_response
-from payerkit.review.tokens import review_approval, review_order_currencies, review_token, review_token_contract
 from payerkit.review.transactions import DecodedTransaction, contract_at, finding, network_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from payerkit.errors import InvalidInput, PayerkitError, kind_of
 from payerkit.explanations import Explanation, explain_word
 from payerkit.models.compared_with import ComparedWith, KnowsPaid, KnowsRequest, OrderTerms, expected_payments
 from payerkit.models.payments import Payment
-from payerkit.models.whole_response import Member, chain_claims, claimed_networks, comparable, read_whole
+from payerkit.models.whole_response import Member, comparable, read_whole
 from payerkit.onchain.amounts import EXACT, positive_number, read_rate
 from payerkit.onchain.currencies import Currency, read_network, request_decimals
 from payerkit.onchain.effects import Effect
@@ -161,8 +161,7 @@ class PaymentReview:
         for order in self.ordered:
             if found := network_of(order, self.policy):
                 return found
-        claims, _ = chain_claims(self.payment.whole)
-        claimed = claimed_networks(claims)
+        claimed = self.payment.whole.claimed_networks()
         return claimed[0] if len(claimed) == 1 else None
 
     @cached_property

@@ -15,9 +15,7 @@ from payerkit.models.payments import Payout
 from payerkit.models.whole_response import (
     CALLDATA_NAMES,
     Member,
-    chain_claims,
     chain_number,
-    claimed_networks,
     comparable,
     is_chain_name,
     named_network,
@@ -81,8 +79,8 @@ def review_members(transaction: DecodedTransaction) -> Iterator[Finding]:
 
 
 def _check_chains(review: PaymentReview) -> Iterator[Finding]:
-    claims, others = chain_claims(review.payment.whole)
-    claimed = claimed_networks(claims)
+    whole = review.payment.whole
+    (claims, others), claimed = whole.chain_claims(), whole.claimed_networks()
     if review.network is None and len(claimed) > 1:
         yield finding("chain_differs.several", networks=listed(claimed))
     for claim in (*claims, *others):
