@@ -94,17 +94,15 @@ def read_orders(orders: Orders) -> tuple[OrderTerms, ...]:
         given = [row for _, row in given.astype(object).iterrows()]
     if hasattr(given, "items") or isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"orders: give a DataFrame with one order a line, or a list; got {kind_of(given)}.")
-    found = tuple(_read_line(number, order) for number, order in enumerate(given, 1))
+    found = []
+    for number, line in enumerate(given, 1):
+        order = read_order(line, f"orders, line {number}")
+        if order is None:
+            raise InvalidInput(f"orders, line {number}: the order is missing.")
+        found.append(order)
     if not found:
         raise InvalidInput("orders: there is none. Give one line for each payment.")
-    return found
-
-
-def _read_line(number: int, line: Any) -> OrderTerms:
-    found = read_order(line, f"orders, line {number}")
-    if found is None:
-        raise InvalidInput(f"orders, line {number}: the order is missing.")
-    return found
+    return tuple(found)
 
 
 def read_order(order: AnyOrder | None, where: str = "order") -> OrderTerms | None:

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.frames import columns, frame_of
 from payerkit.html import visible
@@ -305,8 +305,8 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
         raise InvalidInput("payments: there are none.")
     batches: dict[str, list[tuple[SafeCall, ...]]] = {}
     for label, each in zip(labels, checked, strict=True):
-        review = _accepted(each, label, anyway=anyway)
-        batches.setdefault(str(review.network), []).append(_calls(review, label, anyway=anyway))
+        network, calls = _calls(each, label, anyway=anyway)
+        batches.setdefault(network, []).append(calls)
     contents = {network: _content(network, batches[network], safe, created_at) for network in sorted(batches)}
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
@@ -318,25 +318,19 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
     return frame_of(written, _FILE_COLUMNS)
 
 
-def _accepted(checked: CheckedPayment, label: object, *, anyway: bool) -> PaymentReview:
-    """Return a payment that may be handed over. Raises InvalidInput for any other."""
-    errors = [found for found in checked.findings if found.severity == "error"]
-    if checked.review is None:
+def _calls(checked: CheckedPayment, label: object, *, anyway: bool) -> tuple[str, tuple[SafeCall, ...]]:
+    """Return the network and the calls of a payment that may be handed over. Raises InvalidInput for any other."""
+    review, errors = checked.review, [found for found in checked.findings if found.severity == "error"]
+    if review is None:
         raise InvalidInput(f"payments: {label} cannot be read: {errors[0].message} Nothing was written.")
     if errors and not anyway:
         raise InvalidInput(
             f"payments: the verdict of {label} is stop: {errors[0].message} Nothing was written. Leave it out, or pass "
             "anyway=True."
         )
-    return checked.review
-
-
-def _calls(review: PaymentReview, label: object, *, anyway: bool) -> tuple[SafeCall, ...]:
-    try:
+    with located(f"payments: {label}"):
         chain_id_of(review.network)
-        return calls_of(review, anyway=anyway)
-    except InvalidInput as error:
-        raise InvalidInput(f"payments: {label}: {error}") from None
+        return str(review.network), calls_of(review, anyway=anyway)
 
 
 def _content(

@@ -158,6 +158,7 @@ class PayoutEvent:
         self.status: str | None = row["sub_status"]
         if self.status is None and self.kind == "payment.failed":
             self.status = "failed"
+        self.is_final = explain_word(self.status, "payment").final
         self.reason: str | None = row["reason"]
         self.amount = read_decimal(row["amount"])
         self.currency: str | None = row["currency"]
@@ -212,11 +213,7 @@ def _is_before(event: PayoutEvent, other: PayoutEvent) -> bool:
     gap = event.time - other.time
     if event.setback < other.setback:
         return gap <= (timedelta(0) if event.has_time and other.has_time else _LATE)
-    return not event.has_time and not _is_final(event) and _is_final(other) and timedelta(0) <= gap <= _LATE
-
-
-def _is_final(event: PayoutEvent) -> bool:
-    return explain_word(event.status, "payment").final
+    return not event.has_time and not event.is_final and other.is_final and timedelta(0) <= gap <= _LATE
 
 
 class NewsIndex:
@@ -385,7 +382,10 @@ def _by_word(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Seq
     alone = _by_amounts(order, counted, ()) if counted else None
     if alone is not None and alone.paid and said is not False:
         return Coverage(paid=True, times=None, paid_at=alone.paid_at)
-    if order.invoice_currency and not all(_is_ordered(each.payment_currency, order) for each in payments):
+    # A payment in an unknown token may be for the order, too.
+    paid_in = {each.payment_currency for each in payments if each.payment_currency}
+    is_ordered = all(_is_worth(each, order) or _is_token(each, order.payment_currency) for each in paid_in)
+    if order.invoice_currency and not is_ordered:
         return Coverage(paid=None, times=None, doubt=_FOREIGN)
     is_each = len(payments) == 1 or all(each.amount is not None and each.amount == order.amount for each in payments)
     return Coverage(paid=said, times={True: len(payments) if is_each else None, False: 0, None: None}[said])
@@ -433,11 +433,6 @@ def _is_worth(token: str | None, order: ExpectedOrder) -> bool:
     No documentation says in which of the two a listed amount is; then it makes no difference.
     """
     return bool(token and order.invoice_currency) and _unit_of(token) == _unit_of(order.invoice_currency)
-
-
-def _is_ordered(token: str | None, order: ExpectedOrder) -> bool:
-    """Return True if a payment in this token may be for the order, as one in an unknown token may be."""
-    return not token or _is_worth(token, order) or _is_token(token, order.payment_currency)
 
 
 def _is_token(one: str | None, other: str | None) -> bool:

@@ -56,7 +56,8 @@ def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False
     table["fees_usd"] = pd.Series(in_usd, dtype=object)
     table["fees"] = pd.array([_fees_text(each) for each in fees], dtype="string")
     customers = (_member(record, "request").get("customerInfo") for record in records)
-    table["customer"] = pd.array([_customer(each, reveal=reveal) for each in customers], dtype="string")
+    told = [(json.dumps(each, ensure_ascii=False) if reveal else MASK) if each else None for each in customers]
+    table["customer"] = pd.array(told, dtype="string")
     table["duplicate_of"] = pd.array(find_duplicates(table), dtype="Int64")
     if not reveal:  # the duplicates were found by the references as they are
         table["reference"] = pd.array([mask("reference", row["reference"]) for row in rows], dtype="string")
@@ -158,13 +159,6 @@ def _fees_text(fees: Iterable[Fee] | None) -> str | None:
         for kind, amount, currency, _ in fees or ()
     )
     return "; ".join(lines) or None
-
-
-def _customer(customer: object, *, reveal: bool) -> str | None:
-    """Return what is known of the customer as JSON; masked unless revealed, None if nothing is known."""
-    if not customer:
-        return None
-    return json.dumps(customer, ensure_ascii=False) if reveal else MASK
 
 
 PAYMENT_TYPES = ("direct", "conversion", "crosschain", "recurring")

@@ -11,9 +11,8 @@ from payerkit.frames import columns, frame_of
 from payerkit.html import visible
 from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import with_checksum
-from payerkit.onchain.amounts import to_units
+from payerkit.onchain.amounts import effect_units
 from payerkit.onchain.calldata import NOTES, DecodedCall, read_call
-from payerkit.onchain.currencies import Currency, request_decimals
 from payerkit.onchain.effects import Effect, read_effects
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
@@ -116,15 +115,14 @@ def _note(transaction: DecodedTransaction) -> str:
 def _effect_columns(effect: Effect, network: str | None, policy: PaymentPolicy, note: str) -> dict[str, Any]:
     token = resolve_currency(effect.token, network, policy)
     is_converted = effect.unit == "request"
-    decimals = _decimals(effect.request_currency if is_converted else token, is_converted=is_converted)
     converted = "Amount and fee are in units of the request's currency, converted on execution." if is_converted else ""
     cells = _effect_cells(effect)
     cells |= {name: with_checksum(cells[name]) for name in ("token", "recipient", "fee_recipient", "spender")}
     return cells | {
         "token": token.id if token else cells["token"],
         "recipient_name": _name(effect.recipient, network, policy),
-        "amount": to_units(effect.amount, decimals),
-        "fee": to_units(effect.fee, decimals),
+        "amount": effect_units(effect, effect.amount, token),
+        "fee": effect_units(effect, effect.fee, token),
         "fee_recipient_name": _name(effect.fee_recipient, network, policy),
         "note": " ".join(words for words in (converted, effect.revert_reason, effect.kept_reason, note) if words),
     }
@@ -151,12 +149,6 @@ def _effect_cells(effect: Effect) -> dict[str, Any]:
 def _name(address: str | None, network: str | None, policy: PaymentPolicy) -> str | None:
     name = policy.name_of(address, network)
     return None if name is None else visible(name)
-
-
-def _decimals(currency: Currency | None, *, is_converted: bool) -> int | None:
-    if currency is None:
-        return None
-    return request_decimals(currency) if is_converted else currency.decimals
 
 
 @without_internal_frames

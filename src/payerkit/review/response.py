@@ -84,19 +84,13 @@ def _check_chains(review: PaymentReview) -> Iterator[Finding]:
     if review.network is None and len(claimed) > 1:
         yield finding("chain_differs.several", networks=listed(claimed))
     for claim in (*claims, *others):
-        if (key := _compare_chain(claim.value, review.network)) is not None:
-            about = None if claim.step is None else review.transactions[claim.step]
-            yield finding(key, about, field=shown(claim.path if about is None else claim.name))
-
-
-def _compare_chain(value: object, expected: str | None) -> str | None:
-    """Return the key of the finding about a claim; None if there is nothing to say about it."""
-    named, number = named_network(value), chain_number(value)
-    if named is not None:
-        return "chain_differs" if expected not in {None, named.name} else None
-    if number is None or expected is None:
-        return "chain_unknown"
-    return "chain_differs" if networks()[expected].chain_id is not None else "chain_unchecked"
+        named, about = named_network(claim.value), None if claim.step is None else review.transactions[claim.step]
+        if named is not None and review.network in {None, named.name}:
+            continue
+        key = "chain_differs" if named is not None else "chain_unknown"
+        if named is None and chain_number(claim.value) is not None and review.network is not None:
+            key = "chain_unchecked" if networks()[review.network].chain_id is None else "chain_differs"
+        yield finding(key, about, field=shown(claim.path if about is None else claim.name))
 
 
 def _compare_ids(review: PaymentReview) -> Iterator[Finding]:
@@ -113,27 +107,22 @@ def _check_paid(review: PaymentReview) -> Iterator[Finding]:
     if said.has_been_paid or (asked is not None and asked.has_been_paid):
         yield finding("paid_already")
         return
-    if asked is not None:
-        yield _asked_finding(review, asked)
-    elif said.is_in_part:
+    if asked is None and said.is_in_part:
         yield finding("paid_in_part.unasked")
-    elif review.payment.payout is not None:
+    elif asked is None and review.payment.payout is not None:
         yield finding("paid_unasked")
+    elif asked is not None and review.rest is not None:
+        invoice = shown(review.ordered[0].invoice_currency)
+        yield finding("paid_in_part", paid=f"{asked.paid_amount:f} {invoice}", rest=f"{review.rest:f} {invoice}")
+    elif asked is not None and asked.is_in_part:
+        yield finding("paid_in_part.unknown")
+    elif asked is not None and asked.has_been_paid is None:
+        yield finding("paid_unknown", problem=shown(asked.problem, 300))
+    elif asked is not None:
+        yield finding("paid_not_yet")
     for path, state in (*said.states, *(() if asked is None else asked.states)):
         if state.final or not state.basis:
             yield finding("status_told", field=shown(path), meaning=state.meaning)
-
-
-def _asked_finding(review: PaymentReview, asked: PaidStatus) -> Finding:
-    """Return the finding about a request that the service, when it was asked, does not call paid."""
-    if review.rest is not None:
-        invoice = shown(review.ordered[0].invoice_currency)
-        return finding("paid_in_part", paid=f"{asked.paid_amount:f} {invoice}", rest=f"{review.rest:f} {invoice}")
-    if asked.is_in_part:
-        return finding("paid_in_part.unknown")
-    if asked.has_been_paid is None:
-        return finding("paid_unknown", problem=shown(asked.problem, 300))
-    return finding("paid_not_yet")
 
 
 def _check_failure(review: PaymentReview) -> Iterator[Finding]:

@@ -17,12 +17,7 @@ from payerkit.models.compared_with import ComparedWith
 from payerkit.models.payments import Payment
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
-from payerkit.signing.card_content import (
-    CardContent,
-    Point,
-    TransactionToSign,
-    shown_points,
-)
+from payerkit.signing.card_content import CardContent, Point, TransactionToSign, shown_points
 from payerkit.wording import count_of
 
 _MARKS = {"error": "✗", "warning": "!", "info": "✓"}
@@ -57,11 +52,7 @@ class PaymentCard:
 
     @classmethod
     def of(
-        cls,
-        review: PaymentReview,
-        *,
-        order_source: str | None = None,
-        sources: Mapping[str, str] | None = None,
+        cls, review: PaymentReview, *, order_source: str | None = None, sources: Mapping[str, str] | None = None
     ) -> PaymentCard:
         """Return the card of a payment under review; the sources of its order are those of `card_content`."""
         findings = review_findings(review)

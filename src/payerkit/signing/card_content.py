@@ -155,12 +155,7 @@ class CardContent:
     """
 
     def __init__(
-        self,
-        review: PaymentReview,
-        findings: PaymentFindings,
-        *,
-        order_source: str | None,
-        sources: Mapping[str, str],
+        self, review: PaymentReview, findings: PaymentFindings, *, order_source: str | None, sources: Mapping[str, str]
     ) -> None:
         many, is_stopped = len(review.transactions) > 1, findings.verdict == "stop"
         told = [each for each in findings if not each.unchecked]
