@@ -78,31 +78,26 @@ class OrderTerms:
 def expected_payments(
     own: PaymentOrder | PayoutOrder | None, order: AnyOrder | None, orders: Orders | None
 ) -> tuple[OrderTerms, ...]:
-    """Return the given order or orders, else a payment's own order. Raises InvalidInput if both are given."""
+    """Return the given order or orders, else a payment's own order.
+
+    Raises InvalidInput if both are given, and for what is not an order, naming its line.
+    """
     if orders is None:
         found = read_order(own if order is None else order)
         return () if found is None else (found,)
     if order is not None:
         raise InvalidInput("order, orders: give one of them, not both.")
-    return read_orders(orders)
-
-
-def read_orders(orders: Orders) -> tuple[OrderTerms, ...]:
-    """Return the orders of a table or list. Raises InvalidInput for anything else, naming the line."""
     given: Any = orders
     if hasattr(given, "columns"):
         given = [row for _, row in given.astype(object).iterrows()]
     if hasattr(given, "items") or isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"orders: give a DataFrame with one order a line, or a list; got {kind_of(given)}.")
-    found = []
-    for number, line in enumerate(given, 1):
-        order = read_order(line, f"orders, line {number}")
-        if order is None:
-            raise InvalidInput(f"orders, line {number}: the order is missing.")
-        found.append(order)
-    if not found:
+    lines = [read_order(line, f"orders, line {number}") for number, line in enumerate(given, 1)]
+    if None in lines:
+        raise InvalidInput(f"orders, line {lines.index(None) + 1}: the order is missing.")
+    if not lines:
         raise InvalidInput("orders: there is none. Give one line for each payment.")
-    return tuple(found)
+    return tuple(filter(None, lines))
 
 
 def read_order(order: AnyOrder | None, where: str = "order") -> OrderTerms | None:
@@ -121,14 +116,8 @@ def read_order(order: AnyOrder | None, where: str = "order") -> OrderTerms | Non
     for name, value in given.items():
         if not isinstance(value, str):
             raise InvalidInput(f"{where}: {name}: expected text, got {kind_of(value)}.")
-    return OrderTerms(
-        payee=given.get("payee"),
-        amount=amount,
-        invoice_currency=given["invoice_currency"],
-        payment_currency=given["payment_currency"],
-        payment_reference=given.get("payment_reference"),
-        is_payout=not hasattr(order, "items") and "payee" not in given,
-    )
+    is_payout = not hasattr(order, "items") and "payee" not in given
+    return OrderTerms(amount=amount, is_payout=is_payout, **{"payee": None, **given})
 
 
 def _members(order: Any, where: str) -> Mapping[str, Any]:
