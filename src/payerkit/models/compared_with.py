@@ -27,21 +27,13 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class KnowsPaid(Protocol):
-    """Anything that can be asked whether a request is paid, such as a `Client`.
+    """Anything that can be asked what a service says about a request, such as a `Client`.
 
-    None stands for a response that does not say it; a question that fails raises a PayerkitError.
+    A question that fails raises a PayerkitError.
     """
 
-    def has_been_paid(self, request_id: str) -> bool | None:
-        """Return whether a request is paid."""
-
-
-@runtime_checkable
-class KnowsRequest(KnowsPaid, Protocol):
-    """Anything that can be asked for all that a service says about a request, by the names on the wire."""
-
     def request_members(self, request_id: str) -> Mapping[str, Any]:
-        """Return the members of the response about a request."""
+        """Return the members of the response about a request, by the names on the wire."""
 
 
 class ComparedWith(TypedDict, total=False):

@@ -140,11 +140,6 @@ class Function:
     unit: str
     payable: bool
 
-    @property
-    def signature(self) -> str:
-        """The canonical signature, whose hash begins with the selector."""
-        return f"{self.name}{self.arguments.canonical}"
-
 
 @cache
 def functions() -> Mapping[bytes, Function]:

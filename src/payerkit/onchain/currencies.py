@@ -38,10 +38,6 @@ class Network:
     is_test: bool
     explorer: str = ""
 
-    def page_of(self, address: str) -> str:
-        """Return the explorer's page about an address, as EIP-3091 has it."""
-        return f"{self.explorer}/address/{address}"
-
     def __str__(self) -> str:
         known = [] if self.title.lower() == self.name else [self.title]
         known += [] if self.chain_id is None else [f"chain id {self.chain_id}"]

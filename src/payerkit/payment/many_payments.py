@@ -123,23 +123,20 @@ class CheckedPayment:
     review: PaymentReview | None
     findings: list[Finding]
 
-    @property
-    def payments(self) -> list[Effect]:
-        """What the transactions pay."""
-        return [] if self.review is None else self.review.payments
-
     def row(self) -> dict[str, Any]:
         """Return the row of the frame."""
         found = PaymentFindings(self.findings)
         row: dict[str, Any] = dict.fromkeys(_COLUMNS)
-        row |= {"verdict": found.verdict, "payments": len(self.payments), "findings": _text(found)}
+        words = [f"{each.severity} {each} [{each.code}]" for each in (*found.errors, *found.warnings)]
+        payments = [] if self.review is None else self.review.payments
+        row |= {"verdict": found.verdict, "payments": len(payments), "findings": "; ".join(words)}
         if self.review is not None:
             response = self.review.payment
             told = {"request_id": response.request_id, "payment_reference": response.payment_reference}
             row |= {name: value and visible(value) for name, value in told.items()}
             row |= {"network": self.review.network, "account": self.review.account or None}
             row["order_source"] = response.order_source
-            row |= _payment_cells(self.review, *self.payments) if len(self.payments) == 1 else {}
+            row |= _payment_cells(self.review, *payments) if len(payments) == 1 else {}
         return row
 
 
@@ -254,11 +251,6 @@ def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
         "amount": to_units(payment.amount, decimals),
         "fee": to_units(fee, decimals),
     }
-
-
-def _text(found: PaymentFindings) -> str:
-    """Return the errors, then the warnings, with their codes."""
-    return "; ".join(f"{each.severity} {each} [{each.code}]" for each in (*found.errors, *found.warnings))
 
 
 @without_internal_frames

@@ -130,19 +130,12 @@ def _effect_columns(effect: Effect, network: str | None, policy: PaymentPolicy, 
 
 def _effect_cells(effect: Effect) -> dict[str, Any]:
     """Return what the calldata tells of an effect."""
-    return {
-        "place": effect.place,
+    same = ("place", "unit", "token", "recipient", "fee_recipient", "spender", "allowance", "max_to_spend")
+    return {name: getattr(effect, name) for name in same} | {
         "does": effect.kind.value,
-        "unit": effect.unit,
-        "token": effect.token,
-        "recipient": effect.recipient,
         "amount_base": effect.amount,
         "fee_base": effect.fee,
-        "fee_recipient": effect.fee_recipient,
         "reference": None if effect.reference is None else f"0x{effect.reference.hex()}",
-        "spender": effect.spender,
-        "allowance": effect.allowance,
-        "max_to_spend": effect.max_to_spend,
     }
 
 

@@ -12,7 +12,7 @@ from typing import Self, Unpack
 
 from payerkit.errors import InvalidInput, PayerkitError, kind_of
 from payerkit.explanations import Explanation, explain_word
-from payerkit.models.compared_with import ComparedWith, KnowsPaid, KnowsRequest, OrderTerms, expected_payments
+from payerkit.models.compared_with import ComparedWith, KnowsPaid, OrderTerms, expected_payments
 from payerkit.models.payments import Payment
 from payerkit.models.whole_response import Member, comparable, read_whole
 from payerkit.onchain.amounts import EXACT, positive_number, read_rate
@@ -76,10 +76,7 @@ class PaidStatus:
         if request_id is None:
             return cls(None, "The payment has no request id.")
         try:
-            if isinstance(client, KnowsRequest):
-                said = client.request_members(request_id)
-            else:
-                said = {"hasBeenPaid": client.has_been_paid(request_id)}
+            said = client.request_members(request_id)
         except PayerkitError as error:
             return cls(None, error.message)
         statements = read_whole(said).statements(request_id)

@@ -126,7 +126,7 @@ def _page(content: CardContent) -> str:
 
 def _card(content: CardContent, *, foot: str = "") -> str:
     badge = "" if content.environment is None else html.badge(content.environment)
-    lead = "".join(f'<p class="pk-note">{html.escape(note)}</p>' for note in content.notes)
+    lead = f'<p class="pk-note">{html.escape(content.note)}</p>' if content.note else ""
     kind = html.VERDICT_KINDS[content.verdict]
     headline = f"<span>{html.escape(content.headline)}</span>"
     compared = [
@@ -201,7 +201,7 @@ def card_text(content: CardContent) -> str:
     lines = [
         f"{content.verdict.upper()}  {content.headline}{environment}",
         *_wrapped(content.sentence),
-        *(line for note in content.notes for line in _wrapped(note)),
+        *_wrapped(content.note),
         *_text_section(content.problems_title, content.problems),
         *(_wrapped(content.advice, first="  -> ", then="     ") if content.advice else []),
         *_text_section("Could not be checked", content.unchecked, mark="?"),

@@ -147,7 +147,7 @@ class CardContent:
 
     order_source: where the order comes from. sources: the same for single members of the order, if they differ.
 
-    sentence: what happens if all is signed. notes: what else to know at once. problems: what is not ok, the worst
+    sentence: what happens if all is signed. note: what else to know at once. problems: what is not ok, the worst
     first, under the title problems_title; advice: what to do about all of them. unchecked: what could not be checked.
     policy_advice: where to put the lines of these points.
     passed: what is ok. compared: what the payment was compared with; compared_with: the same in short. messages: what
@@ -163,8 +163,7 @@ class CardContent:
         # Lines for a policy clear nothing that is wrong.
         is_agreeable = not findings.errors and any(each.policy_lines for each in findings)
         order, self.environment = review.payment.order, review.payment.environment
-        note = "" if order is None else real_money_note(str(order.payment_currency), self.environment)
-        self.notes = [note] if note else []
+        self.note = "" if order is None else real_money_note(str(order.payment_currency), self.environment)
         self.compared = [*_compared(review, order_source, sources)]
         self.compared_with = _compared_with(review, self.compared)
         self.problems_title = "Not ok" if is_stopped else "To decide"
@@ -353,7 +352,7 @@ def _lookup(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[
     pages = {"contract": transaction.to, "payee": first.recipient if first.place is None else None}
     for name, address in pages.items():
         if address_problem(address) != "address_malformed" and network.explorer:
-            yield name, network.page_of(str(with_checksum(address)))
+            yield name, f"{network.explorer}/address/{with_checksum(address)}"  # by EIP-3091
 
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
