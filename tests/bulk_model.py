@@ -25,10 +25,10 @@ from urllib.parse import unquote, urlsplit
 import pandas as pd
 
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.options import Options
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.rate_limit import Options, RateLimiter, StopSignal
+from payerkit.bulk.rows import Step
 from payerkit.bulk.run import run_table
-from payerkit.bulk.table import Step, Table
+from payerkit.bulk.table import Table
 from payerkit.client import Client, Retries
 from payerkit.client.transport import Attempt, BrokenOffError, HttpRequest, HttpResponse, NotSentError, Transport
 from payerkit.onboarding import Report

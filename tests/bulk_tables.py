@@ -13,8 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
 from payerkit.bulk.rows import Step
-from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Task, Tasks
+from payerkit.bulk.table import Table, Task, Tasks
 from payerkit.onboarding import RunOptions
 from payerkit.service.database import open_database
 from payerkit.service.keys import load_seal
@@ -81,7 +80,7 @@ def rows_of(table: pd.DataFrame) -> list[Row]:
 
 def make_task(table: Table, secret: bytes, step: Step, row: int = 0) -> Task:
     """Return the task of a row of a table."""
-    return Tasks(table, secret).task(step, table.rows[row])
+    return Tasks(table, secret)[step, table.rows[row]]
 
 
 def account_of(row: Mapping[str, str]) -> Account:

@@ -48,9 +48,9 @@ class LeapingClock:
         self._ahead += seconds
         return bool(self._stop)
 
-    def limiter(self, rate: float | None = None) -> RateLimiter:
+    def limiter(self, rate: float | None = None, *, workers: int = 32) -> RateLimiter:
         """Return a limiter with this clock."""
-        return RateLimiter(Pace(rate, clock=self.now), self._stop, wait=self.wait)
+        return RateLimiter(Pace(rate, clock=self.now), self._stop, workers=workers, wait=self.wait)
 
 
 class SteppedClock:

@@ -10,10 +10,8 @@ import pandas as pd
 
 from cases import said
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.report import make_report
 from payerkit.bulk.rows import Row
-from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Tasks
+from payerkit.bulk.table import Table, Tasks
 from payerkit.onboarding import Plan, Report
 from payerkit.reasons import Outcome
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
@@ -50,7 +48,7 @@ def example_report(folder: Path | str, count: int = 120) -> Report:
         tasks = Tasks(Table(rows, holder_is_payer=True), journal.secret)
         for row in tasks.table.rows:
             _record(journal, tasks, row)
-        return make_report(tasks, journal, None)
+        return Report(tasks, journal, None)
 
 
 def _record(journal: Journal, tasks: Tasks, row: Row) -> None:
@@ -58,7 +56,7 @@ def _record(journal: Journal, tasks: Tasks, row: Row) -> None:
         return
     state, options = OUTCOMES[row.number % len(OUTCOMES)]
     facts = {name: _numbered(value, row.number) for name, value in options.get("facts", {}).items()}
-    payer, account = tasks.task("payer", row), tasks.task("bank_details", row)
+    payer, account = tasks["payer", row], tasks["bank_details", row]
     for task in (payer, account):
         journal.sent(task.key, payer=task.payer_key, content=task.content)
     journal.record(payer.key, "done", facts={"kyc_status": "approved", "agreement_url": "https://example.com/secret"})

@@ -24,9 +24,7 @@ from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
 from payerkit import BankDetails, InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
 from payerkit.bulk import run as runs
-from payerkit.bulk.options import Options
-from payerkit.bulk.progress import Progress
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal, run_workers
+from payerkit.bulk.rate_limit import Options, Progress, RateLimiter, StopSignal, run_workers
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
 from payerkit.client import Client
@@ -124,7 +122,7 @@ def test_rows_of_a_table_that_differ_in_a_secret_contradict() -> None:
     one, same, other = (payers(1, ssn=SecretStr(number)) for number in ("123-45-6789", "123-45-6789", "123-45-6788"))
 
     assert not any(row.is_blocked for row in Table(pd.concat([one, same])).rows)
-    assert ["id_twice"] * 3 == Table(pd.concat([one, same, other])).findings["code"].tolist()
+    assert ["id_twice"] * 3 == [each.finding.code for each in Table(pd.concat([one, same, other])).found]
 
 
 def test_a_column_without_a_name_is_refused() -> None:
@@ -347,7 +345,7 @@ def test_a_run_that_stops_before_reconciling_has_a_report(connected: Callable[..
     assert "API key" in report.stopped
 
 
-@pytest.mark.parametrize("where", ["_reconcile", "make_report"])
+@pytest.mark.parametrize("where", ["_reconcile", "Report"])
 def test_an_interrupt_between_two_steps_has_the_report(
     connected: Callable[..., Client], journal: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:

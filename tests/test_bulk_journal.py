@@ -24,13 +24,10 @@ from clocks import HandClock, LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
 from payerkit import InvalidInput, PayerkitError
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.options import Options
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
-from payerkit.bulk.reconcile import Reconciler
+from payerkit.bulk.rate_limit import Options, RateLimiter, StopSignal
+from payerkit.bulk.reconcile import Reconciler, Sender
 from payerkit.bulk.run import run_table
-from payerkit.bulk.sending import Sender
-from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Task
+from payerkit.bulk.table import Table, Task
 from payerkit.client import Client, SandboxClient
 from payerkit.errors import NotSent
 
@@ -335,7 +332,7 @@ def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> No
             journal.mark_unknown(task.key, said("no response"))
         journal._file.execute("UPDATE task SET since = since - 100 WHERE key = ?", [first.key])
         sender = Sender(client, journal, RateLimiter(client.pace, StopSignal()))
-        reconciler = Reconciler(sender, journal, existing="skip", when_compliant=False, accounts=list)
+        reconciler = Reconciler(sender, journal, Options(), list)
         reconciler.reconcile([first, second], 50)
         entries = [journal.entry(task.key) for task in (first, second)]
 

@@ -16,7 +16,7 @@ import payerkit
 from bulk_tables import payer_row
 from far_end import Behaviour, FarEnd, Received, reply, reset
 from payerkit import InvalidInput
-from payerkit.bulk.options import Options
+from payerkit.bulk.rate_limit import Options
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
 from payerkit.client import Client

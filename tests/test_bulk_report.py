@@ -12,9 +12,8 @@ import pytest
 
 from cases import first_cases, said
 from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.report import make_report
-from payerkit.bulk.table import Step, Table
-from payerkit.bulk.tasks import Tasks
+from payerkit.bulk.rows import Step
+from payerkit.bulk.table import Table, Tasks
 from payerkit.onboarding import Report
 from payerkit.reasons import Outcome
 from payerkit.wording import count_of
@@ -45,12 +44,12 @@ def report(tmp_path: Path) -> Callable[..., Report]:
         with Journal(tmp_path / "run.journal", b"key") as journal:
             sent = Tasks(Table(table if sent_as is None else sent_as), journal.secret)
             for (step, row), (state, options) in (known or {}).items():
-                task = sent.task(step, sent.table.rows[row])
+                task = sent[step, sent.table.rows[row]]
                 needs_look = bool(options.get("needs_look"))
                 journal.sent(task.key, payer=task.payer_key, content=task.content, needs_look=needs_look)
                 if state != "sent":
                     journal.record(task.key, state, **options)
-            return make_report(Tasks(Table(table), journal.secret), journal, stopped)
+            return Report(Tasks(Table(table), journal.secret), journal, stopped)
 
     return make
 

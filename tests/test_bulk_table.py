@@ -30,8 +30,7 @@ def table(*rows: dict[str, Any], **options: Any) -> Table:
 
 def codes(found: Table) -> list[list[str]]:
     """Return the codes of the errors and warnings of each row."""
-    findings = found.findings[found.findings["severity"] != "info"]
-    return [findings.loc[findings["row"] == row, "code"].tolist() for row in range(len(found.rows))]
+    return [[each.finding.code for each in row.problems if each.finding.severity != "info"] for row in found.rows]
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from cases import first_cases
 from clocks import LeapingClock
 from far_end import Behaviour, FarEnd, Received, cut, reply, reset
 from payerkit import Refused
-from payerkit.bulk.options import Options
-from payerkit.bulk.progress import estimate_duration
+from payerkit.bulk.rate_limit import Options, estimate_duration
+from payerkit.bulk.rows import Step
 from payerkit.bulk.run import run_table
-from payerkit.bulk.table import Step, Table
+from payerkit.bulk.table import Table
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
 from payerkit.reasons import WAITING_CODES

@@ -114,8 +114,10 @@ def fee_proxy_call(tail: bytes = b"", arguments: bytes | None = None) -> str:
 
 def test_functions_are_those_that_are_published() -> None:
     """Selectors and signatures are the published ones, and each selector is its signature's."""
-    assert {f"0x{each.selector.hex()}": each.signature for each in FUNCTIONS} == PUBLISHED
-    assert [] == [each for each in FUNCTIONS if keccak(each.signature.encode())[:4] != each.selector]
+    signatures = {each.selector: each.name + each.arguments.canonical for each in FUNCTIONS}
+
+    assert {f"0x{selector.hex()}": signature for selector, signature in signatures.items()} == PUBLISHED
+    assert [] == [each for selector, each in signatures.items() if keccak(each.encode())[:4] != selector]
 
 
 def test_contracts_of_functions_are_known() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
@@ -32,7 +31,7 @@ from example_payments import (
     payment,
 )
 from payerkit import InvalidInput, PaymentPolicy
-from payerkit.findings import Finding, PaymentFindings
+from payerkit.findings import Finding
 from payerkit.models import Payment
 from payerkit.policy import AgreedFee
 from payerkit.signing import PaymentCard
@@ -206,7 +205,8 @@ def test_a_transaction_outside_of_the_list_says_where_it_stands() -> None:
 def test_a_long_list_is_folded_at_its_end() -> None:
     """The worst stands first and is seen; the rest is one click away."""
     points = tuple(Point("error", "", f"Problem {number}.", "Do not sign.") for number in range(30))
-    card = PaymentCard(replace(GOOD["token"].card().content, problems=points), PaymentFindings())
+    card = GOOD["token"].card()
+    card.content.problems = points
 
     assert 12 == unfolded(card).count("✗ Problem")
     assert "<summary>18 more</summary>" in shown(card)
@@ -259,8 +259,8 @@ def test_all_payments_that_the_service_makes_at_once_are_shown() -> None:
 def test_lines_for_a_policy_can_be_copied() -> None:
     """The lines after the first one of an advice stand alone, as they have to be in the file."""
     point = Point("warning", "Fee", "A fee goes to <x>.", 'Add to the policy:\n[[fees]]\naddress = "0x12"')
-    content = replace(GOOD["token"].card().content, problems=(point,))
-    card = PaymentCard(content, PaymentFindings())
+    card = GOOD["token"].card()
+    card.content.problems = (point,)
 
     assert '→ Add to the policy:</span><pre class="pk-copied">[[fees]]\naddress = &quot;0x12&quot;</pre>' in shown(card)
     assert '    -> Add to the policy:\n       [[fees]]\n       address = "0x12"\n' in str(card)

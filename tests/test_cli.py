@@ -403,7 +403,8 @@ def test_onboard_takes_names_of_columns_and_places_of_files(
 )
 def test_onboard_takes_the_options_of_a_run(arguments: list[str], expected: dict[str, object]) -> None:
     """Words may be separated by commas, or given one by one."""
-    options = vars(cli._parser().parse_args(["onboard", "payers.csv", *arguments]))
+    typed = ["onboard", "payers.csv", *arguments]
+    options = vars(cli._parser(typed).parse_args(typed))
 
     assert expected == {name: options[name] for name in expected}
 

@@ -276,9 +276,9 @@ def test_hidden_rows_stay_hidden(tmp_path: Path) -> None:
 
     assert [True, False] == [sheet.row_dimensions[number].hidden for number in (2, 3)]
     own, _, rows = again(tmp_path / "a.xlsx")
-    assert [] == list(own.identify(rows).findings)
+    assert [] == list(own.identify(rows)[1])
     own, _, rows = again(tmp_path / "a.csv")  # where no row is hidden
-    assert ["hidden_row"] == [finding.code for _, _, finding in own.identify(rows).findings]
+    assert ["hidden_row"] == [finding.code for _, _, finding in own.identify(rows)[1]]
 
 
 def test_a_text_file_keeps_its_separator(tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ def test_a_file_knows_itself(kind: str, tmp_path: Path) -> None:
     assert {0: None} | expected == own.columns
     assert frozenset(range(len(own.columns), header.shape[1])) == frozenset(own.ours)
     assert {"date_order": "day_first"} == own.token.settings
-    assert [3] == list(own.identify(rows).numbers)
+    assert [3] == list(own.identify(rows)[0])
 
 
 def test_another_file_is_not_ours() -> None:
@@ -380,9 +380,9 @@ def test_rows_and_columns_may_be_moved(kind: str, tmp_path: Path) -> None:
     moved = [["new", *cells[::-1][:-1]] for cells in (header, *rows[::-1])]  # without remarks
     own = own_file(moved[0])
     assert own is not None
-    identified = own.identify(pd.DataFrame(moved[1:], index=[2, 3]))
+    numbers, _ = own.identify(pd.DataFrame(moved[1:], index=[2, 3]))
 
-    assert ({4: 2, 3: 3}, 0) == (identified.numbers, min(set(range(40)) - set(own.columns)))
+    assert ({4: 2, 3: 3}, 0) == (numbers, min(set(range(40)) - set(own.columns)))
     place = next(place for place, name in own.columns.items() if name == "client_user_id")
     assert "Our no." == moved[0][place]
 
@@ -404,7 +404,7 @@ def test_rows_keep_their_labels(tokens: list[str | None], expected: list[int], t
     known = dict(zip(["3", "4"], rows[own.ours[0]], strict=True))
     made = pd.DataFrame({own.ours[0]: [known.get(token or "", token) for token in tokens]})
 
-    assert expected == list(own.identify(made.reindex(columns=range(40))).numbers)
+    assert expected == list(own.identify(made.reindex(columns=range(40)))[0])
 
 
 def test_a_changed_token_is_refused(tmp_path: Path) -> None:
@@ -440,7 +440,7 @@ def test_damage_is_still_there_if_nobody_corrects_it(
         rows[place] = after
 
     expected = [(0, "account_number", finding.finding)] if is_found else []
-    assert expected == list(own.identify(rows).findings)
+    assert expected == list(own.identify(rows)[1])
 
 
 def test_damage_that_is_corrected_in_the_table_is_not_written(tmp_path: Path) -> None:
@@ -451,7 +451,7 @@ def test_damage_that_is_corrected_in_the_table_is_not_written(tmp_path: Path) ->
     save(table, path := tmp_path / "a.csv")
     own, _, rows = again(path)
 
-    assert [] == list(own.identify(rows).findings)
+    assert [] == list(own.identify(rows)[1])
     assert "98127364559" in written(path)[1]
 
 
@@ -506,8 +506,8 @@ def test_a_dataframe_has_its_own_columns(kind: str, tmp_path: Path) -> None:
 
     assert table.columns.tolist() == header.iloc[0].tolist()[:-3]
     assert ("client_user_id", "postcode") == (own.columns[0], own.columns[list(table.columns).index("postcode")])
-    assert ["first"] == list(own.identify(rows).numbers)
-    assert ["first", "new row 1"] == list(own.identify(pd.concat([rows, rows])).numbers)
+    assert ["first"] == list(own.identify(rows)[0])
+    assert ["first", "new row 1"] == list(own.identify(pd.concat([rows, rows]))[0])
 
 
 @pytest.mark.parametrize(
@@ -523,7 +523,7 @@ def test_cells_that_are_no_text_stay_errors(column: str, cell: Any, text: str, c
     """They are text in the file, which must not make them right."""
     save(pd.DataFrame([row(1) | {column: cell}]), path := tmp_path / "a.csv")
     own, _, rows = again(path)
-    found = own.identify(rows).findings
+    found = own.identify(rows)[1]
     places = {name: place for place, name in own.columns.items()}
 
     assert [(column, text, code)] == [(name, rows[places[name]].iloc[at], each.code) for at, name, each in found]

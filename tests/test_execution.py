@@ -249,7 +249,7 @@ def contradictions(chain: MainChain, maker: CallMaker, functions: Iterable[Funct
     for function in functions:
         has_succeeded = False
         for number in range(count):
-            maker.chance.seed(f"{function.signature} {number}")
+            maker.chance.seed(f"{function.name}{function.arguments.canonical} {number}")
             call = maker.make(function)
             succeeds, problem = contradiction(chain, call)
             has_succeeded |= succeeds
@@ -290,7 +290,7 @@ def test_batches_pay_with_what_they_take(chain: MainChain, count: int) -> None:
 def test_what_cannot_be_executed_is_never_ok(chain: MainChain, function: Function, count: int) -> None:
     """Nobody can show here what these functions do."""
     at = {name: deployed.address for name in function.contracts if (deployed := find_deployment(name, "sepolia"))}
-    maker = CallMaker(chain, random.Random(function.signature), addresses=at)  # noqa: S311 - no secret
+    maker = CallMaker(chain, random.Random(function.name + function.arguments.canonical), addresses=at)  # noqa: S311 - no secret
     calls = [maker.make(function) for _ in range(count)]
 
     assert {"stop"} == {judged(chain, call, read_effects(call.decoded, to=call.to, value=0)).verdict for call in calls}

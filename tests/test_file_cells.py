@@ -85,9 +85,9 @@ def test_an_id_in_a_table_of_accounts_is_told() -> None:
 def test_a_cell_that_is_not_sent_is_not_told() -> None:
     """The payer's columns of a table from which only accounts are sent."""
     table = read((3, "phone"), (4, "account_number"))
-    found = Table(table, ("bank_details",)).findings
+    found = Table(table, ("bank_details",)).found
 
-    assert [2] == found.loc[found["basis"] == "file", "row"].tolist()
+    assert [2] == [each.row for each in found if each.finding.basis == "file"]
 
 
 def test_a_finding_about_the_row_is_told_whatever_is_sent() -> None:
@@ -96,9 +96,7 @@ def test_a_finding_about_the_row_is_told_whatever_is_sent() -> None:
     hidden = CellFinding(2, "phone", ROWS[0]["phone"], file_finding("hidden_row", ""))
     found = Table(SourceTable.of(frame, Origin(findings=[hidden])), ("bank_details",))
 
-    assert [("hidden_row", "", "")] == list(
-        found.findings[["code", "field", "step"]].itertuples(index=False, name=None)
-    )
+    assert [("hidden_row", "", "")] == [(each.finding.code, each.finding.field, each.step) for each in found.found]
     assert [True] == [row.is_blocked for row in found.rows]
 
 

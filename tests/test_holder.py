@@ -13,8 +13,8 @@ import pytest
 import payerkit
 from bulk_tables import run_arguments
 from payerkit import InvalidInput
-from payerkit.bulk.table import Step, Table
-from payerkit.bulk.tasks import Tasks
+from payerkit.bulk.rows import Step
+from payerkit.bulk.table import Table, Tasks
 from payerkit.client import Client
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
@@ -43,7 +43,7 @@ def frame(*rows: dict[str, Any]) -> pd.DataFrame:
 
 def body(table: Table, row: int = 0) -> dict[str, str]:
     """Return the account that a row of a table sends."""
-    sent: dict[str, str] = json.loads(Tasks(table, b"secret").task("bank_details", table.rows[row]).body.content)
+    sent: dict[str, str] = json.loads(Tasks(table, b"secret")["bank_details", table.rows[row]].body.content)
     return sent
 
 
@@ -75,7 +75,7 @@ def test_the_holder_is_sent_as_the_table_says() -> None:
 
     assert {"business", "DE", "10117", "2012-05-21"} <= set(sent.values())
     assert set() == set(TYPED_PAYER.values()) & set(sent.values())
-    assert (0, False) == (len(table.findings), any(row.is_blocked for row in table.rows))
+    assert (0, False) == (len(table.found), any(row.is_blocked for row in table.rows))
 
 
 EVERY_REQUIRED = ["bank_name", "account_name", "bank_beneficiary_type", "currency", *list(PAYEE)[1:]]
@@ -248,7 +248,7 @@ def test_rows_differ_in_whose_account_it_is() -> None:
 
     assert ["DE", "US"] == [body(table, row)["country"] for row in (0, 1)]
     assert [True, True, False] == ["bank_details" in row.data and row.may_be_sent for row in table.rows]
-    assert ["no_account"] == table.findings["code"].tolist()
+    assert ["no_account"] == [each.finding.code for each in table.found]
 
 
 def test_the_column_does_nothing_for_accounts_alone() -> None:

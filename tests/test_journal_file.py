@@ -20,7 +20,7 @@ from cases import said
 from clocks import HandClock
 from payerkit import InvalidInput
 from payerkit.bulk.journal import Entry, Journal, JournalLost, State, digest
-from payerkit.bulk.sending import REFUSED
+from payerkit.bulk.reconcile import REFUSED
 from payerkit.reasons import Outcome
 
 OWN, OTHER, THIRD = b"own secret", b"other secret", b"third secret"
@@ -292,12 +292,12 @@ def test_a_rotated_key_takes_its_journal_along(path: Path) -> None:
 def test_a_journal_stays_with_its_key_until_a_run_begins(path: Path) -> None:
     """A run that is refused, as one of another service is, must not take the journal from its key."""
     with Journal(path, OWN) as journal:
-        journal.require_same("service", b"one", "service")
+        journal.require_service("one")
     with (
         Journal(path, OTHER, previous_secret=OWN) as journal,
         pytest.raises(InvalidInput, match="belongs to another service"),
     ):
-        journal.require_same("service", b"other", "service")
+        journal.require_service("other")
     Journal(path, OWN).close()
 
 

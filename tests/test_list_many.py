@@ -13,7 +13,6 @@ import far_end
 import payerkit
 from clocks import LeapingClock
 from payerkit import InvalidInput
-from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import request_lists
 from payerkit.client import Client
 from payerkit.statuses.statuses import accounts_frame
@@ -105,7 +104,7 @@ def test_an_error_for_one_payer_is_in_its_row(connected: Callable[..., Client]) 
     with far_end.FarEnd([answer]) as far:
         client = connected(far.url)
         results = request_lists(
-            client, ["user-1", "user-2", "user-3"], Options(workers=1), LeapingClock().limiter(), progress=False
+            client, ["user-1", "user-2", "user-3"], LeapingClock().limiter(workers=1), progress=False
         )
     frame = accounts_frame(results, client.account_secret, reveal=False)
 

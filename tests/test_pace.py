@@ -16,7 +16,6 @@ from clocks import HandClock, SteppedClock
 from conftest import KEY
 from far_end import FarEnd, hang, reply, reset
 from payerkit import InvalidInput, PayerkitError
-from payerkit.bulk.options import Options
 from payerkit.bulk.rate_limit import RateLimiter, RunStopped, StopSignal, request_lists
 from payerkit.client import Client, Timeout
 from payerkit.client.call import RequestBody
@@ -168,8 +167,8 @@ def test_a_run_keeps_the_pace_of_its_client(connected: Connect) -> None:
     with FarEnd([GOOD, reply(404)]) as far:
         client = connected(far.url, rate=5, **clock.options())
         status(client)
-        limiter = RateLimiter(client.pace, StopSignal(), wait=clock.wait)
-        request_lists(client, ["a", "b", "c"], Options(workers=1), limiter, progress=False)
+        limiter = RateLimiter(client.pace, workers=1, wait=clock.wait)
+        request_lists(client, ["a", "b", "c"], limiter, progress=False)
 
         assert 4 == len(far.ledger)
     assert [pytest.approx(0.2)] * 3 == clock.waits

@@ -13,7 +13,6 @@ import pytest
 import payerkit
 from clocks import LeapingClock
 from payerkit import InvalidInput
-from payerkit.bulk.options import Options
 from payerkit.client import Client
 from payerkit.errors import UnreadableAnswer
 from payerkit.statuses.statuses import snapshots_frame, take_snapshots, without_replaced
@@ -263,7 +262,7 @@ def test_a_response_that_cannot_be_read_is_an_error(connected: Callable[..., Cli
     """A list of something else is in the row's error; it was tried as often as any read."""
     with StatusService({"user-1": READY}) as service:
         service.accounts["user-1"] = "text"  # type: ignore[assignment]  # what the API does not document
-        found = take_snapshots(connected(service.url), ["user-1"], Options(workers=1), LeapingClock().limiter())
+        found = take_snapshots(connected(service.url), ["user-1"], LeapingClock().limiter(workers=1))
 
     assert isinstance(found["user-1"].error, UnreadableAnswer)
 
@@ -417,9 +416,7 @@ def test_the_first_argument_is_a_client() -> None:
 def test_the_key_of_a_payer_depends_on_the_api_key(connected: Callable[..., Client]) -> None:
     """It is the same for the same payer, differs for another, and does not tell the id without the key."""
     with StatusService({"user-1": READY, "user-2": READY}) as service:
-        found = take_snapshots(
-            connected(service.url), ["user-1", "user-2"], Options(workers=1), LeapingClock().limiter()
-        )
+        found = take_snapshots(connected(service.url), ["user-1", "user-2"], LeapingClock().limiter(workers=1))
     one, again, other = (snapshots_frame(found, secret, reveal=False)["payer_key"] for secret in (b"a", b"a", b"b"))
 
     assert list(one) == list(again)

@@ -12,9 +12,7 @@ import pytest
 
 import payerkit
 from payerkit.bulk.journal import Journal
-from payerkit.bulk.report import make_report
-from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Tasks
+from payerkit.bulk.table import Table, Tasks
 from payerkit.onboarding import Report
 from payerkit.tables import SourceTable
 from payerkit.tables.mapping import FileColumn
@@ -55,7 +53,7 @@ def table(
 def report_on(rows: pd.DataFrame, folder: Path) -> Report:
     """Return the report of a run that has sent nothing yet."""
     with Journal(folder / "run.journal", b"key") as journal:
-        return make_report(Tasks(Table(rows), journal.secret), journal, None)
+        return Report(Tasks(Table(rows), journal.secret), journal, None)
 
 
 WRONG = {(row, "email"): "x" for row in (5, 7, 8, 9, 10, 11, 12)} | {(6, "country"): "Germany"}

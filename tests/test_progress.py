@@ -10,7 +10,7 @@ import pytest
 
 import payerkit
 from bulk_tables import payer_row, run_arguments
-from payerkit.bulk.progress import Progress
+from payerkit.bulk.rate_limit import Progress
 
 
 class Bar:

@@ -262,6 +262,6 @@ def test_labels(schema: Any, name: str, typed: str, expected: str) -> None:
 
 def test_every_secret_that_is_read_has_a_label() -> None:
     """No secret can get onto a button by way of a reading."""
-    of_secrets = {name for name in vars(readings)["_BY_NAME"] if name in BANK_DETAILS.fields}
+    of_secrets = {name for name in vars(readings)["_READERS"] if name in BANK_DETAILS.fields}
 
     assert vars(readings)["_SECRETLY"].keys() == {name for name in of_secrets if BANK_DETAILS.fields[name].is_secret}

@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 import payerkit
 from payerkit import endpoints, errors
 from payerkit.cli import main as cli
-from payerkit.service import accounts, pay, payers, payments, payouts
+from payerkit.service import accounts, pay, payers, payouts
 
 FOLDER = Path(__file__).parent.parent
 README = FOLDER.joinpath("README.md").read_text("utf-8")
@@ -71,7 +71,7 @@ def _model(parameter: inspect.Parameter) -> str:
 
 
 def _routes() -> set[str]:
-    subjects = (payers, accounts, pay, payouts, payments)
+    subjects = (payers, accounts, pay, payouts)
     api = [route for each in subjects for route in each.router.routes if isinstance(route, APIRoute)]
     return {f"{method} {route.path.replace(':path', '')}" for route in api for method in route.methods or ()}
 
@@ -140,7 +140,7 @@ def test_commands_exist(command: tuple[str, str]) -> None:
         *(["x"] if has_value else []),
     ]
 
-    assert cli._parser().parse_args(arguments).command == name
+    assert cli._parser(arguments).parse_args(arguments).command == name
 
 
 def test_public_functions_are_explained() -> None:

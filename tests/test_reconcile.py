@@ -18,12 +18,12 @@ from bulk_tables import make_task, payer_row
 from cases import first_cases, why
 from payerkit import PayerkitError, Refused, UnknownOutcome, reasons
 from payerkit.bulk import reconcile
-from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.options import Options
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
+from payerkit.bulk.journal import Entry, Journal
+from payerkit.bulk.rate_limit import Options, RateLimiter, StopSignal
+from payerkit.bulk.reconcile import record_found
+from payerkit.bulk.rows import Step
 from payerkit.bulk.run import run_table
-from payerkit.bulk.sending import record_found
-from payerkit.bulk.table import Step, Table
+from payerkit.bulk.table import Table
 from payerkit.client import Client
 from payerkit.client.pace import Pace
 from payerkit.errors import NotFound, NotSent, ServiceError
@@ -174,7 +174,7 @@ class World:
     def kill(self, step: Step) -> None:
         """Leave the journal as a run does that is killed while it sends the row's task."""
         with self.journal() as journal:
-            journal.require_same("service", digest(journal.salt, SERVICE), "service")
+            journal.require_service(SERVICE)
             task = make_task(make_table([ROW]), journal.secret, step, 0)
             journal.add_to_baseline(task.payer_key, [])
             journal.sent(task.key, payer=task.payer_key, content=task.content)

@@ -271,7 +271,10 @@ MESSAGES = list(rows("payerkit.review", "review"))
 @pytest.mark.parametrize("row", MESSAGES, ids=lambda row: str(row["key"]))
 def test_every_message_is_used_and_tells_what_to_do(row: dict[str, str]) -> None:
     """An error or a warning has a hint, and no message is left over."""
-    source = "".join(path.read_text("utf-8") for path in Path(payerkit.review.__file__).parent.glob("*.py"))
+    package = Path(payerkit.__file__).parent
+    source = "".join(
+        path.read_text("utf-8") for wing in ("review", "payment") for path in (package / wing).glob("*.py")
+    )
 
     assert f'"{row["key"]}"' in source
     assert (row["severity"] == "info") or row["hint"]

@@ -73,12 +73,12 @@ class Says:
     def __init__(self, paid: bool | PayerkitError | None) -> None:
         self.paid, self.asked = paid, list[str]()
 
-    def has_been_paid(self, request_id: str) -> bool | None:
+    def request_members(self, request_id: str) -> dict[str, Any]:
         """Return or raise what it was made with."""
         self.asked.append(request_id)
         if isinstance(self.paid, PayerkitError):
             raise self.paid
-        return self.paid
+        return {"hasBeenPaid": self.paid}
 
 
 def test_the_operator_is_looked_at_once(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import schwifty
 from babel import Locale
 
 from payerkit._tsv import rows
-from payerkit.checks import banks, names, places
+from payerkit.checks import banks, people, places
 from payerkit.checks.requirements import requirements
 
 CHECKS = "payerkit.checks"
@@ -42,9 +42,9 @@ def test_each_legal_form_is_found(row: dict[str, str]) -> None:
     country = row["countries"].partition(" ")[0]
     written = row["form"] if row["countries"] else f"{row['form']}."  # a form of no country needs its dot
 
-    assert names.legal_form(f"Example {written}", "individual", country)
-    assert row["also"] or names.legal_form(f"EXAMPLE {written.upper()}", "individual", None)
-    assert not names.legal_form(f"Example {written}", "business", country)
+    assert people.legal_form(f"Example {written}", "individual", country)
+    assert row["also"] or people.legal_form(f"EXAMPLE {written.upper()}", "individual", None)
+    assert not people.legal_form(f"Example {written}", "business", country)
 
 
 @pytest.mark.parametrize("row", FORMS_OF_PEOPLE, ids=lambda row: row["form"])
@@ -52,7 +52,7 @@ def test_a_surname_is_no_legal_form(row: dict[str, str]) -> None:
     """What people are called, too, is no legal form as a surname, nor in a name in capitals."""
     letters = row["form"].replace(".", "")
     found = [
-        names.legal_form(name, "individual", "US") for name in (f"Lee {letters.title()}", f"LEE {letters.upper()}")
+        people.legal_form(name, "individual", "US") for name in (f"Lee {letters.title()}", f"LEE {letters.upper()}")
     ]
 
     assert [False, False] == found

@@ -84,7 +84,7 @@ def test_a_bad_variable_is_named(
 
 def test_every_option_of_the_command_is_one_of_the_environment() -> None:
     """Except those that do something once."""
-    options = vars(cli._parser().parse_args(["sandbox"])).keys()
+    options = vars(cli._parser(["sandbox"]).parse_args(["sandbox"])).keys()
 
     assert {"command", "new_key", "reset", "yes"} == options - CommandSettings.model_fields.keys()
     assert set() == CommandSettings.model_fields.keys() - options

@@ -17,7 +17,8 @@ import requests
 
 import payerkit
 from payerkit.client import SandboxClient
-from payerkit.service import middleware, server
+from payerkit.service import app as service_app
+from payerkit.service import server
 from published import BANK_DETAILS, PAYER
 
 
@@ -85,7 +86,7 @@ def test_a_form_that_drips_is_cut_off(client: SandboxClient) -> None:
 
 def test_a_body_that_drips_is_cut_off(monkeypatch: pytest.MonkeyPatch, client: SandboxClient) -> None:
     """So is a body with a key, after more time."""
-    monkeypatch.setattr(middleware, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(service_app, "BODY_SECONDS", 0.3)
     key = client.reveal_key().encode()
     head = b"POST /v2/payer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nx-api-key: " + key + b"\r\n\r\nx"
     with closing(connect(client)) as opened:
@@ -99,7 +100,7 @@ def test_a_body_that_drips_is_cut_off(monkeypatch: pytest.MonkeyPatch, client: S
 def test_slow_forms_lock_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where they take all connections, callers are refused for no longer than a form may take."""
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 5)
-    monkeypatch.setattr(middleware, "FORM_SECONDS", 8.0)
+    monkeypatch.setattr(service_app, "FORM_SECONDS", 8.0)
     with payerkit.sandbox() as opened, ExitStack() as stack:
         for _ in range(4):  # a fifth would be refused, and so might all that arrive with it
             slow = stack.enter_context(closing(connect(opened)))

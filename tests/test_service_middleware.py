@@ -9,15 +9,13 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from payerkit.service import middleware
-from payerkit.service.app import create_app
+from payerkit.service import app as service_app
+from payerkit.service.app import RequestGuard, create_app
 from payerkit.service.clock import Identifiers
 from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
-from payerkit.service.limits import BLOCK_SECONDS, BREACH, CallLimits
-from payerkit.service.middleware import RequestGuard
 from payerkit.service.settings import Settings
-from payerkit.service.world import World
+from payerkit.service.world import BLOCK_SECONDS, BREACH, CallLimits, World
 
 KEY = "key-of-a-test"
 SCOPE = {
@@ -119,7 +117,7 @@ def test_bodies_are_bounded_before_they_are_read(
     monkeypatch: pytest.MonkeyPatch, messages: list[Any], headers: list[Any], status: int
 ) -> None:
     """A body that is too large or incomplete never reaches the application."""
-    monkeypatch.setattr(middleware, "MAX_BODY", 10)
+    monkeypatch.setattr(service_app, "MAX_BODY", 10)
 
     assert call(guard(), messages, method="POST", headers=headers)[0] == status
 

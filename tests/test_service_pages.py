@@ -21,7 +21,7 @@ import requests
 import payerkit
 from payerkit.client import SandboxClient
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
-from payerkit.service.payers import find_payer, save_payer, set_payer, sign_agreement
+from payerkit.service.payers import complete_step, find_payer, save_payer, set_payer
 from payerkit.service.tables import PayerRow
 from payerkit.service.world import WorldSession
 from published import PAYER
@@ -174,12 +174,12 @@ def test_a_late_signature_does_not_undo_a_record(tmp_path: Path) -> None:
 
     def record(session: WorldSession) -> PayerRow:
         save_payer(session, PAYER)
-        set_payer(session, one(session), agreement="completed")
+        set_payer(session, one(session), "completed", session.now, "agreement")
         return one(session)
 
     world.call(record, write=True)
     late, found = world.call(
-        lambda session: (sign_agreement(session, one(session)), one(session).agreement), write=True
+        lambda session: (complete_step(session, one(session), "agreement"), one(session).agreement), write=True
     )
     world.database.close()
 

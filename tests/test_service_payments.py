@@ -19,9 +19,9 @@ from payerkit.onchain.currencies import Currency, find_currency, find_deployment
 from payerkit.service.clock import Identifiers
 from payerkit.service.errors import Problem
 from payerkit.service.money import Rates, convert, format_units, parse_amount, parse_rate
-from payerkit.service.pay import big_number, create_payment, payment_reference
+from payerkit.service.pay import big_number, payment_reference, post_payment
 from payerkit.service.settings import Settings
-from payerkit.service.wallet import Holding, save_holding
+from payerkit.service.tables import HoldingRow
 from payerkit.service.world import World
 from stores import open_world
 
@@ -49,7 +49,7 @@ def pay(world: World, body: dict[str, str], settings: Settings) -> dict[str, Any
     """Create a payment in a world with other settings."""
     ids = Identifiers(settings.seed)
     there = replace(world, settings=settings, identifiers=ids)
-    return there.call(lambda session: create_payment(session, body), write=True)
+    return there.call(lambda session: post_payment(body, session), write=True)
 
 
 def order(amount: str, payment_currency: str, invoice_currency: str = "USD") -> dict[str, str]:
@@ -190,7 +190,8 @@ ALLOWANCES = [
 @pytest.mark.parametrize(("currency", "allowance", "approvals"), ALLOWANCES)
 def test_approvals_depend_on_the_allowance(world: World, currency: str, allowance: int, approvals: list[int]) -> None:
     """A payment has the approvals that the token needs, and the metadata gives their indexes."""
-    world.call(lambda session: save_holding(session, currency, Holding(10**9, allowance)), write=True)
+    holding = HoldingRow(world_id=world.id, currency=currency, balance=10**9, allowance=allowance)
+    world.call(lambda session: session.merge(holding), write=True)
     response = pay(world, order("10", currency), NO_FEE)
     steps = response["transactions"]
 

@@ -17,8 +17,7 @@ from payerkit.client.call import Call, RequestBody
 from payerkit.errors import NotFound
 from payerkit.models import Payment, PaymentRequest
 from payerkit.service.money import Rates, in_usd
-from payerkit.service.payments import currency_of
-from payerkit.service.payouts import payout_outcome, payout_steps
+from payerkit.service.payouts import currency_of, payout_outcome, payout_steps
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
 USER = PAYER["clientUserId"]

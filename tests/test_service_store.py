@@ -19,7 +19,7 @@ from payerkit.service.clock import Identifiers
 from payerkit.service.database import open_database, sqlite_file
 from payerkit.service.errors import SetupError
 from payerkit.service.keys import ENCRYPTION_KEY_VARIABLE, Seal, load_api_keys, load_seal, new_encryption_key
-from payerkit.service.payers import find_payer, is_compliant, save_payer, sign_agreement
+from payerkit.service.payers import complete_step, find_payer, is_compliant, save_payer
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings
 from payerkit.service.tables import AccountRow, PayerRow, WorldRow
@@ -361,7 +361,9 @@ def test_of_two_signatures_at_once_one_counts(database: str | Path) -> None:
     save(world, "user-123")
 
     def sign(_: int) -> bool:
-        return world.call(lambda session: sign_agreement(session, find_payer(session, "user-123")), write=True)
+        return world.call(
+            lambda session: complete_step(session, find_payer(session, "user-123"), "agreement"), write=True
+        )
 
     with ThreadPoolExecutor(4) as threads:
         signed = list(threads.map(sign, range(8)))

@@ -45,7 +45,7 @@ from payerkit.bulk.run import (
     onboard as onboard,
     add_bank_details as add_bank_details,
 )
-from payerkit.statuses.wait_for import wait_for as wait_for
+from payerkit.statuses.statuses import wait_for as wait_for
 from payerkit.statuses.statuses import payer_statuses as payer_statuses
 from payerkit.explanations import explain as explain
 from payerkit.payouts.reconciliation import reconcile as reconcile

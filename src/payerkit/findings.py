@@ -121,20 +121,28 @@ class Findings(tuple[Finding, ...]):
         return frame_of(rows, dict.fromkeys(COLUMNS, "string"))
 
     def __str__(self) -> str:
-        shown = self._worst_first()
-        lines = (f"  {finding.severity}  {finding}  [{finding.code}: {finding.basis}]" for finding in shown)
-        return "\n".join([f"{self._summary()}.", *lines])
+        return "\n".join([f"{self._summary()}.", *map(self._line, self._worst_first())])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = [
-            (html.chip(item.severity, item.severity), in_words(item.field), _what_and_why(item))
+            (html.chip(item.severity, item.severity), self._about(item), _what_and_why(item))
             for item in self._worst_first()
         ]
-        head = ("severity", "field", "what is wrong, and what to do")
-        caption = self._summary() if self else html.chip("success", self._summary())
-        return html.picture(html.grid(head, rows, caption=caption))
+        return html.picture(html.grid(("severity", *self._head), rows, caption=self._caption()))
+
+    _head = ("field", "what is wrong, and what to do")
+    """The columns of the picture, behind the severity."""
+
+    def _line(self, finding: Finding) -> str:
+        return f"  {finding.severity}  {finding}  [{finding.code}: {finding.basis}]"
+
+    def _about(self, finding: Finding) -> str:
+        return in_words(finding.field)
+
+    def _caption(self) -> str:
+        return self._summary() if self else html.chip("success", self._summary())
 
     def _worst_first(self) -> list[Finding]:
         return sorted(self, key=lambda finding: SEVERITIES.index(finding.severity))
@@ -167,42 +175,32 @@ class PaymentFindings(Findings):
         """Whether to sign: "ok", "look" or "stop"."""
         return "stop" if self.errors else "look" if self.warnings else "ok"
 
-    def __str__(self) -> str:
-        shown = self._worst_first()
-        lines = (_with_source(item, f"  {_step_label(item):<14}  {item.severity:<7}") for item in shown)
-        return "\n".join([f"{self._summary()}.", *lines])
+    _head = ("about", "what was found, and what to do")
 
-    __repr__ = __str__
+    def _line(self, finding: Finding) -> str:
+        """Return a finding as text, its source behind the first line; more lines are to be copied as they stand."""
+        first, *lines = str(finding).split("\n")
+        start = f"  {_step_label(finding):<14}  {finding.severity:<7}"
+        source = f"[{finding.code}: {finding.basis}]"
+        return "\n".join([f"{start}  {first}  {source}", *(f"      {line}" for line in lines)])
 
-    def _repr_html_(self) -> str:
-        head = ("severity", "about", "what was found, and what to do")
-        rows = [
-            (html.chip(item.severity, item.severity), _about(item), _what_and_why(item)) for item in self._worst_first()
-        ]
-        caption = html.Html(f"{html.verdict(self.verdict)} {html.escape(super()._summary())}")
-        return html.picture(html.grid(head, rows, caption=caption))
+    def _about(self, finding: Finding) -> html.Html:
+        """Return the transaction and the field that a finding is about, each on a line of its own."""
+        step = _step_label(finding).replace(" ", "\N{NO-BREAK SPACE}")
+        lines = map(html.escape, filter(None, [step, in_words(finding.field)]))
+        return html.Html(f'<div class="pk-narrow">{"<br>".join(lines)}</div>')
+
+    def _caption(self) -> html.Html:
+        return html.Html(f"{html.verdict(self.verdict)} {html.escape(super()._summary())}")
 
     def _summary(self) -> str:
         return f"{self.verdict.upper()}: {super()._summary()}"
-
-
-def _about(finding: Finding) -> html.Html:
-    """Return the transaction and the field that a finding about a payment is about, each on a line of its own."""
-    step = _step_label(finding).replace(" ", "\N{NO-BREAK SPACE}")
-    lines = map(html.escape, filter(None, [step, in_words(finding.field)]))
-    return html.Html(f'<div class="pk-narrow">{"<br>".join(lines)}</div>')
 
 
 def _what_and_why(finding: Finding) -> html.Html:
     """Return the message of a finding, what to do, and in small print its source and code."""
     source = html.small(finding.basis, finding.code)
     return html.Html(f"{html.escape(finding.message)}{html.advice(finding.hint)}{source}")
-
-
-def _with_source(finding: Finding, start: str) -> str:
-    """Return a finding as text, with its source behind the first line; more lines are to be copied, as they stand."""
-    first, *lines = str(finding).split("\n")
-    return "\n".join([f"{start}  {first}  [{finding.code}: {finding.basis}]", *(f"      {line}" for line in lines)])
 
 
 def _step_label(finding: Finding) -> str:

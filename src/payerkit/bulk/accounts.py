@@ -15,7 +15,7 @@ from payerkit.wire import wire_name
 
 if TYPE_CHECKING:  # forms compare accounts, too, and need no table
     from payerkit.bulk.journal import Entry
-    from payerkit.bulk.tasks import Task
+    from payerkit.bulk.table import Task
 
 
 NUMBERS = ("account_number", "iban", "rib_number")
@@ -33,8 +33,7 @@ _HEAD_OFFICE = "XXX"
 
 def account_identity(values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what makes an account of a payer this account and no other, "" for each field that is missing."""
-    named = ((name, str(values.get(name) or "")) for name in ACCOUNT_FIELDS)
-    return tuple(normal_form(name, value) if value or name == "rails" else "" for name, value in named)
+    return tuple(normal_form(name, str(values.get(name) or "")) for name in ACCOUNT_FIELDS)
 
 
 def normal_form(name: str, value: str) -> str:
@@ -111,7 +110,7 @@ def compare(values: Mapping[str, Any], record: Mapping[str, Any]) -> Match:
     if number != "equal" or {"unlike", "different"} & set(others.values()):
         return Match(Grade.PERHAPS)
     has_iban = _compare_field("iban", values, listed) == "equal"  # which says where the account is kept
-    codes = _codes_to_confirm(values, listed, has_iban=has_iban)
+    codes = [name for name in CODES if values.get(name) or (listed.get(wire_name(name)) and not has_iban)]
     is_shown = currency == "equal" and all(others[name] == "equal" for name in codes)
     differs = tuple(name for name in _DESCRIBING if _differs_in_words(values.get(name), listed.get(wire_name(name))))
     return Match(Grade.SAME if is_shown else Grade.NUMBER, differs)
@@ -120,11 +119,6 @@ def compare(values: Mapping[str, Any], record: Mapping[str, Any]) -> Match:
 def is_dead(record: Mapping[str, Any]) -> bool:
     """Return True if a listed account cannot be paid, and never will be."""
     return str(record.get("status")).strip().casefold() in _DEAD
-
-
-def _codes_to_confirm(values: Mapping[str, Any], listed: Mapping[str, str], *, has_iban: bool) -> list[str]:
-    """Return the codes that, next to number and currency, must be equal for an account to be the same."""
-    return [name for name in CODES if values.get(name) or (listed.get(wire_name(name)) and not has_iban)]
 
 
 def _compare_numbers(values: Mapping[str, Any], listed: Mapping[str, str]) -> Relation:
@@ -237,8 +231,8 @@ class Listing:
         found: what is listed of tasks whose accounts are not known yet. A list that shows those of tasks alone is no
         reason to stop in the middle of a long table.
         """
-        known = {_mark(record) for each in found for record in (*each.same, *each.shared)}
-        has_others = any(_mark(record) not in known for record in self.unexplained())
+        known = {id(record) for each in found for record in (*each.same, *each.shared)}
+        has_others = any(id(record) not in known for record in self.unexplained())
         return len(self.records) >= _SMALL_PAGE and has_others
 
     @property
@@ -254,9 +248,14 @@ class Listing:
     @property
     def of_others(self) -> list[str]:
         """The ids of new accounts that no task of this journal can claim: somebody else stored them."""
-        return (
-            [] if any(map(_may_claim, self.entries.values())) else [id_of(each) for each in self.new() if id_of(each)]
+        known = self.entries.values()
+        is_claimed = any(
+            entry.state in {"sent", "unknown"}
+            or entry.needs_look
+            or (entry.unknown_sends > 0 and not entry.facts.get("id"))
+            for entry in known
         )
+        return [] if is_claimed else [own_id for each in self.new() if (own_id := id_of(each))]
 
     def match(
         self, tasks: Sequence[Task], candidates: Mapping[bytes, Sequence[Record]], compared: Collection[bytes]
@@ -269,7 +268,7 @@ class Listing:
         """
         others = any(entry.state == "unknown" for key, entry in self.entries.items() if key not in compared)
         grades = {
-            task.key: {_mark(each): compare(task.values, each).grade for each in candidates[task.key]} for task in tasks
+            task.key: {id(each): compare(task.values, each).grade for each in candidates[task.key]} for task in tasks
         }
         claims: dict[Any, list[Grade]] = {}
         for graded in grades.values():
@@ -329,7 +328,7 @@ def _matches(
     of_grade: dict[Grade, list[Record]] = {grade: [] for grade in Grade}
     is_shared = False
     for record in records:
-        mark = _mark(record)
+        mark = id(record)
         strong = [grade for grade in claims[mark] if grade in {Grade.SAME, Grade.NUMBER}]
         if (graded[mark] is Grade.PERHAPS and strong == [Grade.SAME]) or (graded[mark] is Grade.OTHER and strong):
             continue
@@ -342,24 +341,7 @@ def _matches(
     return Matches(same, number, perhaps, other)
 
 
-def _may_claim(entry: Entry) -> bool:
-    """Return True if an account that the list shows may be that of a task, and the journal does not know its id."""
-    is_open = entry.state in {"sent", "unknown"} or (entry.unknown_sends > 0 and not entry.facts.get("id"))
-    return is_open or entry.needs_look
-
-
-def _mark(record: Record) -> Any:
-    """Return what tells a listed account from others: the object itself, since it may have no id."""
-    return id(record)
-
-
 def id_of(record: Record) -> str:
     """Return the id of a listed account, "" if it has none."""
     found = record.get("id")
     return str(found) if isinstance(found, str | int) and found != "" else ""
-
-
-def facts_of(record: Record) -> dict[str, str]:
-    """Return what the journal keeps of a listed account."""
-    status = record.get("status")
-    return {"id": id_of(record)} | ({"status": status} if isinstance(status, str) else {})

@@ -61,6 +61,8 @@ CREATE TABLE payer (key BLOB PRIMARY KEY, known TEXT NOT NULL) WITHOUT ROWID;
 """
 # The task of a payer is the one whose key is the payer's.
 
+_SET = "INSERT OR REPLACE INTO run VALUES (?, ?)"
+_BECOMES_UNKNOWN = "state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, since = ?, reason = ?"
 _UNRESOLVED = "state = 'unknown' AND NOT final"
 
 
@@ -100,15 +102,10 @@ class Entry:
     @classmethod
     def from_row(cls, columns: Iterable[Any]) -> Self:
         """Return the record of a task from its columns in the file, which are in the order of the fields."""
-        payer, content, state, attempts, lookups, since, final, facts, reason, unknown_sends, needs_look = columns
-        return cls(
-            *(payer, content, state, attempts, lookups, since),
-            final=bool(final),
-            facts=from_json(facts),
-            reason=reason and Outcome.from_json(reason),
-            unknown_sends=unknown_sends,
-            needs_look=bool(needs_look),
-        )
+        *plain, final, facts, reason, unknown_sends, needs_look = columns
+        outcome = reason and Outcome.from_json(reason)
+        values: Any = [*plain, bool(final), from_json(facts), outcome, unknown_sends, bool(needs_look)]
+        return cls(*values)
 
     @property
     def is_unresolved(self) -> bool:
@@ -169,7 +166,7 @@ class Journal:
             self.salt: bytes = meta.get("salt") or secrets.token_bytes(16)
             self.secret = self._find_secret(meta, [own_secret, *([previous_secret] if previous_secret else [])])
             if "secret" not in meta:
-                self._set("salt", self.salt)
+                self._file.execute(_SET, ["salt", self.salt])
                 self._wrap_secret()
         except BaseException:
             self._file.close()
@@ -191,21 +188,16 @@ class Journal:
 
     def _wrap_secret(self) -> None:
         """Put the secret into the file, at once with its check, so that the API key of this run alone opens it."""
-        self._file.execute(
-            "INSERT OR REPLACE INTO run VALUES ('key', ?), ('secret', ?)",
-            [digest(self.secret, "key"), _wrap(self.secret, self._own_secret, self.salt)],
-        )
+        wrapped = _wrap(self.secret, self._own_secret, self.salt)
+        self._file.execute(f"{_SET}, (?, ?)", ["key", digest(self.secret, "key"), "secret", wrapped])
 
-    def require_same(self, name: str, value: bytes, what: str) -> None:
-        """Record a property of the run, or compare it. Raises InvalidInput if the journal has another value."""
-        recorded = self._select("SELECT value FROM run WHERE name = ?", [name])
+    def require_service(self, name: str) -> None:
+        """Record the service of the journal, or compare it. Raises InvalidInput if it is another one."""
+        service, recorded = digest(self.salt, name), self._select("SELECT value FROM run WHERE name = 'service'")
         if not recorded:
-            self._set(name, value)
-        elif recorded != [(value,)]:
-            raise InvalidInput(f"journal: it belongs to another {what}. Use another journal file.")
-
-    def _set(self, name: str, value: bytes) -> None:
-        self._file.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", [name, value])
+            self._file.execute(_SET, ["service", service])
+        elif recorded != [(service,)]:
+            raise InvalidInput("journal: it belongs to another service. Use another journal file.")
 
     def _select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows that a query finds."""
@@ -255,11 +247,8 @@ class Journal:
     ) -> None:
         """Record the outcome of a task. needs_look: whether one last look is due; None for as before."""
         known = to_json({name: value for name, value in (facts or {}).items() if value is not None}).decode()
-        self._write(
-            "UPDATE task SET state = ?, final = ?, facts = ?, reason = ?, needs_look = coalesce(?, needs_look) "
-            "WHERE key = ?",
-            [state, final, known, reason and reason.to_json(), needs_look, key],
-        )
+        changes = "state = ?, final = ?, facts = ?, reason = ?, needs_look = coalesce(?, needs_look)"
+        self._update(key, changes, state, final, known, reason and reason.to_json(), needs_look)
 
     def add_facts(self, key: bytes, facts: Mapping[str, str]) -> None:
         """Add facts to the record of a task that is done, or replace older ones."""
@@ -277,15 +266,11 @@ class Journal:
 
     def mark_unknown(self, key: bytes, reason: Outcome) -> None:
         """Record that the outcome of a task is unknown, from now on: the wait until it is reconciled begins."""
-        self._write(
-            "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, since = ?, reason = ? "
-            "WHERE key = ?",
-            [self.now(), reason.to_json(), key],
-        )
+        self._update(key, _BECOMES_UNKNOWN, self.now(), reason.to_json())
 
     def count_lookup(self, key: bytes) -> None:
         """Record that a task was searched for and not found."""
-        self._write("UPDATE task SET lookups = lookups + 1, since = ? WHERE key = ?", [self.now(), key])
+        self._update(key, "lookups = lookups + 1, since = ?", self.now())
 
     def reset(self, key: bytes, content: bytes) -> None:
         """Let a task that is refused or unknown be sent again: it changed, or a person asked for it.
@@ -293,15 +278,12 @@ class Journal:
         What was counted before stays: an earlier attempt with unknown outcome may still have been stored. Why a repeat
         was refused does not: the next one may end otherwise.
         """
-        self._write(
-            "UPDATE task SET state = 'not_sent', final = 0, reason = NULL, content = ?, "
-            "facts = json_remove(facts, '$.refused') WHERE key = ?",
-            [content, key],
-        )
+        unrefused = "facts = json_remove(facts, '$.refused')"
+        self._update(key, f"state = 'not_sent', final = 0, reason = NULL, content = ?, {unrefused}", content)
 
     def reopen(self, key: bytes) -> None:
         """Let a task whose outcome stayed unknown be looked for again, a whole delay from now."""
-        self._write("UPDATE task SET final = 0, lookups = 0, since = ? WHERE key = ?", [self.now(), key])
+        self._update(key, "final = 0, lookups = 0, since = ?", self.now())
 
     def begin_run(self) -> None:
         """Take up what an earlier run left, and let the API key of this one open the file from now on.
@@ -310,11 +292,8 @@ class Journal:
         last look begins now: the call may have gone on until the run ended, and clocks of two runs do not compare.
         """
         self._wrap_secret()
-        self._write(
-            "UPDATE task SET state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, reason = ? "
-            "WHERE state = 'sent'",
-            [Outcome("cut_off").to_json()],
-        )
+        cut_off = [self.now(), Outcome("cut_off").to_json()]
+        self._write(f"UPDATE task SET {_BECOMES_UNKNOWN} WHERE state = 'sent'", cut_off)  # noqa: S608
         self._write(f"UPDATE task SET since = ? WHERE {_UNRESOLVED}", [self.now()])  # noqa: S608
         self._write("UPDATE task SET since = ? WHERE needs_look", [self.now()])
         if not (self.unresolved() or self.has_looks()):
@@ -346,7 +325,11 @@ class Journal:
         """Record the seconds of a slow call, for the waits of later runs, if it is the slowest so far."""
         if seconds > self.slowest:
             self.slowest = seconds
-            self._write("INSERT OR REPLACE INTO run VALUES ('slowest', ?)", [seconds])
+            self._write(_SET, ["slowest", seconds])
+
+    def _update(self, key: bytes, changes: str, *values: Any) -> None:
+        """Change the record of a task, if there is one."""
+        self._write(f"UPDATE task SET {changes} WHERE key = ?", [*values, key])  # noqa: S608
 
     def _write(self, statement: str, values: list[Any], *, is_vital: bool = False) -> None:
         with self._lock:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.naming import FindingTexts, findings_frame, shown_id
-from payerkit.bulk.options import DEFAULTS, RunOptions
-from payerkit.bulk.outcomes import HELD, PAYER_NOT_SENT, Reason, Reasons
-from payerkit.bulk.plan_text import describe_counts, describe_file, describe_plan
-from payerkit.bulk.rows import Placeholders, Row, Step
+from payerkit.bulk.overview import Naming, Overview, Reason, Which, reasons_of_states, require_which, shown_id
+from payerkit.bulk.rate_limit import DEFAULTS, RunOptions
+from payerkit.bulk.rows import Placeholders, Row, Step, of_severity
 from payerkit.bulk.table import Table
-from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
+from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.tables.source_table import changes_frame
+from payerkit.findings import Severity
+from payerkit.frames import frame_of
+from payerkit.html import visible
+from payerkit.reasons import HELD, PAYER_NOT_SENT
+from payerkit.tables.source_table import Origin, changes_frame
 from payerkit.tables.spreadsheets import write_rows
-from payerkit.wording import count_of, in_words
+from payerkit.wording import count_of
 
 if TYPE_CHECKING:
     from payerkit.bulk.row_browser import RowBrowser
@@ -29,16 +31,6 @@ if TYPE_CHECKING:
 _SHOWN_FINDINGS = 12
 
 _COLUMNS = ["state", "reason", "client_user_id", "payer", "bank_details"]
-
-_KINDS: dict[str, html.Kind] = {
-    "error": "error",
-    "not_sent": "error",
-    "held": "warning",
-    "warning": "warning",
-    "info": "info",
-    "to_send": "success",
-}
-"""The colour of each state, and of each severity of a finding; most urgent first."""
 
 
 @without_internal_frames
@@ -74,7 +66,7 @@ def plan_onboarding(
     return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=options.hold, placeholders=placeholders), rows)
 
 
-class Plan:
+class Plan(Overview):
     """What a run would send, and what not and why.
 
     `str()` and a notebook show a summary with the most frequent findings, `describe()` all of them, grouped by what to
@@ -101,26 +93,31 @@ class Plan:
         (1, ['send'])
     """
 
+    _kinds: ClassVar[dict[str, html.Kind]] = {
+        "error": "error",
+        "not_sent": "error",
+        "held": "warning",
+        "warning": "warning",
+        "info": "info",
+        "to_send": "success",
+    }
+
     def __init__(self, table: Table, rows: Any = None, *, normalise: str = "normalise=True") -> None:
-        self.frame = _plan_rows(table)
-        self._rows = rows
-        self._found, self._origin = table.found, table.origin
-        self._naming = replace(table.naming, normalise=normalise)
+        super().__init__(table.found, replace(table.naming, normalise=normalise))
+        errors = self._texts_of("error")
+        planned = (_planned_row(row, error) for row, error in zip(table.rows, errors, strict=True))
+        self.frame = frame_of(planned, dict.fromkeys(_COLUMNS, "string"), index=table.labels)
+        self._rows, self._origin = rows, table.origin
         self._waits = [row.waits_for_payer for row in table.rows]
-        is_sent = self.frame["state"] == "to_send"
+        states, warned = self.frame["state"].tolist(), self._rows_with("warning")
         self.counts = {
             "rows": len(table.rows),
-            "to_send": int(is_sent.sum()),
+            "to_send": states.count("to_send"),
             "payers": int((self.frame["payer"] == "send").sum()),
             "accounts": int((self.frame["bank_details"] == "send").sum()),
-            "with_warnings": int((rows_with_warnings(table.found, len(table.rows)) & is_sent).sum()),
+            "with_warnings": sum(states[row] == "to_send" for row in warned),
             "held": sum(row.is_held for row in table.rows),
         }
-
-    @property
-    def findings(self) -> pd.DataFrame:
-        """One row per finding."""
-        return findings_frame(self._found, self._naming)
 
     @property
     def changes(self) -> pd.DataFrame:
@@ -148,8 +145,19 @@ class Plan:
                          row 0
                          -> Write it as name@example.com.
         """
-        reasons = self._reasons(with_infos=True)
-        return describe_plan(self.counts, reasons, self._naming, self._origin, self.changes)
+        reasons, naming = self._reasons("error", "warning", "info"), self._naming
+        parts: list[Iterable[str]] = [
+            _describe_file(self._origin, self.frame.index),
+            _describe_columns(self._origin),
+            _describe_changes(self.changes, naming),
+            _describe_counts(self.counts),
+            *_describe_errors([each for each in reasons if each.kind in {"error", "not_sent"}], naming),
+            *(
+                _describe_reasons(title, [each for each in reasons if each.kind == kind], naming)
+                for kind, title in _TITLES.items()
+            ),
+        ]
+        return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
 
     def save_report(self, path: str | Path) -> None:
         """Write one line per row as CSV: its label, `state`, `reason`, `findings` and the other columns of `frame`.
@@ -166,11 +174,9 @@ class Plan:
 
     def _with_findings(self) -> pd.DataFrame:
         """Return the frame with the warnings and infos of each row as text."""
-        findings = self._notes().of(range(len(self.frame)))
-        first = ["state", "reason", "findings"]
-        return self.frame.assign(findings=pd.array(findings, dtype="string"))[
-            [*first, *self.frame.columns.drop(first[:2])]
-        ]
+        frame, findings = self.frame.copy(), self._texts_of("warning", "info")
+        frame.insert(2, "findings", pd.Series(findings, frame.index, dtype="string"))
+        return frame
 
     @without_internal_frames
     def save(self, path: str | Path, *, rows: Which = "problems") -> int:
@@ -201,13 +207,13 @@ class Plan:
             >>> plan_onboarding(pd.DataFrame([{**payer, "email": "john.doe"}])).save("to-correct.csv")
             1
         """
-        require_which("rows", rows)
-        require_cells(self._rows)
+        require_which("rows", rows, self._rows)
         if not self._rows.index.equals(self.frame.index):
             raise InvalidInput("rows: the table was changed after it was planned. Plan it again.")
-        needed = (self.frame["state"] != "to_send").to_numpy(bool) | rows_with_warnings(self._found, len(self.frame))
-        chosen = np.ones(len(needed), bool) if rows == "all" else needed
-        return save_rows(path, self._rows, self._found, self._naming.columns, chosen=chosen, reason=self._reason_of)
+        warned = self._rows_with("warning")
+        states = enumerate(self.frame["state"])
+        chosen = [row for row, state in states if rows == "all" or state != "to_send" or row in warned]
+        return self._save_rows(path, self._rows, chosen, self._reason_of)
 
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return why a row is not sent, if none of its findings says it."""
@@ -223,85 +229,169 @@ class Plan:
             >>> plan_onboarding(pd.DataFrame([payer])).browse()
             <RowBrowser: 1 row>
         """
-        from payerkit.bulk.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
-
         columns = ("reason", "client_user_id", "payer", "bank_details", "findings")
-        return RowBrowser(self._with_findings(), _KINDS, columns, title="Rows of the plan")
-
-    def _notes(self) -> FindingTexts:
-        """Return the warnings and infos of the rows, warnings first."""
-        found = [*self._found.of_severity("warning"), *self._found.of_severity("info")]
-        return FindingTexts(found, self._naming)
+        return self._browser(self._with_findings(), columns, "Rows of the plan")
 
     def __str__(self) -> str:
-        kinds = ("error", "warning")
-        shown, more = self._most_frequent(kinds)
-        lines = [
-            f"{count_of(each.times, 'row'):>10}  {each.kind.kind:<7}  {each.text(self._naming)} "
-            f"({self._naming.where(each.kind.column, each.rows)})"
-            for each in shown
-        ]
-        return "\n".join([*self._summary(), *lines, *more])
+        reasons = self._reasons("error", "warning")
+        shown, more = self._most_frequent([each for each in reasons if each.kind in {"error", "warning"}])
+        lines = [self._line(each, f"{each.kind:<7}  {each.text(self._naming)}") for each in shown]
+        summary = [*_describe_file(self._origin, self.frame.index), *_describe_counts(self.counts)]
+        return "\n".join([*summary, *lines, *more])
 
     __repr__ = __str__
 
-    def _summary(self) -> list[str]:
-        return [*filter(None, [describe_file(self._origin, self.frame.index)]), *describe_counts(self.counts)]
-
-    def _most_frequent(self, kinds: Collection[str]) -> tuple[list[Reason], list[str]]:
-        """Return the first reasons of some kinds, and a line that says how many more there are."""
-        reasons = list(self._reasons().first(None, list(kinds)))
+    def _most_frequent(self, reasons: list[Reason]) -> tuple[list[Reason], list[str]]:
+        """Return the first reasons, and a line that says how many more there are."""
         more = len(reasons) - _SHOWN_FINDINGS
         line = f"{count_of(more, 'more finding')}: print(plan.describe()) has all of them."
         return reasons[:_SHOWN_FINDINGS], [line] if more > 0 else []
 
-    def _reasons(self, *, with_infos: bool = False) -> Reasons:
-        """Return the errors and warnings of the rows, and why others are not sent, errors first."""
-        findings = Reasons.of_findings(self._found, self._naming, with_infos=with_infos)
-        others = [PAYER_NOT_SENT.text if waits else "" for waits in self._waits]
-        return Reasons.join([findings, Reasons.of_states(self.frame["state"], others)]).sorted(list(_KINDS))
+    def _reasons(self, *severities: Severity) -> list[Reason]:
+        """Return the findings of some severities, and why other rows are not sent, errors first."""
+        waiting = (PAYER_NOT_SENT.text if waits else "" for waits in self._waits)
+        states = reasons_of_states(zip(self.frame["state"], waiting, strict=True))
+        return self._grouped([*self._reasons_of_findings(of_severity(self._found, *severities)), *states])
 
     def _repr_html_(self) -> str:
-        first, *lines = describe_counts(self.counts)
-        lines = [*filter(None, [describe_file(self._origin, self.frame.index)]), *lines]
-        shown, more = self._most_frequent(list(_KINDS))
-        rows = [
-            (
-                f"{each.times:,}",
-                html.chip(_KINDS[each.kind.kind], in_words(each.kind.kind)),
-                self._describe_html(each),
-                self._naming.where(each.kind.column, each.rows),
-            )
-            for each in shown
-        ]
-        head = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
-        caption = "Found most often" if more else "Found"
-        table = html.grid(("rows", "found", "what is wrong, and what to do", "which"), rows, caption=caption)
-        tail = "".join(f"<div>{html.escape(line)}</div>" for line in more)
-        return html.picture(html.title(first), head, table if rows else "", tail)
+        first, *lines = _describe_counts(self.counts)
+        lines = [*_describe_file(self._origin, self.frame.index), *lines]
+        shown, more = self._most_frequent(self._reasons("error", "warning"))
+        head, tail = ("".join(f"<div>{html.escape(line)}</div>" for line in part) for part in (lines, more))
+        names = ("found", "what is wrong, and what to do")
+        table = self._grid(shown, self._describe_html, names, "Found most often" if more else "Found")
+        return html.picture(html.title(first), head, table, tail)
 
     def _describe_html(self, reason: Reason) -> html.Html:
-        message, hint = html.escape(reason.kind.message), html.advice(reason.hint(self._naming))
-        return html.Html(f"{message}{hint}{html.small(reason.kind.code)}")
+        hint = html.advice(reason.hint_with_readings(self._naming))
+        return html.Html(f"{html.escape(reason.message)}{hint}{html.small(reason.code)}")
 
 
-def _plan_rows(table: Table) -> pd.DataFrame:
-    errors = FindingTexts(table.found.of_severity("error"), table.naming).of(range(len(table.rows)))
-    planned = [
-        {
-            "state": "held" if row.is_held else "not_sent" if row.is_blocked or row.waits_for_payer else "to_send",
-            "reason": error or (HELD.text if row.is_held else PAYER_NOT_SENT.text if row.waits_for_payer else ""),
-            "client_user_id": shown_id(row.client_user_id),
-            "payer": _planned(row, "payer", row.payer_row, table.labels),
-            "bank_details": _planned(row, "bank_details", row.account_row, table.labels),
-        }
-        for row, error in zip(table.rows, errors, strict=True)
-    ]
-    return pd.DataFrame(planned, index=table.labels, columns=_COLUMNS, dtype="string")
+def _planned_row(row: Row, errors: str) -> dict[str, Any]:
+    """Return a row as the plan shows it."""
+    is_left = row.is_blocked or row.waits_for_payer
+    return {
+        "state": "held" if row.is_held else "not_sent" if is_left else "to_send",
+        "reason": errors or (HELD.text if row.is_held else PAYER_NOT_SENT.text if row.waits_for_payer else ""),
+        "client_user_id": shown_id(row.client_user_id),
+        "payer": _planned(row, "payer", row.payer_row),
+        "bank_details": _planned(row, "bank_details", row.account_row),
+    }
 
 
-def _planned(row: Row, step: Step, source: Row | None, labels: pd.Index[Any]) -> str:
+def _planned(row: Row, step: Step, source: Row | None) -> str:
     """Return "send", "as row ..." if another row sends the same, or "", if the row sends nothing in a step."""
     if source is None or step not in row.data or not row.may_be_sent or row.waits_for_payer:
         return ""
-    return "send" if source is row else f"as row {shown_id(labels[source.number])}"
+    return "send" if source is row else f"as row {shown_id(source.label)}"
+
+
+# A plan as text: the file, how its columns were understood, what would be sent, and what to do about the rest
+
+_WIDTH = 100
+
+_TITLES = {
+    "warning": "Warnings: {}. Look at them: they are sent all the same, unless you hold them back by their code",
+    "info": "Worth knowing: {}",
+}
+"""The groups of findings by kind, behind errors, with their titles for a number of rows."""
+
+
+def _describe_file(origin: Origin, labels: pd.Index) -> Iterator[str]:
+    """Yield what a table was read from, in a sentence; nothing for a table that was not read from a file."""
+    if origin.file:
+        sheet = f', sheet "{visible(origin.sheet)}"' if origin.sheet else ""
+        rows = f"{count_of(len(labels), 'row')} below the header in row {origin.header_row}"
+        yield f"{visible(origin.file)}{sheet}: {rows}."
+
+
+def _describe_counts(counts: Mapping[str, int]) -> list[str]:
+    """Return what would be sent and what not, one sentence a line."""
+    held = counts["held"]
+    blocked = counts["rows"] - counts["to_send"] - held
+    sent = f"{count_of(counts['payers'], 'payer')} and {count_of(counts['accounts'], 'account')} would be sent"
+    return [
+        f"{count_of(counts['rows'], 'row')}: {sent}; rows with warnings: {counts['with_warnings']:,}.",
+        *([f"{count_of(blocked, 'row')} would not be sent: errors in the row or in its payer."] if blocked else []),
+        *([f"{count_of(held, 'row')} would be held back because of warnings."] if held else []),
+    ]
+
+
+def _describe_columns(origin: Origin) -> Iterator[str]:
+    """Yield which field each column of the file fills, and which columns are left out."""
+    if not origin.columns:
+        return
+    read = origin.by_name
+    named = {each.place: each for each in read.values() if each.header != each.column}
+    own = len(read) - len(named)
+    yield "How the columns were understood"
+    columns = [each for _, each in sorted(named.items())]
+    names = [(each.letters, origin.shown_header(str(each.column)), each.column) for each in columns]
+    width = max((len(name) for _, name, _ in names), default=0)
+    yield from (f"  {letters:>3}  {name:<{width}}  {column}" for letters, name, column in names)
+    if own:
+        noun, verb = "other column" if named else "column", "has" if own == 1 else "have"
+        yield f"  {count_of(own, noun)} {verb} the name of a field."
+    left_out = [f"{each.letters} ({each.shown_header or 'no name'})" for each in origin.columns if each.column is None]
+    if left_out:
+        yield from _wrapped(f"Left out: {', '.join(left_out)}", "  ")
+
+
+def _describe_changes(changes: pd.DataFrame, naming: Naming) -> Iterator[str]:
+    """Yield which cells were rewritten: of each column how many, and an example."""
+    if changes.empty:
+        return
+    yield f"Rewritten with {naming.normalise}: {count_of(len(changes), 'cell')}"
+    for column, own in changes.groupby("column", sort=False):
+        before, after, cell = map(str, own[["from", "to", "cell"]].iloc[0])
+        words = str(column)
+        if MASK not in before + after:
+            words += f", such as {before} -> {after or 'blank'}" + (f" ({cell})" if cell else "")
+        elif cell:
+            words += f" ({cell})" if len(own) == 1 else f" (such as {cell})"
+        yield f"  {count_of(len(own), 'cell'):>10}  {words}"
+
+
+def _describe_errors(reasons: Sequence[Reason], naming: Naming) -> Iterator[Iterable[str]]:
+    """Yield the errors that a person corrects, and then those of cells that normalise=True would rewrite."""
+    left, rewritable = list[Reason](), dict[Reason, set[int]]()
+    for each in reasons:
+        rows = {row for row in each.rows if (row, each.column) in naming.readings}
+        if len(rows) < len(each.rows):
+            left.append(each._replace(rows=[row for row in each.rows if row not in rows]))
+        if rows:
+            rewritable.setdefault(Reason("error", each.message, column=each.column), set()).update(rows)
+    left.sort(key=lambda reason: (-len(reason.rows), reason.rows[0]))
+    number = len(_rows_of(left))
+    verb = "is" if number == 1 else "are"
+    yield _describe_reasons(f"Errors: {{}} {verb} not sent until this is corrected", left, naming)
+    alike = [reason._replace(rows=sorted(rows)) for reason, rows in rewritable.items()]
+    alone = len(_rows_of(alike) - _rows_of(left))
+    others = f", {alone:,} of them without any other error" if left else ""
+    alike.sort(key=lambda reason: -len(reason.rows))
+    yield _describe_reasons(f"Errors that {naming.normalise} would correct: {{}}{others}", alike, naming)
+
+
+def _describe_reasons(title: str, reasons: Sequence[Reason], naming: Naming) -> Iterator[str]:
+    """Yield reasons of some kinds, each with its number of rows, what is wrong, where, and what to do."""
+    if not reasons:
+        return
+    yield title.format(count_of(len(_rows_of(reasons)), "row"))
+    for reason in reasons:
+        code = f" [{reason.code}]" if reason.code else ""
+        first = f"  {count_of(len(reason.rows), 'row'):>9}  "
+        yield from _wrapped(f"{visible(reason.message)}{code}", " " * 13, first)
+        yield f"{' ' * 13}{naming.where(reason.column, reason.rows)}"
+        yield from _wrapped(reason.hint_with_readings(naming), " " * 16, f"{' ' * 13}-> ")
+
+
+def _rows_of(reasons: Iterable[Reason]) -> set[int]:
+    return {row for reason in reasons for row in reason.rows}
+
+
+def _wrapped(text: str, indent: str, first: str | None = None) -> list[str]:
+    """Return a text in lines. first: the beginning of the first line, else as of the others."""
+    start = indent if first is None else first
+    return wrap(
+        text, _WIDTH, initial_indent=start, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

@@ -1,17 +1,18 @@
-"""Make the calls of a run in a few threads at the client's pace, retry them, and stop the run early."""
+"""Make the calls of a run in a few threads at the client's pace, retry them, show how far it is, and stop it early."""
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, fields
 from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, Literal, Self, TypeVar, get_args
 
-from payerkit.bulk.options import RunOptions
-from payerkit.bulk.progress import Progress
 from payerkit.client.client import Client
 from payerkit.client.pace import (
     LONGEST_WAIT,
@@ -19,19 +20,130 @@ from payerkit.client.pace import (
     MAX_FOREIGN,
     MAX_RATE_LIMITED,
     MAX_UNREACHABLE,
+    RECONCILE_AFTER,
     RUN_RETRIES,
+    STOP_AFTER,
     Pace,
+    checked_rate,
+    is_non_negative,
 )
 from payerkit.endpoints import payment_details_call
-from payerkit.errors import NotFound, NotSent, PayerkitError, RateLimited, Refused, WrongKey
+from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, Refused, WrongKey, kind_of
 from payerkit.reasons import Outcome
+from payerkit.wording import count_of, in_words
+
+Accounts = Literal["now", "when_compliant"]
+"""When a run sends accounts: once their payer is registered, or once the payer is compliant."""
+
+Existing = Literal["skip", "send"]
+"""What becomes of an account that is listed before it is sent: it is done, or it is sent all the same."""
+
+Retry = Literal["refused", "unknown"]
+"""States of tasks that are tried again since a person wants it."""
+
+MAX_WORKERS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a run goes on. The defaults are right for most runs.
+
+    Args:
+        limit: Rows to try, at most: the first ones that can be sent and no run has sent yet, those of a payer one after
+            the other. A row brings along its payer, if another row describes it; a row that sends the same as one of
+            these does not count. The others are not sent, and the same call without `limit` sends them. What an earlier
+            run left unknown is reconciled all the same.
+        hold: Which rows with warnings are not sent: "warnings" for all, or codes of findings.
+        retry: States that are tried again though they are final, such as `["refused", "unknown"]`. With
+            `existing="send"`, an account whose outcome is unknown is sent without being looked for.
+        stop_after: Rows with the same refusal after which the run stops, so that you can correct the cause; None to go
+            on.
+        reconcile_after: Seconds until a write whose outcome is unknown, and which a look at once does not find, is
+            reconciled; or twice the slowest call if that is longer, one that timed out included, but at most the time
+            limit of a call. It must exceed the service's slowest write.
+        workers: Calls at the same time, 1 to 32.
+        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
+            `Retry-After` of the service pauses all calls of the client.
+        progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
+
+    Raises:
+        InvalidInput: For values out of range.
+
+    Example:
+        >>> options = RunOptions(limit=1, progress=False)
+        >>> rows = pd.DataFrame([payer, {**payer, "clientUserId": "user-2"}])
+        >>> onboard(client, rows, journal="first.journal", options=options).counts["not_sent"]
+        1
+    """
+
+    limit: int | None = None
+    hold: str | Collection[str] = ()
+    retry: Collection[Retry] = ()
+    stop_after: int | None = STOP_AFTER
+    reconcile_after: float = RECONCILE_AFTER
+    workers: int = MAX_WORKERS
+    rate: float | None = None
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        if not (_is_count(self.workers) and self.workers <= MAX_WORKERS):
+            raise InvalidInput(f"workers: expected a whole number from 1 to {MAX_WORKERS}.")
+        if self.rate is not None:
+            checked_rate(self.rate)
+        if not is_non_negative(self.reconcile_after):
+            raise InvalidInput("reconcile_after: expected a number of seconds, 0 or more.")
+        retry: Any = self.retry
+        is_list = isinstance(retry, Collection) and not isinstance(retry, str)
+        if not is_list or not all(isinstance(each, str) and each in get_args(Retry) for each in retry):
+            raise InvalidInput('retry: expected a list of "refused" and "unknown", such as retry=["refused"].')
+        if not (self.stop_after is None or _is_count(self.stop_after)):
+            raise InvalidInput("stop_after: expected a whole number of rows, 1 or more, or None not to stop.")
+        if not (self.limit is None or _is_count(self.limit)):
+            raise InvalidInput("limit: expected a whole number of rows, 1 or more, or None for all.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(RunOptions):
+    """All options of a run. Raises InvalidInput for values out of range."""
+
+    accounts: Accounts = "now"
+    existing: Existing = "skip"
+
+    @property
+    def when_compliant(self) -> bool:
+        """Whether accounts are sent for compliant payers only."""
+        return self.accounts == "when_compliant"
+
+    @classmethod
+    def of(cls, options: Any, accounts: Any, existing: Any) -> Self:
+        """Return the options of a caller. Raises InvalidInput for anything else."""
+        if not isinstance(options, RunOptions):
+            raise InvalidInput(f"options: expected RunOptions, got {kind_of(options)}.")
+        if accounts not in get_args(Accounts):
+            raise InvalidInput('accounts: expected "now" or "when_compliant".')
+        if existing not in get_args(Existing):
+            raise InvalidInput('existing: expected "skip" or "send".')
+        own = {each.name: getattr(options, each.name) for each in fields(RunOptions)}
+        return cls(**own, accounts=accounts, existing=existing)
+
+
+def _is_count(value: object) -> bool:
+    """Return True for a whole number, 1 or more."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+DEFAULTS = RunOptions()
+
+
+# Calls
 
 Records = list[dict[str, Any]]
 T = TypeVar("T")
 
 
-_UNREACHABLE = "unreachable"
-"""Failures in a row of calls that never left; those that are not the API's are counted by the kind of call."""
+_UNREACHABLE, _FORBIDDEN = "unreachable", "forbidden"
+"""What is counted: calls in a row that never left, and responses 403; also, in a row, those that are not the API's, by
+the kind of call, and equal refusals."""
 
 
 class RunStopped(Exception):  # noqa: N818 - not an error: it ends a call whose turn never came
@@ -73,21 +185,28 @@ class StopSignal:
 class RateLimiter:
     """Make the calls of a run at the client's pace, and stop the run if going on is useless.
 
-    rate: calls per second, at most, if that is less than the client's; None for the client's. wait: waits some seconds,
-    and returns True if the run was stopped meanwhile; another one for tests. Raises InvalidInput for another rate.
+    rate: calls per second, at most, if that is less than the client's; None for the client's. workers: calls at the
+    same time. wait: waits some seconds, and returns True if the run was stopped meanwhile; another one for tests.
+    Raises InvalidInput for another rate or number.
     """
 
     def __init__(
-        self, pace: Pace, stop: StopSignal, *, rate: float | None = None, wait: Callable[[float], bool] | None = None
+        self,
+        pace: Pace,
+        stop: StopSignal | None = None,
+        *,
+        rate: float | None = None,
+        workers: int = MAX_WORKERS,
+        wait: Callable[[float], bool] | None = None,
     ) -> None:
-        self.stop = stop
+        self.stop = StopSignal() if stop is None else stop
+        self.workers = RunOptions(workers=workers, rate=rate).workers
         self.clock = pace.clock
         self._pace, self._lane = pace, pace.lane(rate)
-        self._wait = wait or stop.wait
+        self.pause = wait or self.stop.wait
+        """Waits some seconds, such as between two looks at what is due; returns True if the run was stopped."""
         self._lock = threading.Lock()
-        self._failures: Counter[str] = Counter()
-        self._refusals: Counter[tuple[int | None, str, str]] = Counter()
-        self._forbidden = 0
+        self._times: Counter[Hashable] = Counter()
         self._accepted = False
         self.slowest = 0.0
         """Seconds that the slowest call took, those that timed out among them."""
@@ -112,7 +231,7 @@ class RateLimiter:
                 may_repeat = attempt < MAX_RATE_LIMITED if is_limited else RUN_RETRIES.allow(error, attempt)
                 # Where all calls are paused, this one need not wait here: it, too, waits for its turn.
                 is_paused = is_limited or error.retry_after is not None
-                if not may_repeat or self._wait(0.0 if is_paused else RUN_RETRIES.wait_after(error, attempt)):
+                if not may_repeat or self.pause(0.0 if is_paused else RUN_RETRIES.wait_after(error, attempt)):
                     raise
             else:
                 self._pace.record(None, started)
@@ -127,14 +246,10 @@ class RateLimiter:
         is_whole = isinstance(error, WrongKey) and not error.retryable and not error.foreign
         return is_whole and error.status_code == HTTPStatus.FORBIDDEN and self._accepted
 
-    def pause(self, seconds: float) -> bool:
-        """Wait between two looks at what is due; return True if the run was stopped."""
-        return self._wait(seconds)
-
     def _wait_turn(self) -> float:
         """Wait until a call may leave, and return that time. Raises RunStopped if the run is stopped meanwhile."""
         try:
-            departed = self._pace.wait_turn(self._wait, lane=self._lane, longest=LONGEST_WAIT)
+            departed = self._pace.wait_turn(self.pause, lane=self._lane, longest=LONGEST_WAIT)
         except RateLimited as error:  # by another call of the client, before the run
             self.stop.set(outcome_of(error))
         if self.stop:
@@ -143,58 +258,47 @@ class RateLimiter:
 
     def _record_response(self, took: float, kind: str, *, accepted: bool = False) -> None:
         with self._lock:
-            self._failures[_UNREACHABLE] = 0
-            self._failures[kind] = 0
+            self._times[_UNREACHABLE] = self._times[kind] = 0
             self._accepted = self._accepted or accepted
             self.slowest = max(self.slowest, took)
 
     def _record_error(self, error: PayerkitError, took: float, kind: str) -> None:
         """Count an error, and stop the run if going on is useless."""
-        if isinstance(error, NotSent):
-            self._count(error, _UNREACHABLE, "unreachable", MAX_UNREACHABLE)
-        else:
+        cause = outcome_of(error)
+        if not isinstance(error, NotSent):
             # Also a call that timed out: its write may take effect as late as that, and later.
             self._record_response(took, _UNREACHABLE)
+        elif self._count(_UNREACHABLE) >= MAX_UNREACHABLE:
+            self.stop.set(Outcome("unreachable", {"times": MAX_UNREACHABLE, "cause": cause}))
         if is_foreign(error):
-            if kind:
-                self._count(error, kind, "not_the_api", MAX_FOREIGN)
+            if kind and self._count(kind) >= MAX_FOREIGN:
+                self.stop.set(Outcome("not_the_api", {"times": MAX_FOREIGN, "cause": cause}))
         elif isinstance(error, Refused):
             self._record_response(0.0, kind)
         if isinstance(error, WrongKey) and not is_foreign(error):
-            self._count_wrong_key(error)
+            # It is the key at the first 401, or after some 403 before any call was accepted.
+            is_key = self._count(_FORBIDDEN) >= MAX_FORBIDDEN and not self._accepted
+            if is_key or error.status_code != HTTPStatus.FORBIDDEN:
+                self.stop.set(Outcome("key_refused", {"cause": cause, "advice": error.advice}))
         elif (error.retry_after or 0.0) > LONGEST_WAIT:
-            self.stop.set(Outcome("asked_to_wait", {"cause": outcome_of(error)}))
+            self.stop.set(Outcome("asked_to_wait", {"cause": cause}))
         elif self._pace.refusals >= MAX_RATE_LIMITED:
             self.stop.set(Outcome("too_frequent", {"times": MAX_RATE_LIMITED}))
-
-    def _count(self, error: PayerkitError, failure: str, code: str, most: int) -> None:
-        """Count a failure, and stop the run after so many in a row."""
-        with self._lock:
-            self._failures[failure] += 1
-            is_gone = self._failures[failure] >= most
-        if is_gone:
-            self.stop.set(Outcome(code, {"times": most, "cause": outcome_of(error)}))
 
     def count_refusal(self, error: Refused, reason: Outcome, stop_after: int | None) -> None:
         """Count a row that was refused, and stop the run at `stop_after` equal refusals, if it is a number.
 
         reason: without the payer's data.
         """
-        if stop_after is not None:
-            refusal = (error.status_code, error.code, reason.to_json())
-            with self._lock:
-                self._refusals[refusal] += 1
-                times = self._refusals[refusal]
-            if times >= stop_after:
-                self.stop.set(Outcome("equal_refusals", {"times": times, "cause": reason}))
+        times = self._count((error.status_code, error.code, reason.to_json()))
+        if stop_after is not None and times >= stop_after:
+            self.stop.set(Outcome("equal_refusals", {"times": times, "cause": reason}))
 
-    def _count_wrong_key(self, error: PayerkitError) -> None:
-        """Stop the run if the key is wrong: at the first 401, or after some 403 before any call was accepted."""
+    def _count(self, what: Hashable) -> int:
+        """Return how often something happened, this time included."""
         with self._lock:
-            self._forbidden += 1
-            is_key = self._forbidden >= MAX_FORBIDDEN and not self._accepted
-        if is_key or error.status_code != HTTPStatus.FORBIDDEN:
-            self.stop.set(Outcome("key_refused", {"cause": outcome_of(error), "advice": error.advice}))
+            self._times[what] += 1
+            return self._times[what]
 
 
 def outcome_of(error: PayerkitError) -> Outcome:
@@ -285,7 +389,6 @@ def _wait(ends: list[threading.Event], on_tick: Callable[[], None]) -> None:
 def request_lists(
     client: Client,
     ids: Sequence[str],
-    options: RunOptions,
     limiter: RateLimiter,
     *,
     progress: bool,
@@ -298,13 +401,11 @@ def request_lists(
 
     def request(own: Client, client_user_id: str) -> tuple[Records | str, bool]:
         try:
-            if may_be_unknown:
-                return list_accounts(own, limiter, client_user_id), True
-            return limiter.call(lambda: own.send(payment_details_call(client_user_id))), True
+            return list_accounts(own, limiter, client_user_id, may_be_unknown=may_be_unknown), True
         except PayerkitError as error:
             return error.message, False
 
-    results = request_each(client, ids, request, options, limiter, progress=progress)
+    results = request_each(client, ids, request, limiter, progress=progress)
     if limiter.stop.is_interrupted:
         raise KeyboardInterrupt
     return {client_user_id: results.get(client_user_id, limiter.stop.reason) for client_user_id in ids}
@@ -314,7 +415,6 @@ def request_each(
     client: Client,
     ids: Sequence[str],
     request: Callable[[Client, str], tuple[T, bool]],
-    options: RunOptions,
     limiter: RateLimiter,
     *,
     progress: bool,
@@ -325,7 +425,7 @@ def request_each(
     """
     results: dict[str, T] = {}
     with (
-        client.without_retries(pool_size=options.workers) as own,
+        client.without_retries(pool_size=limiter.workers) as own,
         Progress(shown=progress, where=client.environment) as bar,
     ):
 
@@ -334,18 +434,118 @@ def request_each(
             bar.count("read" if is_complete else "not_read")
 
         bar.begin("payer", len(ids))
-        run_workers(task, ids, workers=options.workers, stop=limiter.stop, on_tick=bar.show)
+        run_workers(task, ids, workers=limiter.workers, stop=limiter.stop, on_tick=bar.show)
     return results
 
 
-def list_accounts(client: Client, limiter: RateLimiter, client_user_id: str, *, kind: str = "") -> list[dict[str, Any]]:
-    """Return the accounts that the service lists for a payer, none if it does not know the payer.
+def list_accounts(
+    client: Client, limiter: RateLimiter, client_user_id: str, *, kind: str = "", may_be_unknown: bool = True
+) -> Records:
+    """Return the accounts that the service lists for a payer. kind: as for the limiter.
 
-    kind: as for the limiter.
+    may_be_unknown: a payer whom the service does not know has none. Else that is an error, as is a gateway's page,
+    since a gateway does not know whether the payer exists.
     """
     try:
         return limiter.call(partial(client.send, payment_details_call(client_user_id)), kind=kind)
     except NotFound as error:
-        if error.foreign:  # a gateway's page: it does not know whether the payer exists
+        if error.foreign or not may_be_unknown:
             raise
         return []
+
+
+# Progress
+
+_BAR = "{desc}{percentage:3.0f}%|{bar}|{unit} {n_fmt} of {total_fmt} [{elapsed}<{remaining}, {rate_fmt}{postfix}]"
+
+_PERIOD = 0.5
+"""Seconds between two drawings, at least: in a notebook, each is a message to the browser."""
+
+
+class Progress:
+    """A tqdm bar that counts the items of a step by state; it does nothing unless it is shown.
+
+    Threads count; one of them draws, since tqdm is not to be shared. where: shown before the bar, such as the
+    environment that the calls go to.
+    """
+
+    def __init__(self, *, shown: bool, where: str = "") -> None:
+        self._states: list[str] = []  # a thread adds to it at once
+        self._drawn: tuple[int, str] | None = None
+        self._drawn_at = 0.0
+        self._bar: Any = None
+        if shown:
+            from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
+
+            # delay: it is drawn when the first step begins.
+            self._bar = tqdm(
+                total=0, bar_format=_BAR, dynamic_ncols=True, desc=f"{where}: " if where else None, delay=1e-6
+            )
+
+    @property
+    def is_shown(self) -> bool:
+        """True if there is a bar."""
+        return self._bar is not None
+
+    def begin(self, unit: str, total: int) -> None:
+        """Begin a step of so many items; what was counted before is forgotten."""
+        if self._states:
+            self.show(now=True)
+        self._states, self._drawn = [], None
+        if self._bar is not None:
+            self._bar.unit = f" {unit}"
+            self._bar.set_postfix_str("", refresh=False)
+            self._bar.reset(total)
+            self._drawn_at = time.monotonic()
+
+    def count(self, state: str) -> None:
+        """Count an item, from any thread."""
+        self._states.append(state)
+
+    def show(self, *, now: bool = False) -> None:
+        """Draw what was counted, unless the bar was drawn a moment ago. now: draw in any case."""
+        if self._bar is not None and (now or time.monotonic() >= self._drawn_at + _PERIOD):
+            states = Counter(self._states)
+            counted = ", ".join(f"{count:,} {in_words(state)}" for state, count in states.items())
+            done, note = self._drawn or (states.total(), counted)
+            try:
+                self._bar.set_postfix_str(note, refresh=False)
+                self._bar.n = done
+                self._bar.refresh()
+            except OSError:  # the terminal or the pipe is gone, which is no reason to end a run
+                self._bar = None
+            self._drawn_at = time.monotonic()
+
+    def draw(self, done: int, note: str = "") -> None:
+        """Draw a number of items and a note, in place of what was counted."""
+        self._drawn = done, note
+        self.show(now=True)
+
+    def announce(self, text: str) -> None:
+        """Show a line above the bar."""
+        if self._bar is not None:
+            self._bar.write(text, file=sys.stderr)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.show(now=True)
+        if self._bar is not None:
+            self._bar.close()
+
+
+def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> str:
+    """Return a sentence that says how long a run takes, at a limited rate in calls per second.
+
+    calls: more than there are tasks, since a run reads, too.
+    """
+    numbers = {"payer": payers, "account": accounts}
+    tasks = " and ".join(count_of(number, noun) for noun, number in numbers.items() if number)
+    return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({count_of(calls, 'call')})."
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration in the unit that suits it."""
+    unit, size = ("second", 1) if seconds < 90 else ("minute", 60) if seconds < 90 * 60 else ("hour", 3600)
+    return count_of(max(1, round(seconds / size)), unit)

@@ -6,27 +6,25 @@ import csv
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-import numpy as np
 import pandas as pd
 
 from payerkit import html
 from payerkit.bulk.accounts import id_form
-from payerkit.bulk.journal import Journal, digest
-from payerkit.bulk.naming import FindingTexts, findings_frame
-from payerkit.bulk.outcomes import Outcomes, Reasons, RowOutcome
-from payerkit.bulk.rows import Problems
-from payerkit.bulk.table import Step
-from payerkit.bulk.tasks import Limit, Tasks
-from payerkit.bulk.to_correct import Which, require_cells, require_which, rows_with_warnings, save_rows
+from payerkit.bulk.journal import Entry, Journal, digest
+from payerkit.bulk.overview import Overview, Reason, Which, reasons_of_states, require_which, shown_id
+from payerkit.bulk.rows import Problem, Row, Step, of_severity
+from payerkit.bulk.table import Limit, Tasks, payer_key
 from payerkit.checks.inputs import strip_blanks, unwrap_secret
 from payerkit.checks.schema import PAYER
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.findings import table_finding
+from payerkit.frames import frame_of
 from payerkit.html import is_web_address, visible
-from payerkit.reasons import Outcome
+from payerkit.reasons import HELD, PAYER_NOT_SENT, Outcome
 from payerkit.tables.mapping import name_columns
 from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
 from payerkit.wording import count_of, in_words
@@ -79,27 +77,83 @@ _SHOWN_REASONS = 5
 
 _PICTURED_REASONS = 12
 
-_COLUMNS = ["state", "reason", "reason_code", *(name for name in RowOutcome._fields if name not in {"state", "reason"})]
-"""The columns of a report, but for the findings, which come last."""
-
-_NOT_TEXT: dict[str, Any] = {"attempts": np.int64, "retryable": np.bool_}
-"""The columns of a report that hold no text, with their dtypes."""
-
 _WIDTH = 50
 _MARKS = {"done": "█", "refused": "▒", "unknown": "?", "not_sent": "·", "waiting": "~", "duplicate": "="}
-_KINDS: dict[str, html.Kind] = {
-    "refused": "error",
-    "unknown": "warning",
-    "duplicate": "other",
-    "not_sent": "neutral",
-    "waiting": "info",
-    "warning": "warning",
-    "done": "success",
+
+_OF_A_PERSON = {"perhaps_there", "there_failed", "held"}
+"""Why rows are not sent that no run sends until a person decides about it."""
+
+_MAY_BE_STORED = {"done", "duplicate", "sent", "unknown"}
+"""States of a task that is stored, or may be."""
+
+_FACTS = ("user_id", "kyc_status", "agreement_status", "status", "agreement_url", "kyc_url")
+_COLUMN_OF = {"id": "payment_details_id"} | {name: name for name in _FACTS}
+"""The column of each fact in the journal."""
+
+
+class RowOutcome(NamedTuple):
+    """The outcome of a row: what a row of the report shows, beside its findings."""
+
+    client_user_id: str | None
+    step: str = ""
+    state: str = "not_sent"
+    user_id: str | None = None
+    payment_details_id: str | None = None
+    kyc_status: str | None = None
+    agreement_status: str | None = None
+    status: str | None = None
+    agreement_url: str | None = None
+    kyc_url: str | None = None
+    attempts: int = 0
+    retryable: bool = False
+    reason: Outcome | None = None
+    other_ids: str = ""
+
+    def after(self, step: Step, entry: Entry | None, stopped: Outcome | None) -> Self:
+        """Return the outcome with one more step, from the journal's record of its task."""
+        if entry is None:
+            return self.not_sent(step, stopped or Outcome("not_tried"), is_open=True)
+        found = self._replace(
+            **{_COLUMN_OF[name]: value for name, value in entry.facts.items() if name in _COLUMN_OF},
+            attempts=self.attempts + entry.attempts,
+            other_ids=", ".join(filter(None, entry.facts.get("other_ids", ()))),
+        )
+        is_open = entry.state == "sent" or entry.is_unresolved or entry.is_unsent
+        if entry.state == "not_sent":
+            return found.not_sent(step, entry.reason, is_open=is_open)
+        if entry.state == "done" and entry.needs_look:
+            reason = Outcome("look_due", {"noted": entry.reason})
+            return found._replace(step=step, state="done", retryable=True, reason=reason)
+        state = "unknown" if entry.state == "sent" else entry.state
+        return found._replace(step=step, state=state, retryable=is_open, reason=entry.reason)
+
+    def not_sent(self, step: Step, reason: Outcome | None, *, is_open: bool) -> Self:
+        """Return the outcome with a step that was not sent. A step is taken only after the one before it is done."""
+        is_of_a_person = reason is not None and reason.code in _OF_A_PERSON
+        if self.step == "payer" and not is_of_a_person:
+            reason = Outcome("payer_stored", {"noted": reason})
+        return self._replace(step=step, state="not_sent", reason=reason, retryable=is_open and not is_of_a_person)
+
+    @property
+    def code(self) -> str:
+        """The code of the reason, without remarks; "" for no reason."""
+        return self.reason.main.code if self.reason else ""
+
+    @property
+    def text(self) -> str:
+        """The reason in words, "" for none."""
+        return self.reason.text if self.reason else ""
+
+
+_COLUMNS: dict[str, Any] = {
+    **dict.fromkeys(("state", "reason", "reason_code", *RowOutcome._fields, "findings"), "string"),
+    "attempts": "int64",
+    "retryable": "bool",
 }
-"""The colour of each state, and of a warning that rows were sent with; most urgent first."""
+"""The columns of a report and their dtypes."""
 
 
-class Report:
+class Report(Overview):
     """The outcome of every row of a run.
 
     `str()` and a notebook show a summary, what to do next, and the reasons with their numbers of rows; `browse()` shows
@@ -129,34 +183,38 @@ class Report:
         0  done       user-123  payer  not_started         1
     """
 
-    def __init__(self, outcomes: Outcomes) -> None:
+    _kinds: ClassVar[dict[str, html.Kind]] = {
+        "refused": "error",
+        "unknown": "warning",
+        "duplicate": "other",
+        "not_sent": "neutral",
+        "waiting": "info",
+        "warning": "warning",
+        "done": "success",
+    }
+
+    def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None = None) -> None:
+        """Read the outcomes from a journal. stopped: why the run stopped early. limit: what it tried, if not all."""
+        outcomes, table = _Outcomes(tasks, journal, stopped, limit), tasks.table
+        super().__init__(sorted([*table.found, *outcomes.changes], key=attrgetter("row")), table.naming)
         self.rows = outcomes.rows
-        self.stopped = outcomes.stopped.text if outcomes.stopped else ""
-        self._findings = Problems([*outcomes.table.found, *outcomes.changes]).in_order()
-        self._naming = outcomes.table.naming
+        self.stopped = stopped.text if stopped else ""
         self._stored, self._strays = outcomes.stored, outcomes.count_strays()
         self._salt = secrets.token_bytes(16)
-        self._ids = _hash_ids(self._salt, [row.client_user_id for row in outcomes.table.rows])
-        self.frame = self._make_frame()
-
-    def _make_frame(self) -> pd.DataFrame:
-        """Return the rows as a frame, each with the warnings and infos that it was sent with."""
-        told = [row._asdict() | {"reason": row.text, "reason_code": row.code} for row in self.rows]
-        frame = pd.DataFrame(told, index=self._naming.labels, columns=_COLUMNS)
-        warnings_first = [*self._findings.of_severity("warning"), *self._findings.of_severity("info")]
-        frame["findings"] = FindingTexts(warnings_first, self._naming).of(range(len(self.rows)))
-        return frame.astype({name: _NOT_TEXT.get(name, "string") for name in frame.columns})
+        self._ids = _hash_ids(self._salt, [row.client_user_id for row in table.rows])
+        findings = self._texts_of("warning", "info")
+        told = (
+            row._asdict() | {"reason": row.text, "reason_code": row.code, "findings": text}
+            for row, text in zip(self.rows, findings, strict=True)
+        )
+        self.frame = frame_of(told, _COLUMNS, index=table.labels)
+        self._rows_with_errors = self._rows_with("error")
 
     @property
     def counts(self) -> dict[str, int]:
         """The number of rows in each state; together, all rows."""
         counted = Counter(row.state for row in self.rows)
         return {state: counted[state] for state in _MARKS}
-
-    @property
-    def findings(self) -> pd.DataFrame:
-        """One row per finding, with the columns of `Plan.findings`; and what was changed after it was stored."""
-        return findings_frame(self._findings, self._naming)
 
     @property
     def retryable(self) -> pd.DataFrame:
@@ -185,10 +243,8 @@ class Report:
             >>> onboard(client, pd.DataFrame([payer]), journal="rows.journal").browse()
             <RowBrowser: 1 row>
         """
-        from payerkit.bulk.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
-
         columns = ("reason", "client_user_id", "step", "findings")
-        return RowBrowser(self.frame, _KINDS, columns, title="Rows of the report")
+        return self._browser(self.frame, columns, "Rows of the report")
 
     @without_internal_frames
     def save_links(self, path: str | Path, rows: pd.DataFrame) -> dict[str, int]:
@@ -267,14 +323,12 @@ class Report:
             >>> report.save_corrections("twice-to-correct.csv", rows)
             1
         """
-        require_which("which", which)
-        require_cells(rows)
+        require_which("which", which, rows)
         self._require_same_rows(rows)
-        warned = rows_with_warnings(self._findings, len(self.rows)).tolist()
-        pairs = zip(self.rows, warned, strict=True)
-        needed = np.array([row.state != "done" and (not row.retryable or has) for row, has in pairs], bool)
-        chosen = np.ones(len(needed), bool) if which == "all" else needed
-        return save_rows(path, rows, self._findings, self._naming.columns, chosen=chosen, reason=self._reason_of)
+        warned, outcomes = self._rows_with("warning"), enumerate(self.rows)
+        needed = [place for place, row in outcomes if row.state != "done" and (not row.retryable or place in warned)]
+        chosen = range(len(self.rows)) if which == "all" else needed
+        return self._save_rows(path, rows, chosen, self._reason_of)
 
     def _require_same_rows(self, rows: Any) -> list[str]:
         """Return the ids of the run's table as they were sent. Raises InvalidInput for another table.
@@ -298,14 +352,9 @@ class Report:
         is_said = found.code == "held" or row in self._rows_with_errors
         return None if found.state == "done" or is_said else (in_words(found.state), found.text)
 
-    @cached_property
-    def _rows_with_errors(self) -> frozenset[int]:
-        return frozenset(self._findings.of_severity("error").rows.tolist())
-
     def _summary(self) -> str:
         parts = [f"{count:,} {in_words(state)}" for state, count in self.counts.items() if count]
-        with_warnings = set(self._findings.of_severity("warning").rows.tolist())
-        if warned := sum(self.rows[row].state == "done" for row in with_warnings):
+        if warned := sum(self.rows[row].state == "done" for row in self._rows_with("warning")):
             parts.insert(1, f"{warned:,} with {'a warning' if warned == 1 else 'warnings'}")
         return f"{count_of(len(self.frame), 'row')}: {', '.join(parts) or 'nothing to do'}."
 
@@ -324,58 +373,113 @@ class Report:
         """Return the number of rows, or writes, in each situation of `_ADVICE`."""
         numbers = Counter(map(_situation, self.rows))
         numbers["there"] = sum(row.state == "done" and row.code in _THERE for row in self.rows)
-        numbers["changed"] = len(np.unique(self._findings.with_codes("changed_after_storing").rows))
+        numbers["changed"] = len({each.row for each in self._found if each.finding.code == "changed_after_storing"})
         numbers["strays"] = self._strays
         numbers["without_links"] = sum(row.reason is not None and row.reason.code == "links_lost" for row in self.rows)
         return numbers
 
-    def _reasons(self) -> Reasons:
+    def _reasons(self) -> list[Reason]:
         """Return the reasons of the rows, and the warnings that they have; those of rows that are done come last.
 
         The reason of a row with errors, or that is held, names its own cells: it is grouped by its findings.
         """
-        errors, warnings = self._findings.of_severity("error"), self._findings.of_severity("warning")
-        is_blocked = [
-            row.state == "not_sent" and place in self._rows_with_errors for place, row in enumerate(self.rows)
-        ]
-        is_held = [row.code == "held" for row in self.rows]
-        shown = [
-            "" if blocked or held else _shown_reason(row)
-            for row, blocked, held in zip(self.rows, is_blocked, is_held, strict=True)
-        ]
-        held = Reasons.of_findings(warnings.in_rows(np.array(is_held, bool)), self._naming, as_kind="not_sent")
-        parts = [
-            Reasons.of_states([row.state for row in self.rows], shown),
-            Reasons.of_findings(errors.in_rows(np.array(is_blocked, bool)), self._naming, as_kind="not_sent"),
-            Reasons(each._replace(kind=each.kind._replace(message=f"held: {each.kind.message}")) for each in held),
-            Reasons.of_findings(warnings, self._naming),
-        ]
-        return Reasons.join(parts).sorted(list(_KINDS))
+        blocked = {row for row in self._rows_with_errors if self.rows[row].state == "not_sent"}
+        held = {place for place, row in enumerate(self.rows) if row.code == "held"}
+        texts = ("" if place in blocked | held else _shown_reason(row) for place, row in enumerate(self.rows))
+        errors, warnings = of_severity(self._found, "error"), of_severity(self._found, "warning")
+        of_held = self._reasons_of_findings([each for each in warnings if each.row in held], "not_sent")
+        return self._grouped(
+            [
+                *reasons_of_states(zip((row.state for row in self.rows), texts, strict=True)),
+                *self._reasons_of_findings([each for each in errors if each.row in blocked], "not_sent"),
+                *((reason._replace(message=f"held: {reason.message}"), row) for reason, row in of_held),
+                *self._reasons_of_findings(warnings),
+            ]
+        )
 
     def __str__(self) -> str:
-        reasons = self._reasons().first(_SHOWN_REASONS, ("refused", "not_sent"))
-        lines = [
-            f"{count_of(each.times, 'row'):>10}  {in_words(each.kind.kind)}: {visible(each.text(self._naming))} "
-            f"({self._naming.where(each.kind.column, each.rows)})"
-            for each in reasons
-        ]
+        reasons = [each for each in self._reasons() if each.kind in {"refused", "not_sent"}][:_SHOWN_REASONS]
+        lines = [self._line(each, f"{in_words(each.kind)}: {visible(each.text(self._naming))}") for each in reasons]
         return "\n".join([self._summary(), _text_bar(self.counts), *self._advice(), *lines])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         advice = "".join(f"<div>{html.advice(line)}</div>" for line in self._advice())
-        rows = [
-            (
-                f"{each.times:,}",
-                html.chip(_KINDS[each.kind.kind], in_words(each.kind.kind)),
-                each.text(self._naming),
-                self._naming.where(each.kind.column, each.rows),
-            )
-            for each in self._reasons().first(_PICTURED_REASONS, [kind for kind in _KINDS if kind != "done"])
-        ]
-        table = html.grid(("rows", "state", "reason", "which"), rows, caption="Reasons") if rows else ""
-        return html.picture(html.title(self._summary()), _html_bar(self.counts), advice, table)
+        reasons = [each for each in self._reasons() if each.kind != "done"][:_PICTURED_REASONS]
+        table = self._grid(reasons, lambda each: each.text(self._naming), ("state", "reason"), "Reasons")
+        return html.picture(html.title(self._summary()), self._html_bar(), advice, table)
+
+    def _html_bar(self) -> str:
+        """Return the states as a coloured bar, hidden from screen readers: the summary says the same."""
+        parts = "".join(
+            f'<span style="flex:{count} 0 3px;background:var(--pk-{self._kinds[state]})"></span>'
+            for state, count in self.counts.items()
+            if count
+        )
+        style = "display:flex;height:10px;max-width:500px;gap:1px;margin:4px 0"
+        return f'<div aria-hidden="true" style="{style}">{parts}</div>'
+
+
+class _Outcomes:
+    """The outcome of each row of a table, found in the journal.
+
+    rows: the outcomes. changes: a finding for each row that was changed after it was stored. stored: how many payers
+    and accounts of the table are stored, by step. stopped: why the run stopped early, None if it did not.
+    """
+
+    def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None) -> None:
+        self._tasks, self.table, self._journal, self.stopped = tasks, tasks.table, journal, stopped
+        self._limit = limit
+        self.changes: list[Problem] = []
+        self.stored = dict.fromkeys(self.table.columns, 0)
+        rows = self.table.rows
+        errors = self.table.naming.texts(of_severity(self.table.found, "error"))
+        self.rows = [self._tell_lost_links(row, self._outcome(row, errors[row.number])) for row in rows]
+
+    def _tell_lost_links(self, row: Row, outcome: RowOutcome) -> RowOutcome:
+        """Return the outcome of a row, with a reason that says so if it is done and its payer's links were lost."""
+        if outcome.state != "done" or row.payer_row is None or outcome.agreement_url or outcome.kyc_url:
+            return outcome
+        entry = self._journal.entry(payer_key(self._tasks.secret, str(row.client_user_id)))
+        if entry is None or entry.reason is None or entry.reason.code != "found_by_status":
+            return outcome  # else the response, which has the links, was lost
+        return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
+
+    def _outcome(self, row: Row, errors: str) -> RowOutcome:
+        is_payer_blocked = False
+        outcome = RowOutcome(shown_id(row.client_user_id))
+        blocked = outcome._replace(reason=Outcome("has_errors", {"findings": errors}))
+        if errors and not row.data:  # it asks for nothing
+            return blocked
+        for task in self._tasks.of(row):
+            step, entry = task.step, self._journal.entry(task.key)
+            is_payer_blocked |= task.row.is_blocked
+            if errors and (entry is None or entry.state not in _MAY_BE_STORED):
+                return blocked
+            is_unsent = entry is None or entry.is_unsent
+            if is_payer_blocked and is_unsent:
+                return outcome._replace(step=step, state="not_sent", reason=PAYER_NOT_SENT)
+            if (task.row if step == "payer" else row).is_held and is_unsent:
+                return outcome.not_sent(step, HELD if row.is_held else PAYER_NOT_SENT, is_open=False)
+            is_left = self._limit is not None and self._limit.leaves(task)
+            outcome = outcome.after(step, entry, self._limit.reason if self._limit and is_left else self.stopped)
+            if entry is not None and entry.state in {"done", "duplicate"}:
+                self.stored[step] += row is task.row  # once for all rows that are the same
+                if entry.content != task.content:
+                    self.changes.append(Problem(row.number, table_finding("changed_after_storing"), step))
+            if outcome.state != "done":
+                break
+        if errors:  # of a row that was sent before it had them, or before this table contradicted it
+            reason = Outcome("has_errors_now", {"noted": outcome.reason, "findings": errors})
+            return outcome._replace(retryable=False, reason=reason if outcome.step else blocked.reason)
+        return outcome
+
+    def count_strays(self) -> int:
+        """Return how many writes with unknown outcome the journal has that no row of the table explains."""
+        if not (unresolved := self._journal.unresolved()):
+            return 0
+        return len(unresolved - {task.key for row in self.table.rows for task in self._tasks.of(row)})
 
 
 def _filled(text: str, number: int) -> str:
@@ -388,18 +492,6 @@ def _text_bar(counts: Mapping[str, int]) -> str:
     """Return the states as a bar of text, with at least one mark for every state that occurs."""
     total = sum(counts.values()) or 1
     return "".join(_MARKS[state] * max(1, round(_WIDTH * count / total)) for state, count in counts.items() if count)
-
-
-def _html_bar(counts: Mapping[str, int]) -> str:
-    """Return the states as a coloured bar, hidden from screen readers: the summary says the same."""
-    parts = "".join(
-        f'<span style="flex:{count} 0 3px;background:var(--pk-{_KINDS[state]})"></span>'
-        for state, count in counts.items()
-        if count
-    )
-    return (
-        f'<div aria-hidden="true" style="display:flex;height:10px;max-width:500px;gap:1px;margin:4px 0">{parts}</div>'
-    )
 
 
 def _situation(row: RowOutcome) -> str:
@@ -432,8 +524,3 @@ def _read_cells(rows: pd.DataFrame, name: str) -> list[str]:
         raise InvalidInput(f"rows: the table has no column {name}, which the links file needs.")
     cells = (strip_blanks(PAYER, name, unwrap_secret(value))[0] for value in rows[columns[0]])
     return ["" if cell is None else str(cell) for cell in cells]
-
-
-def make_report(tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None = None) -> Report:
-    """Return the report of a table, from its journal."""
-    return Report(Outcomes(tasks, journal, stopped, limit))

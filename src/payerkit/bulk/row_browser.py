@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import traitlets
 
 from payerkit import html
-from payerkit.bulk.naming import shown_id
-from payerkit.bulk.rows import Flags, Rows
+from payerkit.bulk.overview import shown_id
 from payerkit.html import visible
 from payerkit.widgets import PageCode, ReplyingWidget
 from payerkit.wording import count_of, in_words
+
+Flags = npt.NDArray[np.bool_]
+"""One a row."""
+Rows = npt.NDArray[np.signedinteger[Any]]
+"""Numbers of rows, or one number a row."""
 
 _PAGE = 50
 """Rows of a page."""

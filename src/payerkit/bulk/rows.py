@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any, Literal, NamedTuple, Self
+from functools import cache, partial
+from typing import Any, Literal, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from payerkit.checks.check import check_records
-from payerkit.checks.inputs import check_field, is_blank, strip_blanks, unwrap_secret
+from payerkit.checks.inputs import check_field, strip_blanks, unwrap_secret
 from payerkit.checks.readings import is_placeholder
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS, Schema
 from payerkit.errors import FieldProblem, InvalidInput, kind_of
@@ -33,10 +31,6 @@ from payerkit.wire import wire_name
 ID = "client_user_id"
 
 Step = Literal["payer", "bank_details"]
-Flags = npt.NDArray[np.bool_]
-"""One a row."""
-Rows = npt.NDArray[np.signedinteger[Any]]
-"""Numbers of rows, or one number a row."""
 
 Placeholders = Literal["error", "keep"]
 """What texts such as N/A are: errors, or values as any other."""
@@ -61,46 +55,27 @@ class Problem(NamedTuple):
         return columns.get(self.step, {}).get(name, name) if self.step else name
 
 
-class Problems(list[Problem]):
-    """Problems of a table's rows, in the order of the rows."""
-
-    @property
-    def rows(self) -> Rows:
-        """The row of each problem."""
-        return np.array([each.row for each in self], np.int32)
-
-    def of_severity(self, *severities: Severity) -> Self:
-        """Return the problems of some severities."""
-        return type(self)(each for each in self if each.finding.severity in severities)
-
-    def with_codes(self, *codes: str) -> Self:
-        """Return the problems with some codes."""
-        return type(self)(each for each in self if each.finding.code in codes)
-
-    def in_rows(self, chosen: Flags) -> Self:
-        """Return the problems of the rows that are chosen, given for each row of the table."""
-        return type(self)(each for each in self if chosen[each.row])
-
-    def in_order(self) -> Self:
-        """Return the problems by row; those of one row stay in their order."""
-        return type(self)(sorted(self, key=lambda each: each.row))
+def of_severity(found: Iterable[Problem], *severities: Severity) -> list[Problem]:
+    """Return the problems of some severities, those of the first severity first."""
+    return [each for severity in severities for each in found if each.finding.severity == severity]
 
 
 @dataclass(slots=True, eq=False)
 class Row:
     """A row of a table.
 
-    number: 0 for the first. written_id: the client user id as it is written, "" if the cell is blank. data: what is
-    sent, by field, in each step for which the row has any; blank cells are left out. client_user_id: the id as it is
-    sent, None without one. payer: the number of its payer, -1 without an id; ids that are near duplicates are one.
-    is_blocked: it has an error, so that it is not sent. is_held: it has none, but a warning for which it is kept back.
-    payer_row: the row that describes its payer, preferably one that may be sent; None if no row does. account_row: the
-    row that is sent for all rows with the same account of the same payer.
+    number: 0 for the first. label: in the caller's index. written_id: the client user id as it is written, "" if the
+    cell is blank. data: what is sent, by field, in each step for which the row has any; blank cells are left out.
+    client_user_id: the id as it is sent, None without one. payer: the number of its payer, -1 without an id; ids that
+    are near duplicates are one. is_blocked: it has an error, so that it is not sent. is_held: it has none, but a
+    warning for which it is kept back. payer_row: the row that describes its payer, preferably one that may be sent;
+    None if no row does. account_row: the row that is sent for all rows with the same account of the same payer.
     """
 
     number: int
+    label: Any
     written_id: str
-    data: dict[Step, dict[str, Any]]
+    data: dict[Step, dict[str, Any]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     client_user_id: str | None = None
     payer: int = -1
@@ -148,6 +123,40 @@ def read_rows(
 
     Raises InvalidInput for anything but a table with something to send that says who holds the accounts.
     """
+    cells = _cells_by_column(rows)
+    said = _take_holder(cells, default=holder_is_payer)
+    columns = _columns_of_steps(cells, steps, holder_is_payer=holder_is_payer)
+    trimmed = [each for name in cells for each in _clean(name, cells[name])]
+    if not holder_is_payer:
+        _require_holder(columns.get("bank_details", {}), cells)
+    ids = ("" if cell is None else str(cell) for cell in cells[ID])
+    read = [Row(number, *each) for number, each in enumerate(zip(rows.index, ids, strict=True))]
+    for number, finding in trimmed:
+        read[number].tell(finding)
+    # In columns that are for one step alone: the others do not say whether a row has data for it.
+    own = {step: own_columns(SCHEMAS[step]).intersection(columns[step].values()) for step in columns}
+    given = [
+        {name: cell for name, cell in zip(cells, row, strict=True) if cell is not None}
+        for row in zip(*cells.values(), strict=True)
+    ]
+    has_payers = bool(payer_columns(cells))
+    for row, values, is_payer in zip(read, given, said, strict=True):
+        filled = [step for step in columns if not own[step].isdisjoint(values)]
+        if is_payer is None:
+            row.tell(table_finding("choice"), "bank_details")
+        elif is_payer and has_payers and "bank_details" in filled:
+            _fill_holder(row, values, columns["bank_details"])
+        for step in filled:
+            row.data[step] = {name: values[column] for name, column in columns[step].items() if column in values}
+    for step in columns:
+        _check_step(step, [row for row in read if step in row.data], placeholders)
+    for row, values in zip(read, given, strict=True):
+        _check_rest(row, values.get(ID), values.get("email"), placeholders)
+    return read, columns
+
+
+def _cells_by_column(rows: Any) -> dict[str, list[Any]]:
+    """Return the cells of a table by our names of its columns. Raises InvalidInput without a table or ids."""
     if not isinstance(rows, pd.DataFrame):
         raise InvalidInput(f"rows: expected a DataFrame of pandas, such as from read_payers(), got {kind_of(rows)}.")
     names = name_columns(rows.columns)
@@ -155,28 +164,7 @@ def read_rows(
     cells: dict[str, list[Any]] = {name: rows.iloc[:, place].tolist() for name, place in places.items()}
     if ID not in cells:
         raise InvalidInput(f"The table has no column {ID}.")
-    is_payer, unclear = _read_holder(cells, default=holder_is_payer)
-    columns = _columns_of_steps(cells, steps, holder_is_payer=holder_is_payer)
-    trimmed = [each for name in cells for each in _clean(name, cells[name])]
-    filled = {step: _rows_with_data(cells, step, columns.get(step, {})) for step in SCHEMAS}
-    accounts = columns.get("bank_details", {})
-    if any(filled["bank_details"]) and not holder_is_payer:
-        _require_holder(accounts, cells)
-    own = [has and is_own for has, is_own in zip(filled["bank_details"], is_payer, strict=True)]
-    contradictions = _fill_holder(cells, accounts, own)
-    read = [
-        Row(number, "" if cell is None else str(cell), _values(cells, columns, filled, number))
-        for number, cell in enumerate(cells[ID])
-    ]
-    for number, finding in trimmed:
-        read[number].tell(finding)
-    for number, finding in [*unclear, *contradictions]:
-        read[number].tell(finding, "bank_details")
-    for step in columns:
-        _check_step(step, [row for row in read if step in row.data], placeholders)
-    for row, cell, email in zip(read, cells[ID], cells.get("email") or [None] * len(read), strict=True):
-        _check_rest(row, cell, email, placeholders)
-    return read, columns
+    return cells
 
 
 def _columns_of_steps(
@@ -208,44 +196,17 @@ def _clean(name: str, cells: list[Any]) -> Iterator[tuple[int, Finding]]:
         cells[row] = value
 
 
-def _rows_with_data(cells: Mapping[str, list[Any]], step: Step, columns: Mapping[str, str]) -> list[bool]:
-    """Return for each row whether it has data for a step, in columns that are for this step alone."""
-    own = own_columns(SCHEMAS[step])
-    given = [cells[column] for column in columns.values() if column in own]
-    return [any(cell is not None for cell in row) for row in zip(*given, strict=True)] or [False] * len(cells[ID])
-
-
-def _values(
-    cells: Mapping[str, list[Any]],
-    columns: Mapping[Step, Mapping[str, str]],
-    filled: Mapping[Step, Sequence[bool]],
-    row: int,
-) -> dict[Step, dict[str, Any]]:
-    """Return what a row sends in each step."""
-    return {
-        step: {name: value for name, column in of_step.items() if (value := cells[column][row]) is not None}
-        for step, of_step in columns.items()
-        if filled[step][row]
-    }
-
-
 def _check_step(step: Step, rows: Sequence[Row], placeholders: Placeholders) -> None:
     """Tell rows what the checks of a step find; of a placeholder nothing but that it is one."""
-    schema, known = SCHEMAS[step], dict[tuple[str, str], bool]()
+    schema, is_hidden = SCHEMAS[step], cache(partial(is_placeholder, SCHEMAS[step]))
     for row, findings in zip(rows, check_records(schema, (row.data[step] for row in rows)), strict=True):
-        hidden = set[str]()
-        for name, value in row.data[step].items() if placeholders == "error" else ():
-            if isinstance(value, str):
-                if (name, value) not in known:
-                    known[name, value] = is_placeholder(schema, name, value)
-                if known[name, value]:
-                    hidden.add(name)
+        texts = row.data[step].items() if placeholders == "error" else ()
+        hidden = [name for name, text in texts if isinstance(text, str) and is_hidden(name, text)]
         for finding in findings:
             if finding.field not in hidden:
                 row.tell(finding, step)
-        for name in row.data[step]:
-            if name in hidden:
-                row.tell(table_finding("placeholder", name), step)
+        for name in hidden:
+            row.tell(table_finding("placeholder", name), step)
 
 
 def _check_rest(row: Row, cell: Any, email: Any, placeholders: Placeholders) -> None:
@@ -300,86 +261,63 @@ _YES, _NO = ("yes", "true", "1", 1), ("no", "false", "0", 0)
 _WORDS: dict[Hashable, bool] = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
 """What a cell of the column `holder_is_payer` may say; True and False are equal to 1 and 0."""
 
-RowFindings = list[tuple[int, Finding]]
-Cells = dict[str, list[Any]]
-"""The cells of a table by column."""
 
-
-def _read_holder(cells: Cells, *, default: bool) -> tuple[list[bool], RowFindings]:
-    """Take out the column `holder_is_payer`; return what it says for each row, and the cells that say nothing.
+def _take_holder(cells: dict[str, list[Any]], *, default: bool) -> list[bool | None]:
+    """Take out the column `holder_is_payer`; return what it says for each row, None for anything but yes and no.
 
     In place of that column, the table gets those of the account holder that it lacks, unless it has accounts alone.
     default: what counts if there is no such column, and where it is blank.
     """
-    count = len(next(iter(cells.values())))
+    count = len(cells[ID])
     if HOLDER_IS_PAYER not in cells:
-        return [default] * count, []
-    said = [_read_cell(cell, default=default) for cell in cells.pop(HOLDER_IS_PAYER)]
+        return [default] * count
+    said = []
+    for cell in cells.pop(HOLDER_IS_PAYER):
+        value = unwrap_secret(cell)
+        word = value.strip().lower() if isinstance(value, str) else value
+        is_blank = word is None or word == ""
+        said.append(default if is_blank else _WORDS.get(word) if isinstance(word, Hashable) else None)
     for names in map(account_columns, SHARED_FIELDS) if payer_columns(cells) else ():
         if cells.keys().isdisjoint(names):
             cells[names[0]] = [None] * count
-    return [each is True for each in said], [
-        (row, table_finding("choice")) for row, each in enumerate(said) if each is None
-    ]
+    return said
 
 
-def _read_cell(cell: Any, *, default: bool) -> bool | None:
-    """Return what a cell says; None for anything but yes and no."""
-    value = unwrap_secret(cell)
-    word = value.strip().lower() if isinstance(value, str) else value
-    if word == "" or is_blank(word):
-        return default
-    return _WORDS.get(word) if isinstance(word, Hashable) else None
-
-
-def _require_holder(columns: Mapping[str, str], given: Collection[str]) -> None:
+def _require_holder(columns: Mapping[str, str], cells: Mapping[str, Sequence[Any]]) -> None:
     """Raise InvalidInput that names the columns to add, if a table with payers lacks those of the account holder.
 
-    columns: of bank details, by field. given: all columns of the table.
+    A table without a cell in a column for bank details alone has no accounts. columns: of bank details, by field.
     """
     lacking = [name for name, field in BANK_DETAILS.fields.items() if field.required and name not in columns]
-    if not payer_columns(given) or SHARED_FIELDS.keys().isdisjoint(lacking):
+    own = own_columns(BANK_DETAILS).intersection(columns.values())
+    has_accounts = any(cell is not None for column in own for cell in cells[column])
+    if not has_accounts or not payer_columns(cells) or SHARED_FIELDS.keys().isdisjoint(lacking):
         return
     advice = (
         "Add these columns. If all account holders are payers themselves, pass holder_is_payer=True "
         f"(--holder-is-payer); if some are, add a column {HOLDER_IS_PAYER} with yes or no."
     )
-    of_payers = [name for name in payer_columns(given) if name in own_columns(PAYER)]
-    if of_payers:
+    if of_payers := [name for name in payer_columns(cells) if name in own_columns(PAYER)]:
         advice += f" If the table has no payers, leave out their columns: {', '.join(of_payers)}."
+    missing = [(account_columns(name)[0], f"Missing. {BANK_DETAILS.fields[name].full_help}") for name in lacking]
     raise InvalidInput(
         "The table has payers and accounts, but not all columns of the account holder, who is the payee; columns such "
         "as country are the payer's.",
-        fields=tuple(_missing(name) for name in lacking),
+        fields=tuple(FieldProblem(name, wire_name(name), words, "column_missing") for name, words in missing),
         advice=advice,
     )
 
 
-def _missing(name: str) -> FieldProblem:
-    column = account_columns(name)[0]
-    return FieldProblem(column, wire_name(column), f"Missing. {BANK_DETAILS.fields[name].full_help}", "column_missing")
-
-
-def _fill_holder(cells: Cells, columns: Mapping[str, str], rows: Sequence[bool]) -> RowFindings:
-    """Fill the holder's columns with the payer's in some rows; return the cells that contradict that.
+def _fill_holder(row: Row, values: dict[str, Any], columns: Mapping[str, str]) -> None:
+    """Fill the holder's columns of a row with the payer's; tell the row of each cell that contradicts that.
 
     columns: of bank details, by field. A field without a column of its own needs none: the payer's column serves it.
-    rows: for each row, whether it is one of these.
     """
-    places = [row for row, is_own in enumerate(rows) if is_own]
-    if not places or not payer_columns(cells):
-        return []
-    own = [cells[name] for name in cells if name in own_columns(PAYER)]
-    findings = RowFindings()
+    is_described = not own_columns(PAYER).isdisjoint(values)
     for name, column in columns.items():
         source = SHARED_FIELDS.get(name, column)
-        if column == source:
-            continue
-        payers = cells.get(source) or [None] * len(rows)
-        for row in places:
-            cell, payer = cells[column][row], payers[row]
-            if cell is None:
-                cells[column][row] = payer
-            elif str(cell) != str(payer) and (payer is not None or any(each[row] is not None for each in own)):
-                findings.append((row, table_finding("holder_differs", name, column, source)))
-    return findings
+        cell, payer = values.get(column), values.get(source)
+        if cell is None and payer is not None:
+            values[column] = payer
+        elif str(cell) != str(payer) and (payer is not None or is_described):
+            row.tell(table_finding("holder_differs", name, column, source), "bank_details")

@@ -11,16 +11,23 @@ from pathlib import Path
 from typing import Any, Literal
 
 from payerkit.bulk.accounts import Listing
-from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost, digest
-from payerkit.bulk.options import DEFAULTS, Accounts, Existing, Options, RunOptions
-from payerkit.bulk.progress import Progress, estimate_duration
-from payerkit.bulk.rate_limit import INTERRUPTED, RateLimiter, StopSignal, run_workers
-from payerkit.bulk.reconcile import Reconciler
-from payerkit.bulk.report import Report, make_report
+from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
+from payerkit.bulk.rate_limit import (
+    DEFAULTS,
+    INTERRUPTED,
+    Accounts,
+    Existing,
+    Options,
+    Progress,
+    RateLimiter,
+    RunOptions,
+    estimate_duration,
+    run_workers,
+)
+from payerkit.bulk.reconcile import Reconciler, Sender, reason_of, waiting_reason
+from payerkit.bulk.report import Report
 from payerkit.bulk.rows import Placeholders, Row, Step
-from payerkit.bulk.sending import Sender, is_waiting, reason_of, waiting_reason
-from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Limit, Task, Tasks, choose_rows, knows_payer
+from payerkit.bulk.table import Limit, Table, Task, Tasks
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
 from payerkit.reasons import Outcome
@@ -180,7 +187,7 @@ def run_table(
     default, the limiter's.
     """
     check_client(client)
-    limiter = limiter or RateLimiter(client.pace, StopSignal(), rate=options.rate)
+    limiter = limiter or RateLimiter(client.pace, rate=options.rate)
     file, own_clock = Path(path), clock or limiter.clock
     previous = client.previous_account_secret
     try:
@@ -188,18 +195,17 @@ def run_table(
             Journal(file, client.account_secret, previous_secret=previous, clock=own_clock) as journal,
             client.without_retries(pool_size=options.workers) as own,
         ):
-            journal.require_same("service", digest(journal.salt, client.service_name()), "service")
-            table.prefer_ids(lambda client_user_id: knows_payer(journal, client_user_id))
-            tasks = Tasks(table, journal.secret)
+            journal.require_service(client.service_name())
+            tasks = Tasks.of_journal(table, journal)
             journal.begin_run()
             with Progress(shown=options.progress, where=client.environment) as progress:
                 run = TableRun(own, tasks, journal, options, limiter, progress)
                 try:
                     run.go()
-                    report = make_report(tasks, journal, limiter.stop.outcome, run.limit)
+                    report = Report(tasks, journal, limiter.stop.outcome, run.limit)
                 except KeyboardInterrupt:  # between two steps, or while the report was made
                     limiter.stop.set(INTERRUPTED)
-                    report = make_report(tasks, journal, limiter.stop.outcome, run.limit)
+                    report = Report(tasks, journal, limiter.stop.outcome, run.limit)
     except sqlite3.Error as error:
         raise PayerkitError(
             f"journal: {file.name} cannot be written ({error}), so the run stopped.",
@@ -215,6 +221,9 @@ Intent = Literal["send", "reset", "reopen", "leave"]
 
 _UNITS: dict[Step, str] = {"payer": "payer", "bank_details": "account"}
 """What the progress bar counts in each step."""
+
+_GOES_ON = {"done", "sent", "unknown"}
+"""States of a payer after which the accounts may be sent in the same run."""
 
 _LONGEST_PAUSE = 1.0
 """Seconds between two looks at what is due, and at the progress bar."""
@@ -243,16 +252,10 @@ class TableRun:
         self._tasks, self._journal, self._options = tasks, journal, options
         self._limiter, self._stop, self._client, self._progress = limiter, limiter.stop, client, progress
         limiter.slowest = max(limiter.slowest, journal.slowest)
-        self._when_compliant = options.accounts == "when_compliant"
-        self._sender = Sender(client, journal, limiter, stop_after=options.stop_after)
-        self._reconciler = Reconciler(
-            self._sender,
-            journal,
-            existing=options.existing,
-            when_compliant=self._when_compliant,
-            accounts=lambda: chain.from_iterable(self._batches["bank_details"]),
-        )
-        self._batches: dict[Step, list[Batch]] = {step: list(self._make_batches(step)) for step in tasks.table.columns}
+        self._sender = Sender(client, journal, limiter, options.stop_after)
+        self._batches = {step: self._make_batches(step) for step in tasks.table.columns}
+        accounts = partial(chain.from_iterable, self._batches.get("bank_details", ()))
+        self._reconciler = Reconciler(self._sender, journal, options, accounts)
         self.limit: Limit | None = None
         """What the run tries if it has a limit, known once it began."""
         self._postponed: set[Batch] = set()
@@ -263,7 +266,7 @@ class TableRun:
     def go(self) -> None:
         """Send and reconcile all steps, until the run is stopped."""
         if self._options.limit is not None:
-            self.limit = choose_rows(self._tasks, self._journal, self._options.limit, self._is_unsent)
+            self.limit = self._choose_rows(self._options.limit)
         if self._progress.is_shown:
             self._announce()
         for step in self._batches:
@@ -287,7 +290,7 @@ class TableRun:
         payers, accounts = (
             [count for count in map(self._count_unsent, self._batches_to_send(step)) if count] for step in _UNITS
         )
-        calls = sum(payers) + sum(accounts) + len(accounts) * (1 + self._when_compliant)
+        calls = sum(payers) + sum(accounts) + len(accounts) * (1 + self._options.when_compliant)
         rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
         if calls and rate is not None:
             self._progress.announce(estimate_duration(sum(payers), sum(accounts), calls, rate))
@@ -309,13 +312,35 @@ class TableRun:
 
         run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.show)
 
-    def _make_batches(self, step: Step) -> Iterator[Batch]:
-        """Yield the batches of a step."""
+    def _make_batches(self, step: Step) -> list[Batch]:
+        """Return the batches of a step."""
+        batches = []
         for group in self._tasks.table.payers:
-            rows = [row for row in group if step in row.data and row.may_be_sent]
-            chosen = [row for row in rows if step == "bank_details" or row.payer_row is row]
-            if chosen:
-                yield tuple(dict.fromkeys(self._tasks.sent_for(step, row) for row in chosen))
+            asked = [(row, task) for row in group if row.may_be_sent for task in self._tasks.of(row)]
+            wanted = (task for row, task in asked if task.step == step and (step == "bank_details" or task.row is row))
+            batches.append(tuple(dict.fromkeys(wanted)))
+        return list(filter(None, batches))
+
+    def _choose_rows(self, rows: int) -> Limit:
+        """Return the first rows that have something to send: the rows of a payer come one after the other.
+
+        A row brings along all that it asks for, its payer in another row, too. Rows that send the same as one of these
+        do not count.
+        """
+        limit, left = Limit(rows), rows
+        for row in chain.from_iterable(self._tasks.table.payers):
+            has_wanted = False
+            for task in self._tasks.of(row) if row.may_be_sent and not row.waits_for_payer else ():
+                entry = self._journal.entry(task.key)
+                if self._is_unsent(task, entry):
+                    has_wanted |= limit.leaves(task)
+                    limit.tried.add(task)
+                elif task.step == "payer" and entry is not None and entry.state not in _GOES_ON:
+                    break
+            left -= has_wanted
+            if not left:
+                break
+        return limit
 
     def _batches_to_send(self, step: Step) -> list[Batch]:
         """Return the batches of a step with rows that this run tries."""
@@ -342,8 +367,7 @@ class TableRun:
             return
         states = self._reconciler.sort_out(batch, unsent, listing)
         for task in unsent:
-            is_repeat = listing.was_sent(task.key)
-            self._progress.count(states.get(task.key) or self._sender.send(task, is_repeat=is_repeat))
+            self._progress.count(states.get(task.key) or self._sender.send(task))
 
     def _list(self, tasks: Sequence[Task], payer: Row | None) -> Listing | None:
         """Return the accounts that a payer has before any of these is sent. payer: the row that describes the payer.
@@ -352,7 +376,7 @@ class TableRun:
         """
         client_user_id, failure = tasks[0].client_user_id, "status_unread"
         try:
-            if self._when_compliant:
+            if self._options.when_compliant:
                 reason_to_wait, facts = self._sender.check_compliance(client_user_id)
                 if payer is not None:
                     self._journal.add_facts(tasks[0].payer_key, facts)
@@ -362,19 +386,19 @@ class TableRun:
             failure = "list_unread"
             return self._sender.look(tasks[0])
         except PayerkitError as error:
-            if failure == "list_unread" and is_waiting(error):
-                self._defer(tasks, "waiting", waiting_reason(error))
+            if failure == "list_unread" and (waits := waiting_reason(error)):
+                self._defer(tasks, "waiting", waits)
             else:
                 self._defer(tasks, "not_sent", Outcome(failure, {"cause": reason_of(error, client_user_id)}))
             return None
 
     def _defer(self, tasks: Sequence[Task], state: Deferred, reason: Outcome) -> None:
         for task in tasks:
-            self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
+            self._sender.defer(task, state, reason)
             self._progress.count(state)
 
     def _is_payer_done(self, row: Row) -> bool:
-        entry = None if row.is_blocked else self._journal.entry(self._tasks.task("payer", row).key)
+        entry = None if row.is_blocked else self._journal.entry(self._tasks["payer", row].key)
         return entry is not None and entry.state == "done"
 
     # What is left to be done
@@ -468,13 +492,14 @@ class TableRun:
 
     def _unresolved(self, batch: Batch) -> list[float]:
         """Return since when the tasks of a batch wait that are still to be reconciled."""
-        entries = (self._journal.entry(task.key) for task in batch)
-        return [entry.since for entry in entries if entry is not None and entry.is_unresolved]
+        return [entry.since for entry in self._entries(batch) if entry.is_unresolved]
 
     def _looks(self, batch: Batch) -> list[float]:
         """Return when the accounts of a batch were last sent that are due for a last look."""
-        entries = (self._journal.entry(task.key) for task in batch)
-        return [entry.since for entry in entries if entry is not None and entry.needs_look]
+        return [entry.since for entry in self._entries(batch) if entry.needs_look]
+
+    def _entries(self, batch: Batch) -> Iterator[Entry]:
+        return filter(None, (self._journal.entry(task.key) for task in batch))
 
     def _pause(self, since: float) -> None:
         """Wait until what began at a time is due, but not for long: the progress bar is drawn in between."""

@@ -9,12 +9,10 @@ from typing import Any
 import pandas as pd
 
 from payerkit.bulk.accounts import Listing, Matches, Record, id_of, is_dead
-from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.naming import shown_id
-from payerkit.bulk.options import RunOptions
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal, request_lists
-from payerkit.bulk.table import Table
-from payerkit.bulk.tasks import Task, Tasks, knows_payer, payer_key
+from payerkit.bulk.journal import Entry, Journal
+from payerkit.bulk.overview import shown_id
+from payerkit.bulk.rate_limit import RateLimiter, request_lists
+from payerkit.bulk.table import Table, Task, Tasks, payer_key
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames
 
@@ -71,23 +69,22 @@ def verify_onboarding(client: Client, rows: Any, journal: str | Path | None = No
     # Whose an account is, and whether its row could be sent, does not matter for whether it is there.
     table = Table(rows, holder_is_payer=True, placeholders="keep", takes_examples=True)
     if journal is None:
-        return _verify(client, table, None)
+        return _verify(client, Tasks(table, b""), None)  # the keys are compared here alone
     if not Path(journal).is_file():
         raise InvalidInput(f"journal: there is no file {Path(journal).name}. Leave it out to compare without one.")
     with Journal(Path(journal), client.account_secret, previous_secret=client.previous_account_secret) as opened:
-        opened.require_same("service", digest(opened.salt, client.service_name()), "service")
-        table.prefer_ids(lambda client_user_id: knows_payer(opened, client_user_id))
-        return _verify(client, table, opened)
+        opened.require_service(client.service_name())
+        return _verify(client, Tasks.of_journal(table, opened), opened)
 
 
-def _verify(client: Client, table: Table, journal: Journal | None) -> pd.DataFrame:
-    tasks = Tasks(table, journal.secret if journal else b"")  # without a journal, the keys are compared here alone
+def _verify(client: Client, tasks: Tasks, journal: Journal | None) -> pd.DataFrame:
+    table = tasks.table
     payers = {str(rows[0].client_user_id): rows for rows in table.payers}
-    limiter, found = RateLimiter(client.pace, StopSignal()), list[dict[str, Any]]()
-    lists = request_lists(client, list(payers), RunOptions(), limiter, progress=True, may_be_unknown=True)
+    limiter, found = RateLimiter(client.pace), list[dict[str, Any]]()
+    lists = request_lists(client, list(payers), limiter, progress=True, may_be_unknown=True)
     for client_user_id, listed in lists.items():
         rows = [row for row in payers[client_user_id] if "bank_details" in row.data]
-        accounts = {row.number: tasks.task("bank_details", row) for row in rows}
+        accounts = {row.number: tasks["bank_details", row.account_row] for row in rows}
         entries = journal.entries_of(payer_key(tasks.secret, client_user_id)) if journal else {}
         if isinstance(listed, str):
             said = [{"state": "unknown", "reason": listed, "row": row} for row in accounts]

@@ -5,26 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 from numbers import Number
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from payerkit.checks.inputs import by_field_name, check_field, match_names, suggestion, unknown_names, unwrap_secret
-from payerkit.checks.rules import Rank, Rule, ignored_codes, ranked_rules
-from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS, Schema
+from payerkit.checks.rules import Rank, Rule, ignored_codes, load_rules, ranked_rules
+from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, PAYMENT_ORDER, SCHEMAS, Schema
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
-from payerkit.findings import COLUMNS, Finding, Findings
+from payerkit.findings import COLUMNS, Finding, Findings, order_findings, table_finding, table_findings
 from payerkit.frames import frame_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from payerkit.checks.rules import load_rules
-from payerkit.checks.schema import MASK, PAYMENT_ORDER
-from payerkit.findings import order_findings, table_finding, table_findings
 from payerkit.wire import MAX_ID, wire_name
 from payerkit.wording import Wording
 

@@ -1,14 +1,18 @@
-"""Checkers of personal and company data: e-mail, phone, tax numbers, dates."""
+"""Checkers of personal and company data: e-mail, phone, tax numbers, dates, names."""
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any
 
-from payerkit.checks.banks import is_valid_number
+from payerkit._tsv import rows
+from payerkit.checks.banks import country_of_bic, is_valid_number
 from payerkit.checks.places import is_us
 from payerkit.checks.schema import FORMATS
 from payerkit.checks.texts import compact, upper_code
@@ -64,7 +68,7 @@ def phone_national(value: str, country: str | None) -> bool | str:
     """
     digits = value.removeprefix("+")
     region = upper_code(country)
-    code = _calling_code(region)
+    code = str(_library().country_code_for_region(region) or "")
     if not code or digits.startswith(code) or (value != digits and _exists(digits)) or phone_impossible(value):
         return False
     for national, written in _as_national(region, digits):
@@ -80,39 +84,31 @@ def _as_national(region: str, digits: str) -> Iterator[tuple[str, str]]:
     """
     yield digits, ""
     yield f"0{digits}", "0"
-    prefix = _national_prefix(region)
+    metadata = _metadata(region)
+    prefix = metadata and metadata.national_prefix
     if prefix and digits.startswith(prefix):
         yield digits[len(prefix) :], ""
 
 
-@cache
-def _calling_code(region: str) -> str:
-    """Return the code of a country in phone numbers; "" if it has none."""
-    from phonenumbers import country_code_for_region  # noqa: PLC0415 - loaded when first needed
-
-    return str(country_code_for_region(region) or "")
-
-
-@cache
-def _regions(code: str) -> tuple[str, ...]:
+def _regions(code: str) -> Sequence[str]:
     """Return the countries that share a country code, such as 1; none for an unknown code."""
-    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE  # noqa: PLC0415
+    regions: Sequence[str] = _library().COUNTRY_CODE_TO_REGION_CODE.get(int(code or 0), ())
+    return regions
 
-    return tuple(COUNTRY_CODE_TO_REGION_CODE.get(int(code), ()))
+
+def _metadata(region: str) -> Any:
+    return _library().PhoneMetadata.metadata_for_region(region, None)
 
 
-@cache
-def _national_prefix(region: str) -> str:
-    from phonenumbers import PhoneMetadata  # noqa: PLC0415
-
-    metadata = PhoneMetadata.metadata_for_region(region, None)
-    return (metadata and metadata.national_prefix) or ""
+def _library() -> Any:
+    """Return the library of phone numbers, which takes 25 ms to import."""
+    return import_module("phonenumbers")
 
 
 def _exists(digits: str) -> bool:
     """Return True if numbers such as this one are given out under the country code that it begins with."""
     codes = [digits[:length] for length in (1, 2, 3)]
-    return any(_is_given_out(region, digits[len(code) :]) for code in codes if code for region in _regions(code))
+    return any(_is_given_out(region, digits[len(code) :]) for code in codes for region in _regions(code))
 
 
 def _is_given_out(region: str, national: str) -> bool:
@@ -122,9 +118,7 @@ def _is_given_out(region: str, national: str) -> bool:
 @cache
 def _kinds_of_numbers(region: str) -> tuple[Callable[[str], Any], ...]:
     """Return a matcher of each kind of number of a country: of landlines, mobile phones, and so on."""
-    from phonenumbers import PhoneMetadata  # noqa: PLC0415
-
-    metadata = PhoneMetadata.metadata_for_region(region, None)
+    metadata = _metadata(region)
     kinds = ("fixed_line", "mobile", "toll_free", "shared_cost", "personal_number", "voip", "uan")
     found = [getattr(metadata, kind, None) for kind in kinds]
     patterns = [kind.national_number_pattern for kind in found if kind is not None]
@@ -137,10 +131,8 @@ def _numbering_plan(code: str) -> tuple[frozenset[int], Any] | None:
 
     None if there is no such plan. What this cannot confirm is left to the library, which takes fifteen times as long.
     """
-    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata  # noqa: PLC0415 - loaded when first needed
-
-    regions = COUNTRY_CODE_TO_REGION_CODE.get(int(code or 0))
-    metadata = regions and PhoneMetadata.metadata_for_region(regions[0], None)
+    regions = _regions(code)
+    metadata = regions and _metadata(regions[0])
     if not metadata or metadata.general_desc is None:
         return None
     prefix = metadata.national_prefix_for_parsing
@@ -148,8 +140,7 @@ def _numbering_plan(code: str) -> tuple[frozenset[int], Any] | None:
 
 
 def _is_possible(digits: str) -> bool:
-    import phonenumbers  # noqa: PLC0415 - takes 25 ms to import
-
+    phonenumbers = _library()
     try:
         number = phonenumbers.parse(f"+{digits}")
     except phonenumbers.NumberParseException:
@@ -265,3 +256,112 @@ def _is_valid(number: str, document: tuple[str, str]) -> bool:
     if document in _PATTERNS:
         return re.fullmatch(_PATTERNS[document], number) is not None
     return is_valid_number(_STDNUM_MODULES[document], number)
+
+
+# Names: legal forms of companies, and scripts that banks do not take
+
+_MAX_WORDS = 4
+"""Words of the longest legal form, such as `Sp. z o. o.`."""
+
+_IGNORED = str.maketrans("", "", ".,;-()'\"\u05f3\u05f4")
+_HAS_INNER_DOT = re.compile(r"[^\W\d_]\.[^\W\d_]").search
+_INITIALS_LAST = {"IN", "LK"}
+"""Countries where initials such as S.A. often follow the name of a natural person."""
+
+
+@dataclass(frozen=True, slots=True)
+class LegalForm:
+    """A row of `legal_forms.tsv`: how the form is written, where it exists, and whether people are called so, too."""
+
+    text: str
+    countries: frozenset[str]
+    is_also_a_name: bool
+
+
+@cache
+def _legal_forms() -> Mapping[str, LegalForm]:
+    """Return the legal forms by their letters in upper case."""
+    return {
+        _letters(row["form"]).upper(): LegalForm(row["form"], frozenset(row["countries"].split()), row["also"] == "*")
+        for row in rows(__package__, "legal_forms")
+    }
+
+
+def _letters(text: str) -> str:
+    return text.translate(_IGNORED).replace(" ", "")
+
+
+def legal_form(value: str, holder: str | None, country: str | None) -> bool | str:
+    """Return the legal form at the end of an individual's name; False without one, or if it may be a surname."""
+    if holder != "individual":
+        return False
+    words = value.split()
+    for count in range(1, min(_MAX_WORDS, len(words)) + 1):
+        ending = "".join(words[-count:])
+        form = _legal_forms().get(_letters(ending).upper())
+        if form is not None and _is_meant(form, ending, words[:-count], is_one_word=count == 1, country=country):
+            return form.text
+    if not value.isascii():
+        letters = _letters(value)
+        for ending, form in _legal_forms().items():  # in scripts without capitals, where no blank may stand before it
+            if ending == ending.lower() and letters.endswith(ending):
+                return form.text
+    return False
+
+
+def _is_meant(form: LegalForm, ending: str, before: list[str], *, is_one_word: bool, country: str | None) -> bool:
+    """Return True if an ending is a legal form rather than a surname or initials, by how it is written."""
+    if not form.is_also_a_name:
+        return True
+    is_of_holder = upper_code(country) in form.countries
+    if not before or (upper_code(country) in _INITIALS_LAST and not is_of_holder):
+        return False
+    letters, written = _letters(form.text), _letters(ending)
+    if _HAS_INNER_DOT(ending) or (letters.istitle() and ending.endswith(".")):
+        return True
+    if not is_one_word:
+        return False
+    if written.isupper():
+        return any(char.islower() for word in before for char in word)
+    return written == letters and (is_of_holder or not letters.istitle())
+
+
+@dataclass(frozen=True, slots=True)
+class NameScript:
+    """A row of `name_scripts.tsv`: the first words of the Unicode names of letters, and the same in words."""
+
+    scripts: tuple[str, ...]
+    letters: str
+
+
+@cache
+def _name_scripts() -> tuple[Mapping[str, NameScript], Mapping[str, str]]:
+    """Return the scripts that the banks of each country take, and the country of each currency."""
+    scripts, countries = {}, {}
+    for row in rows(__package__, "name_scripts"):
+        scripts[row["country"]] = NameScript(tuple(filter(None, row["scripts"].split("|"))), row["letters"])
+        countries[row["currency"]] = row["country"]
+    return scripts, countries
+
+
+def name_script(value: str, currency: str | None, bic: str | None) -> bool | str:
+    """Return the country of the bank and the letters that its banks take if a name has others; else False.
+
+    The country is that of the BIC; without one, that of the currency.
+    """
+    if value.isascii():
+        return False
+    scripts, countries = _name_scripts()
+    country = country_of_bic(bic) or countries.get(upper_code(currency), "")
+    accepted = scripts.get(country)
+    if accepted is None or all(_is_accepted(char, accepted) for char in unicodedata.normalize("NFC", value)):
+        return False
+    return f"{country}, which take {accepted.letters}"
+
+
+def _is_accepted(char: str, accepted: NameScript) -> bool:
+    """Return True for a letter of an accepted script, and for anything that is not a letter."""
+    is_letter = char.isalpha() or unicodedata.category(char) == "Mn"
+    if char.isascii() or not is_letter:
+        return True
+    return bool(accepted.scripts) and unicodedata.name(char, "").startswith(("COMBINING", *accepted.scripts))

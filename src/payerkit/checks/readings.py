@@ -15,29 +15,11 @@ from functools import cache
 from typing import Any
 
 from payerkit._tsv import rows
-from payerkit.checks.banks import (
-    ifsc_form,
-    ifsc_letter_o,
-    is_bic,
-    is_iban,
-    routing_checksum,
-    routing_digits,
-    routing_zero_lost,
-)
+from payerkit.checks import banks, places
 from payerkit.checks.dates import read_date
 from payerkit.checks.inputs import check_field, unwrap_secret
-from payerkit.checks.places import (
-    aliases,
-    countries,
-    country_code,
-    fiat_currencies,
-    one_alias,
-    postal_elsewhere,
-    postal_zero_lost,
-    state_code,
-)
 from payerkit.checks.requirements import listed_rails
-from payerkit.checks.schema import FORMATS, Format, Schema
+from payerkit.checks.schema import FORMATS, Schema
 from payerkit.checks.texts import fold, other_digits, upper_code
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.currencies import Currency, Network, currency_aliases, is_payable, networks, token_list
@@ -72,9 +54,9 @@ def reading(
     elif field.lookup:
         found = _read_code(field_name, field.lookup, text)
     elif field.options:
-        found = fold(text) if fold(text) in field.options else one_alias(field_name, text)
+        found = fold(text) if fold(text) in field.options else places.one_alias(field_name, text)
     else:
-        reader = _BY_FORMAT.get(field.format) or _BY_NAME.get(field_name)
+        reader = _READERS.get(field_name)
         found = reader(text, record) if reader else None
     if not found or found == text or check_field(schema, field_name, found) is not None:
         return None
@@ -109,8 +91,8 @@ def _meant(name: str, lookup: str, text: str) -> set[str]:
     """Return the codes that a text may mean; a country also by its names in other languages, or by its people."""
     codes = {code.code for code in meant_codes(lookup, text)}
     if not codes and lookup == "countries":
-        known = country_code(text)
-        codes = {known} if known else set(aliases(name).get(fold(text), ()))
+        known = places.country_code(text)
+        codes = {known} if known else set(places.aliases(name).get(fold(text), ()))
     return codes
 
 
@@ -121,11 +103,11 @@ def _read_phone(text: str, record: _Values) -> str | None:
         return None  # an extension, or letters of a keypad
     plain = text.replace("(0)", "")
     country = upper_code(record.get("country"))
-    starts_with_code = _digits(plain)[:1] != "0" and not plain.startswith("+")
+    starts_with_code = re.sub("[^0-9]", "", plain)[:1] != "0" and not plain.startswith("+")
     given: list[tuple[str, str | None]] = [(f"+{plain}" if starts_with_code else plain, None)]
     if plain.startswith("00"):
         given.append((f"+{plain[2:]}", None))
-    if not plain.startswith("+") and country in countries():
+    if not plain.startswith("+") and country in places.countries():
         given.append((plain, country))
     return _only(number for text, region in given for number in _valid_numbers(text, region))
 
@@ -140,10 +122,6 @@ def _valid_numbers(text: str, region: str | None) -> Iterator[str]:
         return
     if phonenumbers.is_valid_number(number) and not number.extension:
         yield str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
-
-
-def _digits(text: str) -> str:
-    return re.sub("[^0-9]", "", text)
 
 
 _IN_BRACKETS = re.compile("[^<>@]*<\\s*(?:mailto:)?([^<>\\s]+)\\s*>[;,.]?").fullmatch
@@ -190,7 +168,7 @@ def _is_currency(word: str, record: _Values) -> bool:
     if not isinstance(given, str) or not given:
         return False
     found = find_code("currencies", word)
-    signs = aliases("currency").get(fold(word), ())
+    signs = places.aliases("currency").get(fold(word), ())
     return (
         fold(word) == fold(given)
         or given.upper() in signs
@@ -233,7 +211,7 @@ def _read_iban(text: str, _record: _Values) -> str | None:
     bare = _SEPARATORS.sub("", text)
     if bare[:4].upper() == "IBAN":
         number = bare[4:].lstrip(":.").upper()
-        return number if is_iban(number) else None
+        return number if banks.is_iban(number) else None
     return bare.upper() if bare != text and _MAY_BE_IBAN(bare) else None
 
 
@@ -241,45 +219,45 @@ def _read_bic(text: str, _record: _Values) -> str | None:
     """Return a BIC without separators, and without a word in front."""
     label = _BIC_LABEL.match(text)
     bare = _SEPARATORS.sub("", text[label.end() :] if label else text)
-    return bare.upper() if bare != text and is_bic(bare) else None
+    return bare.upper() if bare != text and banks.is_bic(bare) else None
 
 
 def _read_routing_number(text: str, _record: _Values) -> str | None:
     """Return the number with its leading zero, or without separators, if its check digit proves it."""
     bare = _SEPARATORS.sub("", text)
     if bare != text:
-        return None if len(bare) != 9 or routing_digits(bare) or routing_checksum(bare) else bare
-    return f"0{text}" if routing_zero_lost(text) else None
+        return None if len(bare) != 9 or banks.routing_digits(bare) or banks.routing_checksum(bare) else bare
+    return f"0{text}" if banks.routing_zero_lost(text) else None
 
 
 def _read_ifsc(text: str, _record: _Values) -> str | None:
     bare = _SEPARATORS.sub("", text).upper()
-    if ifsc_letter_o(bare):
+    if banks.ifsc_letter_o(bare):
         return f"{bare[:4]}0{bare[5:]}"
-    return None if bare == text.upper() or ifsc_form(bare) else bare
+    return None if bare == text.upper() or banks.ifsc_form(bare) else bare
 
 
 def _read_postal_code(text: str, record: _Values) -> str | None:
     """Return the code with its leading zero, unless the record's state has no such code: then another digit is lost."""
     country, restored = record.get("country"), f"0{text}"
-    is_lost = postal_zero_lost(text, country) and not postal_elsewhere(restored, record.get("state"), country)
+    is_lost = places.postal_zero_lost(text, country) and not places.postal_elsewhere(
+        restored, record.get("state"), country
+    )
     return restored if is_lost else None
 
 
 def _read_state(text: str, record: _Values) -> str | None:
-    found = state_code(text, record.get("country"))
+    found = places.state_code(text, record.get("country"))
     return None if found == text.upper() else found
 
 
-_BY_FORMAT: Mapping[Format, Callable[[str, _Values], str | None]] = {
-    FORMATS["phone"]: _read_phone,
-    FORMATS["email"]: _read_email,
-    FORMATS["amount"]: _read_amount,
-}
 _SECRETLY = {"iban": "it without blanks", "routing_number": "it with its leading zero"}
 """The words of a button in place of a secret reading."""
 
-_BY_NAME: Mapping[str, Callable[[str, _Values], str | None]] = {
+_READERS: Mapping[str, Callable[[str, _Values], str | None]] = {
+    "phone": _read_phone,
+    "email": _read_email,
+    "amount": _read_amount,
     "iban": _read_iban,
     "swift_bic": _read_bic,
     "routing_number": _read_routing_number,
@@ -368,14 +346,14 @@ def _code(code: str, name: str, others: Sequence[str], use: tuple[int | str, ...
 
 def _countries() -> Iterator[Code]:
     others = _aliases_by_code("country")
-    for code, country in countries().items():
+    for code, country in places.countries().items():
         spellings = [*([country.alpha3] if country.alpha3 else []), *others.get(code, ())]
         yield _code(code, country.name, spellings, (_place(_FIRST_COUNTRIES, code), fold(country.name)))
 
 
 def _fiat() -> Iterator[Code]:
     others = _aliases_by_code("currency")
-    for code, name in fiat_currencies().items():
+    for code, name in places.fiat_currencies().items():
         yield _code(code, name, others.get(code, ()), _use_of_fiat(code))
 
 
@@ -388,7 +366,7 @@ def _use_of_fiat(code: str) -> tuple[int | str, ...]:
 def _currencies() -> Iterator[Code]:
     """Yield what an order can name: fiat currencies, coins and tokens."""
     others = _aliases_by_code("currency")
-    names = fiat_currencies()
+    names = places.fiat_currencies()
     for each in token_list().values():
         if each.kind == "fiat":
             yield _code(each.id, names.get(each.symbol, each.symbol), others.get(each.id, ()), _use_of_fiat(each.id))
@@ -428,7 +406,7 @@ def _place(first: Sequence[str], item: str) -> int:
 @cache
 def _aliases_by_code(kind: str) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for alias, meant in aliases(kind).items():
+    for alias, meant in places.aliases(kind).items():
         for code in meant:
             found[code] = (*found.get(code, ()), alias)
     return found
@@ -496,7 +474,7 @@ def is_placeholder(schema: Schema, field_name: str, text: str) -> bool:
         return False
     if field_name in word.not_in and text in {text.capitalize(), text.upper()}:
         return False  # as people write Nan or NAN, the city; nan and NaN are of programs
-    return not (schema.fields[field_name].lookup == "countries" and text.upper() in countries())
+    return not (schema.fields[field_name].lookup == "countries" and text.upper() in places.countries())
 
 
 def is_clearable(schema: Schema, field_name: str, text: str) -> bool:

@@ -158,7 +158,7 @@ def identifier_unused(
     return f"{upper_code(currency)} over {row.rails} rails"
 
 
-def identifier_abroad(
+def identifier_country(
     field: str, _value: str, currency: str | None, rails: str | None, bic: str | None, iban: str | None
 ) -> bool | str:
     """Return the country of an identifier and that of the bank if they differ; else False."""

@@ -9,14 +9,7 @@ from importlib import import_module
 from typing import cast
 
 from payerkit._tsv import rows
-from payerkit.checks.requirements import (
-    group_missing,
-    identifier_abroad,
-    identifier_unused,
-    identifiers,
-    number_form,
-    requirements,
-)
+from payerkit.checks import requirements
 from payerkit.checks.schema import BANK_DETAILS, FILLED, SCHEMAS, TEXT, Schema
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding, Severity
@@ -123,13 +116,13 @@ def _read_rules(schema: Schema) -> Iterator[Rule]:
 
 def _requirement_rules() -> Iterator[Rule]:
     """Yield a rule for each group of needed fields and each field with a format, one for each source."""
-    table = requirements().values()
+    table = requirements.requirements().values()
     for group, basis in dict.fromkeys((group, row.basis) for row in table for group in row.needs or ()):
         yield Rule(
             code="member_missing",
             field=group[0],
             reads=("currency", "rails", *(f"{name}?" for name in group)),
-            checker=partial(group_missing, group, basis),
+            checker=partial(requirements.group_missing, group, basis),
             message="Missing, but usually needed for {}.",
             hint=f"Provide {' or '.join(f'<{name}>' for name in group)}.",
             basis=basis,
@@ -139,7 +132,7 @@ def _requirement_rules() -> Iterator[Rule]:
             code="number_form",
             field=name,
             reads=(name, "currency", "rails"),
-            checker=partial(number_form, name, basis),
+            checker=partial(requirements.number_form, name, basis),
             message="Not in the usual format: {}.",
             hint="Check it for typos; keep leading zeros.",
             basis=basis,
@@ -148,24 +141,27 @@ def _requirement_rules() -> Iterator[Rule]:
 
 def _identifier_rules() -> Iterator[Rule]:
     """Yield two rules for each identifier: by the currency and rails, and by the country of the bank."""
-    for field, known in identifiers().items():
-        yield Rule(
-            code="identifier_unused",
-            field=field,
-            reads=(field, "currency", "rails", "swift_bic", "iban"),
-            checker=partial(identifier_unused, field),
-            message="Not used for {}.",
-            hint="Remove it, or correct the currency or the rails.",
-            basis=known.basis,
-        )
-    for field, known in identifiers().items():
-        if known.countries:
-            yield Rule(
-                code="identifier_country",
-                field=field,
-                reads=(field, "currency", "rails", "swift_bic", "iban"),
-                checker=partial(identifier_abroad, field),
-                message="Identifies a bank in {}.",
-                hint="Remove it, or correct the one that is wrong.",
-                basis=known.basis,
-            )
+    kinds = (
+        (
+            requirements.identifier_unused,
+            "Not used for {}.",
+            "Remove it, or correct the currency or the rails.",
+        ),
+        (
+            requirements.identifier_country,
+            "Identifies a bank in {}.",
+            "Remove it, or correct the one that is wrong.",
+        ),
+    )
+    for checker, message, hint in kinds:
+        for field, known in requirements.identifiers().items():
+            if checker is requirements.identifier_unused or known.countries:
+                yield Rule(
+                    code=checker.__name__,
+                    field=field,
+                    reads=(field, "currency", "rails", "swift_bic", "iban"),
+                    checker=partial(checker, field),
+                    message=message,
+                    hint=hint,
+                    basis=known.basis,
+                )

@@ -37,7 +37,7 @@ def _card(options: Namespace) -> PaymentCard:
     policy = PaymentPolicy.read(options.policy) if options.policy else None
     given = {name: value for name in PAYMENT_ORDER.fields if (value := getattr(options, name)) is not None}
     order = _order(payment, given) if given else None
-    review = PaymentReview.of(payment, order=order, rate=options.rate, network=options.network, policy=policy)
+    review = PaymentReview(payment, order=order, rate=options.rate, network=options.network, policy=policy)
     return PaymentCard.of(review, order_source=payment.order_source, sources=dict.fromkeys(given, "given"))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -24,8 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # not where a notebook or a test has replaced it
             stream.reconfigure(errors="backslashreplace")  # a name may have letters that the terminal does not have
-    options = _parser().parse_args(arguments)
-    options.arguments = list(sys.argv[1:] if arguments is None else arguments)
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser(typed).parse_args(typed)
+    options.arguments = typed
     try:
         # Imported here, so that a command loads only the libraries that it needs.
         code: int = import_module(f"payerkit.cli.{options.command}").run(options)
@@ -48,24 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Refuses unknown arguments of a command with the usage of this command; argparse shows that of all commands.
-
-    add_later: adds the command's options when it is chosen.
-    """
-
-    add_later: Callable[[argparse.ArgumentParser], None] | None = None
+    """Refuses unknown arguments of a command with the usage of this command; argparse shows that of all commands."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        if self.add_later is not None:
-            self.add_later(self)
-            self.add_later = None
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return options, unknown
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="payerkit",
         description="Onboard payers, store their bank details and check payments on Request Network's payer API. "
@@ -78,7 +72,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_lab(add("lab", help="open the notebooks in JupyterLab", description=_LAB))
     add("demo", help="walk through all calls in this terminal, against a sandbox", description=_DEMO)
     sandbox = add("sandbox", help="run a sandbox of the payer API", description=_SANDBOX, epilog=_SANDBOX_VARIABLES)
-    sandbox.add_later = _add_sandbox
+    if arguments[:1] == ["sandbox"]:  # only then: its settings are part of an extra
+        _add_sandbox(sandbox)
     _add_onboard(add("onboard", help="send a table of payers and bank details, or resume a run", description=_ONBOARD))
     _add_events(add("events", help="receive what the service reports by itself", description=_EVENTS))
     _add_inspect(add("inspect", help="show and check the transactions of a saved payment", description=_INSPECT))
@@ -107,7 +102,7 @@ PAYERKIT_SANDBOX_PORT; an option wins over its variable."""
 
 
 def _add_sandbox(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the sandbox's settings, which are part of an extra."""
+    """Add the options of the sandbox's settings."""
     try:
         from payerkit.cli.sandbox import add_options  # noqa: PLC0415 - loaded for this command alone
 
@@ -125,13 +120,13 @@ could not start or its report could not be written, and 130 after Ctrl+C."""
 
 def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    add_flag, add_file = partial(add, action="store_true"), partial(add, type=Path, metavar="FILE")
     add("file", type=Path, nargs="?", help="Excel, OpenDocument or CSV file with one payer or account per row")
-    add("--dry-run", action="store_true", help="check the file, show what would be sent, and send nothing")
-    add("--verify", action="store_true", help="show which accounts are there, twice or not at all, and send nothing")
+    add_flag("--dry-run", help="check the file, show what would be sent, and send nothing")
+    add_flag("--verify", help="show which accounts are there, twice or not at all, and send nothing")
     add("--sheet", metavar="NAME", help="the sheet of the workbook (default: its only one that is not hidden)")
-    add(
+    add_flag(
         "--normalise",
-        action="store_true",
         help="rewrite what can mean only one thing, such as Germany to DE; --dry-run lists every change",
     )
     add(
@@ -161,10 +156,9 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         help="print a table to fill in, with the columns that these currencies and rails need and an example row for "
         "each, such as eur-local usd-swift (default: usd-local eur-local gbp-local), and exit",
     )
-    add("-o", "--output", type=Path, metavar="FILE", help="write the template to this .csv or .xlsx file")
-    add(
+    add_file("-o", "--output", help="write the template to this .csv or .xlsx file")
+    add_flag(
         "--holder-is-payer",
-        action="store_true",
         help="the account holders are the payers: take their birth date, type and address from the payer's columns",
     )
     add(
@@ -174,10 +168,8 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         metavar="THEIRS=OURS",
         help="rename a column of the file, such as zip=postcode; THEIRS= ignores it; may be repeated",
     )
-    add(
+    add_file(
         "--mapping",
-        type=Path,
-        metavar="FILE",
         help="which column of the file is which field, as JSON, kept beside the file: if FILE does not exist and some "
         "names are not certain, it is written for you to edit; after that, it is used",
     )
@@ -208,20 +200,17 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         help="what to do with an account that the payer's list has already, or may have: skip does not send it; send "
         "does, so that it may be stored twice (default: %(default)s)",
     )
-    add(
+    add_more = partial(add, action="extend", default=[])
+    add_more(
         "--retry",
-        action="extend",
         type=_states,
-        default=[],
         metavar="STATE",
         help="try again what is refused or stays unknown in the journal: refused, unknown, or both with a comma; may "
         "be repeated",
     )
-    add(
+    add_more(
         "--hold",
-        action="extend",
         type=_words,
-        default=[],
         metavar="CODE",
         help="do not send rows with these warnings, such as --hold iban_checksum, or with any: --hold warnings; "
         "--dry-run shows the codes in brackets; may be repeated",
@@ -233,10 +222,8 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="stop the run once this many rows were refused for the same reason; none: go on (default: %(default)s)",
     )
-    add(
+    add_file(
         "--links",
-        type=Path,
-        metavar="FILE",
         help="write a CSV file for a mail merge, with the id, the e-mail address and the links of each payer that is "
         "done: personal data",
     )
@@ -261,20 +248,16 @@ def _states(text: str) -> list[str]:
     return states
 
 
-def _count(text: str) -> int:
-    """Return a number of rows."""
+def _count(text: str, *, other: str = "") -> int:
+    """Return a number of rows. other: what else is expected, for the error."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError("expected a whole number, 1 or more")
+        raise argparse.ArgumentTypeError(f"expected a whole number, 1 or more{other}")
     return int(text)
 
 
 def _refusals(text: str) -> int | None:
     """Return a number of refusals; None for "none"."""
-    if text == "none":
-        return None
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError("expected a whole number, 1 or more, or none")
-    return int(text)
+    return None if text == "none" else _count(text, other=", or none")
 
 
 _EVENTS = """Receive events (webhooks) on this machine until you press Ctrl+C; this is beyond the specification. Each

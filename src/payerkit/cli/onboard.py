@@ -10,12 +10,12 @@ from collections.abc import Mapping as AnyMapping
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
 
 import pandas as pd
 
-from payerkit.bulk.options import RunOptions
 from payerkit.bulk.plan import Plan
+from payerkit.bulk.rate_limit import RunOptions
 from payerkit.bulk.report import Report
 from payerkit.bulk.run import onboard
 from payerkit.bulk.table import Table
@@ -48,8 +48,7 @@ def run(options: Namespace) -> int:
     kind = "plan" if options.dry_run else "verify" if options.verify else "report"
     target = options.report or file.with_name(f"{file.stem}-{kind}.csv")
     written = {"--report": target, "--links": options.links, "--mapping": options.mapping}
-    _require_own_files({"FILE": file, "--journal": journal, **written})
-    _require_folders(written)
+    _require_usable({"FILE": file, "--journal": journal}, written)
     rows = _read(options)
     if options.dry_run:
         return _show_plan(rows, options, target)
@@ -76,18 +75,16 @@ def _read(options: Namespace) -> pd.DataFrame:
 
 
 def _decided_mapping(options: Namespace, columns: AnyMapping[str, str | None]) -> Mapping:
-    """Return the mapping of --mapping, or one for the file, with no column open. Raises InvalidInput if any is."""
+    """Return the mapping of --mapping, or one for the file, with no column open.
+
+    Raises InvalidInput that names the columns that a person has to decide about, and the file in which to do so.
+    """
     is_kept = options.mapping.exists()
     mapping = Mapping.load(options.mapping) if is_kept else propose_mapping(options.file, sheet=options.sheet)
     for theirs, ours in columns.items():
         mapping[theirs] = ours
-    if mapping.open:
-        _ask_for_decisions(mapping, options, is_kept=is_kept)
-    return mapping
-
-
-def _ask_for_decisions(mapping: Mapping, options: Namespace, *, is_kept: bool) -> NoReturn:
-    """Raise InvalidInput that names the columns that a person has to decide about, and the file in which to do so."""
+    if not mapping.open:
+        return mapping
     if not is_kept:
         mapping.save(options.mapping)
     problems = [
@@ -101,20 +98,13 @@ def _ask_for_decisions(mapping: Mapping, options: Namespace, *, is_kept: bool) -
         fields=tuple(problems),
         advice=f"{options.mapping} {'still has' if is_kept else 'now has'} a list of what each may be. Edit it: "
         "replace each list with one name of it, or with null to leave the column out. Then run the same command "
-        "again:\n"
-        f"  {shlex.join(['payerkit', *options.arguments])}",
+        f"again:\n  {shlex.join(['payerkit', *options.arguments])}",
     )
 
 
 def _show_plan(rows: pd.DataFrame, options: Namespace, target: Path) -> int:
     """Print what would be sent, what to correct, and the next command; return 0 if all rows would be sent, else 3."""
-    table = Table(
-        rows,
-        holder_is_payer=options.holder_is_payer,
-        hold=_run_options(options).hold,
-        placeholders=options.placeholders,
-    )
-    plan = Plan(table, rows, normalise="--normalise")
+    plan = Plan(Table(rows, hold=_run_options(options).hold, **_checks(options)), rows, normalise="--normalise")
     print(plan.describe(), end="\n\n")
     is_written = _write_report(plan.save_report, target)
     print("", *_next_steps(plan, options), sep="\n")
@@ -155,10 +145,9 @@ def _send(rows: pd.DataFrame, options: Namespace, journal: Path) -> tuple[Report
                 rows,
                 journal=journal,
                 accounts=options.accounts.replace("-", "_"),
-                holder_is_payer=options.holder_is_payer,
                 existing=options.existing,
-                placeholders=options.placeholders,
                 options=_run_options(options),
+                **_checks(options),
             )
         except InterruptedRun as error:
             return error.report, False
@@ -182,6 +171,11 @@ def _run_options(options: Namespace) -> RunOptions:
     return RunOptions(**{name: getattr(options, name) for name in names})
 
 
+def _checks(options: Namespace) -> dict[str, Any]:
+    """Return how a run and its plan check the rows."""
+    return {"holder_is_payer": options.holder_is_payer, "placeholders": options.placeholders}
+
+
 def _write_report(save: Callable[[Path], None], target: Path) -> bool:
     """Write a report, under another name if its own cannot be written, and say where it is; return if it is written."""
     try:
@@ -191,7 +185,8 @@ def _write_report(save: Callable[[Path], None], target: Path) -> bool:
     else:
         print(f"Report with one line per row: {target}")
         return True
-    other = _unused_name(target)
+    names = (target.with_name(f"{target.stem}-{number}{target.suffix}") for number in count(2))
+    other = next(name for name in names if not name.exists())
     try:
         save(other)
     except OSError:
@@ -201,12 +196,6 @@ def _write_report(save: Callable[[Path], None], target: Path) -> bool:
     print(f"Report with one line per row: {other}")
     print(f"{target} could not be written ({problem}). If it is open in another program, close it there.")
     return True
-
-
-def _unused_name(target: Path) -> Path:
-    """Return a name like that of a file that no file has."""
-    names = (target.with_name(f"{target.stem}-{number}{target.suffix}") for number in count(2))
-    return next(name for name in names if not name.exists())
 
 
 def _write_links(report: Report, target: Path, rows: pd.DataFrame) -> bool:
@@ -223,19 +212,18 @@ def _write_links(report: Report, target: Path, rows: pd.DataFrame) -> bool:
     return True
 
 
-def _require_folders(files: AnyMapping[str, Path | None]) -> None:
-    """Raise InvalidInput for a file in a folder that does not exist, before anything is sent."""
-    for option, file in files.items():
-        if file is not None and not file.parent.is_dir():
-            raise InvalidInput(f"{option}: there is no folder {file.parent}. Make it first, or choose another.")
+def _require_usable(read: AnyMapping[str, Path], written: AnyMapping[str, Path | None]) -> None:
+    """Raise InvalidInput, before anything is sent, if two options name one file, or a folder does not exist.
 
-
-def _require_own_files(files: AnyMapping[str, Path | None]) -> None:
-    """Raise InvalidInput if two options name one file: the report or the links would replace what is in it."""
+    The report or the links would replace what is in a file that another option names.
+    """
     named: dict[Path, str] = {}
-    for option, file in files.items():
+    for option, file in {**read, **written}.items():
         if file is not None and (other := named.setdefault(file.resolve(), option)) != option:
             raise InvalidInput(f"{option}: {file} is already the file of {other}. Choose another name.")
+    for option, file in written.items():
+        if file is not None and not file.parent.is_dir():
+            raise InvalidInput(f"{option}: there is no folder {file.parent}. Make it first, or choose another.")
 
 
 def _write_template(options: Namespace) -> int:

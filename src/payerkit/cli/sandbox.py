@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> int:
     # Imported here: the sandbox is an extra.
     from payerkit.service.errors import SetupError  # noqa: PLC0415
     from payerkit.service.keys import API_KEY_VARIABLE, new_encryption_key  # noqa: PLC0415
-    from payerkit.service.settings import CommandSettings  # noqa: PLC0415
+    from payerkit.service.settings import CommandSettings, Settings  # noqa: PLC0415
 
     if arguments.new_key:
         print(new_encryption_key())
@@ -67,9 +67,8 @@ def run(arguments: Namespace) -> int:
         print(warning, file=sys.stderr)
     if arguments.reset and not _reset(options.db, (options.host, options.port), is_agreed=arguments.yes):
         return 1
-    service = open_service(
-        db=options.db, host=options.host, port=options.port, environment=os.environ, **options.of_service
-    )
+    settings = options.model_dump(include=set(Settings.model_fields))
+    service = open_service(db=options.db, host=options.host, port=options.port, environment=os.environ, **settings)
     is_given = bool(os.environ.get(API_KEY_VARIABLE))
     key = f"the value of {API_KEY_VARIABLE}" if is_given else service.api_key_location or service.api_key
     url = f'"{service.url}", api_key=...'
@@ -99,14 +98,14 @@ def _reset(db: str | None, address: tuple[str, int], *, is_agreed: bool) -> bool
     """Delete the data in a database, if the user agrees; return True if it was deleted."""
     from payerkit.service.database import open_existing  # noqa: PLC0415 - the sandbox is an extra
     from payerkit.service.errors import SetupError  # noqa: PLC0415
-    from payerkit.service.server import check_address  # noqa: PLC0415
+    from payerkit.service.server import listen  # noqa: PLC0415
 
     if db is None:
         raise InvalidInput("--reset: name the database with --db. Without one, the data is deleted at the end anyway.")
     if not is_agreed and not sys.stdin.isatty():
         raise InvalidInput("--reset: add --yes to confirm, since this is no terminal to ask in. Nothing was deleted.")
     try:
-        check_address(*address)  # a sandbox that runs there may be serving this very database
+        listen(*address).close()  # fails if a sandbox runs there, which may serve this very database
         with closing(open_existing(db, os.environ)) as stored:
             counts = stored.count_rows()
             nouns = {"payers": "payer", "accounts": "account", "bills": "payment"}
@@ -116,8 +115,6 @@ def _reset(db: str | None, address: tuple[str, int], *, is_agreed: bool) -> bool
                 return False
             stored.delete_everything()
     except SetupError as error:
-        problem = InvalidInput(f"{error} Nothing was deleted.")
-    else:
-        print(f"Deleted {what}.")
-        return True
-    raise problem
+        raise InvalidInput(f"{error} Nothing was deleted.") from None
+    print(f"Deleted {what}.")
+    return True

@@ -8,47 +8,27 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import pandas as pd
 
 from payerkit.errors import EventsWarning, InvalidInput, without_internal_frames
-from payerkit.events.event import Event
+from payerkit.events.event import Event, Secret, is_signed, read_secrets
 from payerkit.events.file import Delivery, EventSource, read_deliveries
-from payerkit.events.signature import Secret, is_signed, read_secrets
-from payerkit.frames import frame_of
+from payerkit.frames import columns, frame_of
 from payerkit.masking import mask
 from payerkit.wire import pandas_time, parse_json, wire_name
 from payerkit.wording import count_of
 
-_TIME: Final = "datetime64[ns, UTC]"
-
-_DTYPES = {
-    "delivery": "string",
-    "event": "string",
-    "received_at": _TIME,
-    "timestamp": _TIME,
-    "client_user_id": "string",
-    "payment_details_id": "string",
-    "request_id": "string",
-    "payment_reference": "string",
-    "kyc_status": "string",
-    "agreement_status": "string",
-    "is_compliant": "boolean",
-    "sub_status": "string",
-    "status": "string",
-    "amount": "object",
-    "currency": "string",
-    "payment_currency": "string",
-    "tx_hash": "string",
-    "network": "string",
-    "reason": "string",
-    "retry_count": "Int64",
-    "is_test": "boolean",
-    "signature": "string",
-    "deliveries": "Int64",
-    "variants": "string",
-}
+_DTYPES = columns(
+    "delivery event received_at timestamp client_user_id payment_details_id request_id payment_reference "
+    "kyc_status agreement_status is_compliant sub_status status amount currency payment_currency tx_hash "
+    "network reason retry_count is_test signature deliveries variants",
+    time="received_at timestamp",
+    boolean="is_compliant is_test",
+    object="amount",
+    Int64="retry_count deliveries",
+)
 """Columns and their dtypes."""
 
 _OF_ALL = (

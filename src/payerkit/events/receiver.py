@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from payerkit.events.event import is_signed, read_secrets
 from payerkit.events.file import DELIVERY, SIGNATURE, Delivery, EventsFile, kept_headers
-from payerkit.events.signature import is_signed, read_secrets
 from payerkit.html import visible
 from payerkit.wire import ApiKey, parse_json
 

@@ -31,12 +31,8 @@ class PaymentProgress:
     pays_account: bool = False
     asked_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
-    def has_been_paid(self, request_id: str) -> bool | None:  # noqa: ARG002 - as a client is asked
-        """Return what the service said when it was asked, for `check_payment`."""
-        return None if self.status is None else self.status.has_been_paid
-
-    def request_members(self, request_id: str) -> dict[str, Any]:  # noqa: ARG002 - likewise
-        """Return all that it said, by the names on the wire."""
+    def request_members(self, request_id: str) -> dict[str, Any]:  # noqa: ARG002 - as a client is asked
+        """Return all that the service said when it was asked, by the names on the wire, for `check_payment`."""
         return {} if self.status is None else self.status.to_dict(reveal=True)
 
     @property
@@ -99,7 +95,7 @@ def bank_state(events: Any, request_id: str) -> tuple[Explanation | None, str]:
     events: a table of `read_events`, what `read_events` takes, or a function that returns either.
     """
     from payerkit.events.frame import read_events  # noqa: PLC0415 - loads pandas
-    from payerkit.payouts.news import NewsIndex  # noqa: PLC0415 - likewise
+    from payerkit.payouts.coverage import NewsIndex  # noqa: PLC0415 - likewise
 
     given = events() if callable(events) else events
     frame = given if hasattr(given, "columns") else read_events(given)

@@ -27,21 +27,13 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class KnowsPaid(Protocol):
-    """Anything that can be asked whether a request is paid, such as a `Client`.
+    """Anything that can be asked what a service says about a request, such as a `Client`.
 
-    None stands for a response that does not say it; a question that fails raises a PayerkitError.
+    A question that fails raises a PayerkitError.
     """
 
-    def has_been_paid(self, request_id: str) -> bool | None:
-        """Return whether a request is paid."""
-
-
-@runtime_checkable
-class KnowsRequest(KnowsPaid, Protocol):
-    """Anything that can be asked for all that a service says about a request, by the names on the wire."""
-
     def request_members(self, request_id: str) -> Mapping[str, Any]:
-        """Return the members of the response about a request."""
+        """Return the members of the response about a request, by the names on the wire."""
 
 
 class ComparedWith(TypedDict, total=False):
@@ -78,33 +70,26 @@ class OrderTerms:
 def expected_payments(
     own: PaymentOrder | PayoutOrder | None, order: AnyOrder | None, orders: Orders | None
 ) -> tuple[OrderTerms, ...]:
-    """Return the given order or orders, else a payment's own order. Raises InvalidInput if both are given."""
+    """Return the given order or orders, else a payment's own order.
+
+    Raises InvalidInput if both are given, and for what is not an order, naming its line.
+    """
     if orders is None:
         found = read_order(own if order is None else order)
         return () if found is None else (found,)
     if order is not None:
         raise InvalidInput("order, orders: give one of them, not both.")
-    return read_orders(orders)
-
-
-def read_orders(orders: Orders) -> tuple[OrderTerms, ...]:
-    """Return the orders of a table or list. Raises InvalidInput for anything else, naming the line."""
     given: Any = orders
     if hasattr(given, "columns"):
         given = [row for _, row in given.astype(object).iterrows()]
     if hasattr(given, "items") or isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"orders: give a DataFrame with one order a line, or a list; got {kind_of(given)}.")
-    found = tuple(_read_line(number, order) for number, order in enumerate(given, 1))
-    if not found:
+    lines = [read_order(line, f"orders, line {number}") for number, line in enumerate(given, 1)]
+    if None in lines:
+        raise InvalidInput(f"orders, line {lines.index(None) + 1}: the order is missing.")
+    if not lines:
         raise InvalidInput("orders: there is none. Give one line for each payment.")
-    return found
-
-
-def _read_line(number: int, line: Any) -> OrderTerms:
-    found = read_order(line, f"orders, line {number}")
-    if found is None:
-        raise InvalidInput(f"orders, line {number}: the order is missing.")
-    return found
+    return tuple(filter(None, lines))
 
 
 def read_order(order: AnyOrder | None, where: str = "order") -> OrderTerms | None:
@@ -123,14 +108,8 @@ def read_order(order: AnyOrder | None, where: str = "order") -> OrderTerms | Non
     for name, value in given.items():
         if not isinstance(value, str):
             raise InvalidInput(f"{where}: {name}: expected text, got {kind_of(value)}.")
-    return OrderTerms(
-        payee=given.get("payee"),
-        amount=amount,
-        invoice_currency=given["invoice_currency"],
-        payment_currency=given["payment_currency"],
-        payment_reference=given.get("payment_reference"),
-        is_payout=not hasattr(order, "items") and "payee" not in given,
-    )
+    is_payout = not hasattr(order, "items") and "payee" not in given
+    return OrderTerms(amount=amount, is_payout=is_payout, **{"payee": None, **given})
 
 
 def _members(order: Any, where: str) -> Mapping[str, Any]:

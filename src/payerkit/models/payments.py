@@ -10,13 +10,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Unpack
 
-from pydantic import BeforeValidator, Field, PrivateAttr, Strict, StrictBool, StrictInt
+from pydantic import BeforeValidator, Field, Strict, StrictBool, StrictInt
 
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.html import visible
 from payerkit.masking import mask, mask_account
 from payerkit.models.requests import PaymentOrder, PayoutOrder
-from payerkit.models.responses import Response, read_by
+from payerkit.models.responses import Remembered, Response, read_by
 from payerkit.models.whole_response import WholeResponse, read_whole
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
 from payerkit.onchain.currencies import read_network
@@ -143,17 +143,12 @@ class Transaction(Response):
     to: str | None = None
     value: Any = None
 
-    _origin: str = PrivateAttr(default="")
+    origin = Remembered("")
 
     @classmethod
     def read(cls, content: Any, **known: Any) -> Self:
         """Return parsed JSON as an object; what is not an object is its only, unknown field. known: its origin."""
         return super().read(content if isinstance(content, dict) else {"unreadable": content}, **known)
-
-    @property
-    def origin(self) -> str:
-        """The member of the response that holds it; "" for `transactions`."""
-        return self._origin
 
     @property
     def wei(self) -> int | None:
@@ -237,10 +232,10 @@ class PaymentMetadata(Response):
     platform_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared platform fee")
 
     @property
-    def odd(self) -> tuple[str, ...]:
+    def odd(self) -> tuple[str, ...]:  # type: ignore[override]  # with what is odd about its fees
         """Wire names of the fields whose values have an unexpected type, or are a fee with such a field."""
         fees = {"protocolFee": self.protocol_fee, "platformFee": self.platform_fee}
-        return super().odd + tuple(name for name, fee in fees.items() if fee is not None and fee.odd)
+        return super().odd + tuple([name for name, fee in fees.items() if fee is not None and fee.odd])
 
     def _cell(self, name: str, value: Any) -> str:
         # Counted from 1, like the transactions in the table.
@@ -307,13 +302,14 @@ class Payment(Response):
     transactions: Annotated[tuple[Transaction, ...], BeforeValidator(_read_transactions)] = ()
     metadata: Annotated[PaymentMetadata | None, BeforeValidator(_read_metadata)] = None
 
-    _order: PaymentOrder | PayoutOrder | None = PrivateAttr(default=None)
-    _order_source: OrderSource | None = PrivateAttr(default=None)
-    _network: str | None = PrivateAttr(default=None)
-    _environment: str | None = PrivateAttr(default=None)
-    _payout: Payout | None = PrivateAttr(default=None)
-    _repeated: tuple[str, ...] = PrivateAttr(default=())
-    _whole: WholeResponse = PrivateAttr(default_factory=WholeResponse)
+    order = Remembered[PaymentOrder | PayoutOrder | None](None)
+    order_source = Remembered[OrderSource | None](None)
+    network = Remembered[str | None](None)
+    environment = Remembered[str | None](None)
+    payout = Remembered[Payout | None](None)
+    repeated = Remembered[tuple[str, ...]](())
+    whole = Remembered(WholeResponse())
+    """All that the response holds, for checks; it is not masked, and does not show itself."""
 
     @classmethod
     def read(
@@ -335,8 +331,9 @@ class Payment(Response):
         if payout is not None:  # of whose response the ids are no part
             ids = {"request_id": payout.request_id, "payment_reference": payout.payment_reference}
             payment = payment.model_copy(update={name: getattr(payment, name) or ids[name] for name in ids})
-        payment._whole = read_whole(content)
-        payment._repeated = tuple(dict.fromkeys([*repeated, *repeated_names(content), *payment._whole.repeated]))
+        whole = read_whole(content)
+        names = dict.fromkeys([*repeated, *repeated_names(content), *whole.repeated])
+        payment._known |= {"whole": whole, "repeated": tuple(names)}
         return payment
 
     @classmethod
@@ -344,41 +341,6 @@ class Payment(Response):
         """Return the fields, with the request id from any of its spellings, and the transactions of a batch."""
         fields = {**content, "requestId": first(content, "requestId", "requestID", "request_id")}
         return fields if content.get("transactions") is not None else {**fields, "transactions": _read_batch(content)}
-
-    @property
-    def order(self) -> PaymentOrder | PayoutOrder | None:
-        """The order that was sent; None if the payment was read without it."""
-        return self._order
-
-    @property
-    def payout(self) -> Payout | None:
-        """The bank account that it pays out to; None if it pays a wallet."""
-        return self._payout
-
-    @property
-    def order_source(self) -> str | None:
-        """Where the order comes from: "sent" with the payment, its "file", or "given" to `read_payment`."""
-        return self._order_source
-
-    @property
-    def network(self) -> str | None:
-        """The network given to `read_payment`; None if the order determines it."""
-        return self._network
-
-    @property
-    def environment(self) -> str | None:
-        """Where it was initiated: "sandbox", "staging" or "live"; None if it was read from a file."""
-        return self._environment
-
-    @property
-    def whole(self) -> WholeResponse:
-        """All that the response holds, for checks; it is not masked, and does not show itself."""
-        return self._whole
-
-    @property
-    def repeated(self) -> tuple[str, ...]:
-        """Names that the response has more than once in one object, which programs read differently."""
-        return self._repeated
 
     def save(self, path: str | Path) -> None:
         """Write order and response to a file for `read_payment` and `payerkit inspect`, replacing an existing one.
@@ -393,10 +355,10 @@ class Payment(Response):
         Example:
             >>> initiate_payment(client, order).save("payment.json")
         """
-        order = None if self._order is None else self._order.to_dict(reveal=True)
-        content: dict[str, Any] = {"order": order, "network": self._network, "answer": self._raw}
-        content |= {"repeated": self._repeated} if self._repeated else {}
-        content |= {"payout": self._payout.to_dict()} if self._payout else {}
+        order = None if self.order is None else self.order.to_dict(reveal=True)
+        content: dict[str, Any] = {"order": order, "network": self.network, "answer": self._raw}
+        content |= {"repeated": self.repeated} if self.repeated else {}
+        content |= {"payout": self.payout.to_dict()} if self.payout else {}
         try:
             text = json.dumps(content, indent=1)
         except (TypeError, ValueError, RecursionError):  # from Python: other types, endless nesting, a huge number

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -26,8 +26,25 @@ from payerkit import html
 from payerkit.explanations import Explanation, explain_payer, explain_word, status_chip
 from payerkit.findings import Findings
 from payerkit.masking import holds_email, mask, masking_of
-from payerkit.models.requests import AccountNumber, ApiModel, BankDetails, Hidden, Payer, PayoutOrder
+from payerkit.models.requests import AccountNumber, ApiModel, Hidden, Payer, PayoutOrder
 from payerkit.wire import first, is_loopback, read_decimal
+
+T = TypeVar("T")
+
+
+class Remembered(Generic[T]):
+    """What an object remembers beside the members of its response; the default, until it is read."""
+
+    def __init__(self, default: T) -> None:
+        self._default = default
+
+    def __set_name__(self, owner: object, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Response | None, owner: object) -> T:
+        """Return what an object remembers; the class has the default."""
+        known: dict[str, T] = {} if instance is None else instance._known  # noqa: SLF001 - what it is there for
+        return known.get(self._name, self._default)
 
 
 class Response(ApiModel):
@@ -37,27 +54,29 @@ class Response(ApiModel):
     specification does not have are attributes by their wire names. `to_dict(reveal=True)` is the response as received.
     """
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", ignored_types=(Remembered,))
 
     _names: ClassVar[frozenset[str]] = frozenset()
     _is_created: ClassVar[bool] = False
 
-    _raw: dict[str, Any] = PrivateAttr(default_factory=dict)
-    _odd: tuple[str, ...] = PrivateAttr(default=())
+    odd = Remembered[tuple[str, ...]](())
+    """Wire names of the fields whose values have an unexpected type."""
+
+    _raw = Remembered[dict[str, Any]]({})
+    _known: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def read(cls, content: Any, **known: Any) -> Self:
         """Return parsed JSON as an object. Raises ValueError if it is not a JSON object.
 
-        known: what else the object remembers, by the names of its private attributes without their underscore.
+        known: what else the object remembers, by name.
         """
         odd: list[str] = []
         fields = dict(cls.read_fields(content))
         for name in fields.keys() - cls._names:  # those that it has get their masking types below
             fields[name] = _hide_secret(name, fields[name])
         response = cls.model_validate(fields, context=odd)
-        for name, value in {"raw": content, "odd": tuple(dict.fromkeys(odd)), **known}.items():
-            setattr(response, f"_{name}", value)
+        response._known = {"_raw": content, "odd": tuple(dict.fromkeys(odd)), **known}  # noqa: SLF001 - its own
         return response
 
     @classmethod
@@ -99,11 +118,6 @@ class Response(ApiModel):
                 info.context.append(field.alias)
             return field.get_default()
 
-    @property
-    def odd(self) -> tuple[str, ...]:
-        """Wire names of the fields whose values have an unexpected type."""
-        return self._odd
-
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
         """Return the response as received; unless `reveal=True`, secrets and personal data are masked."""
         return copy.deepcopy(self._raw) if reveal is True else mask("", self._raw)
@@ -122,7 +136,6 @@ class Created(Response):
 
     _is_created = True
 
-    _sent: Payer | BankDetails | None = PrivateAttr(default=None)
     _findings: Findings | None = PrivateAttr(default=None)
 
     @property
@@ -131,9 +144,9 @@ class Created(Response):
         from payerkit.checks.check import check_bank_details, check_payer  # noqa: PLC0415 - loaded on first use
 
         if self._findings is None:
-            check = check_payer if isinstance(self._sent, Payer) else check_bank_details
-            self._findings = Findings() if self._sent is None else check(self._sent)
-            self._sent = None  # no longer needed: keep personal data no longer than necessary
+            sent = self._known.pop("sent", None)  # no longer needed: keep personal data no longer than necessary
+            check = check_payer if isinstance(sent, Payer) else check_bank_details
+            self._findings = Findings() if sent is None else check(sent)
         return self._findings
 
     def __getstate__(self) -> dict[Any, Any]:
@@ -333,8 +346,8 @@ class PaymentRequest(Response):
     request_id: str | None = Field(None, title="Request id")
     payment_reference: str | None = Field(None, title="Payment reference")
 
-    _order: PayoutOrder | None = PrivateAttr(default=None)
-    _environment: str | None = PrivateAttr(default=None)
+    order = Remembered[PayoutOrder | None](None)
+    environment = Remembered[str | None](None)
 
     @classmethod
     def read(cls, content: Any, **known: Any) -> Self:
@@ -350,25 +363,15 @@ class PaymentRequest(Response):
         return {**content, "requestId": first(content, "requestId", "requestID")}
 
     @property
-    def order(self) -> PayoutOrder | None:
-        """The order that was sent, with its reference; None if the request was made in Python."""
-        return self._order
-
-    @property
     def reference(self) -> str | None:
         """The reference that was sent, by which a paid request is found again."""
-        return None if self._order is None else self._order.reference
-
-    @property
-    def environment(self) -> str | None:
-        """Where it was created: "sandbox", "staging" or "live"."""
-        return self._environment
+        return None if self.order is None else self.order.reference
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the titles and values of a table, with the reference and the order that were sent."""
-        if self._order is None:
+        if self.order is None:
             return super().rows()
-        order = f"{self._order.amount} {self._order.invoice_currency}, paid in {self._order.payment_currency}"
+        order = f"{self.order.amount} {self.order.invoice_currency}, paid in {self.order.payment_currency}"
         sent = {"Reference": mask("reference", self.reference), "Order": order}
         return super().rows() + [(title, html.escape(value)) for title, value in sent.items() if value]
 

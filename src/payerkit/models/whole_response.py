@@ -6,7 +6,8 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import islice
@@ -96,7 +97,7 @@ class WholeResponse:
     repeated: dict[str, None] = field(default_factory=dict)
     is_complete: bool = True
 
-    def statements(self, request_id: str | None) -> dict[str, list[Member]]:
+    def statements(self, request_id: str | None) -> defaultdict[str, list[Member]]:
         """Return the members that are about a request, by their roles; null says nothing.
 
         What stands in an object with another request's id is about that one; only its id is among these members. The
@@ -108,13 +109,32 @@ class WholeResponse:
             if each.role == "request_id" and plain_name(each.holder) not in {"", "metadata"}
             if request_id is not None and comparable(each.value) != comparable(request_id)
         }
-        found: dict[str, list[Member]] = {}
+        found = defaultdict[str, list[Member]](list)
         for each in self.members:
             if each.holder in others:
                 others.add(each.path)
             if each.value is not None and (each.holder not in others or each.role == "request_id"):
-                found.setdefault(each.role, []).append(each)
+                found[each.role].append(each)
         return found
+
+    def chain_claims(self) -> tuple[list[Member], list[Member]]:
+        """Return the members that name a network, wherever they stand, and those that name a known one in other words.
+
+        Such a word is `destinationChainId`. Null names no network.
+        """
+        claims, others = list[Member](), list[Member]()
+        for each in self.members:
+            if is_chain_name(each.name):
+                if each.value is not None:
+                    claims.append(each)
+            elif plain_name(each.name).endswith(_ENDINGS) and named_network(each.value):
+                others.append(each)
+        return claims, others
+
+    def claimed_networks(self) -> list[str]:
+        """Return the known networks that the response names."""
+        claims, _ = self.chain_claims()
+        return sorted({network.name for each in claims if (network := named_network(each.value))})
 
 
 @cache
@@ -162,11 +182,9 @@ def _enter(whole: WholeResponse, member: Member) -> list[Member]:
     if member.plain == "paymentintent" and member.value is not None:
         whole.typed_messages[member.path] = member.value
         return []
-    return (
-        []
-        if _note(whole, member.path, member.value)
-        else _members(whole, member.path, member.plain, member.value, member.step)
-    )
+    if _note(whole, member.path, member.value):
+        return []
+    return _members(whole, member.path, member.plain, member.value, member.step)
 
 
 def _note(whole: WholeResponse, path: str, value: Any) -> bool:
@@ -181,19 +199,16 @@ def _note(whole: WholeResponse, path: str, value: Any) -> bool:
 
 def _members(whole: WholeResponse, path: str, plain: str, value: Any, step: int | None) -> list[Member]:
     """Return the members of an object or the items of a list. plain: its own plain name."""
-    named: Iterable[tuple[str, str, str, Any]] = ()
+    found = []
     if isinstance(value, Mapping):
-        pairs = ((str(name), item) for name, item in islice(value.items(), MAX_MEMBERS + 1))
-        named = ((name, _join(path, name), _plain(plain, name), item) for name, item in pairs)
+        for name, item in islice(value.items(), MAX_MEMBERS + 1):
+            own = plain_name(str(name))
+            own = f"{plain}id" if own == "id" else own
+            found.append(Member(path, str(name), _join(path, str(name)), own, _parsed(whole, item), step))
     elif isinstance(value, list):
-        named = (("", f"{path}[{place}]", plain, item) for place, item in enumerate(value[: MAX_MEMBERS + 1]))
-    return [Member(path, name, inner, role, _parsed(whole, item), step) for name, inner, role, item in named]
-
-
-def _plain(holder: str, name: str) -> str:
-    """Return the plain name of a member; of an `id`, with that of the object that holds it."""
-    plain = plain_name(name)
-    return f"{holder}id" if plain == "id" else plain
+        for place, item in enumerate(value[: MAX_MEMBERS + 1]):
+            found.append(Member(path, "", f"{path}[{place}]", plain, _parsed(whole, item), step))
+    return found
 
 
 def plain_name(name: str) -> str:
@@ -289,26 +304,6 @@ _NUMBER = re.compile(r"(?:eip155:)?(?:0[xX](?P<hex>[0-9a-fA-F]{1,64})|(?P<decima
 def is_chain_name(name: str) -> bool:
     """Return True if a member with this name says which network a transaction is for."""
     return plain_name(name) in _NAMES
-
-
-def chain_claims(whole: WholeResponse) -> tuple[list[Member], list[Member]]:
-    """Return the members that name a network, wherever they stand, and those that name a known one in other words.
-
-    Such a word is `destinationChainId`. Null names no network.
-    """
-    claims, others = list[Member](), list[Member]()
-    for each in whole.members:
-        if is_chain_name(each.name):
-            if each.value is not None:
-                claims.append(each)
-        elif plain_name(each.name).endswith(_ENDINGS) and named_network(each.value):
-            others.append(each)
-    return claims, others
-
-
-def claimed_networks(claims: Iterable[Member]) -> list[str]:
-    """Return the known networks that claims name."""
-    return sorted({network.name for each in claims if (network := named_network(each.value))})
 
 
 def named_network(value: object) -> Network | None:

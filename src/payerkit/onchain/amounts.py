@@ -119,7 +119,7 @@ def format_effect_amount(effect: Effect, base: int, token: Currency | None) -> s
     return f"{format_number(found)} {currency.id}, converted on execution"
 
 
-def effect_units(effect: Effect, base: int, token: Currency | None) -> Decimal | None:
+def effect_units(effect: Effect, base: int | None, token: Currency | None) -> Decimal | None:
     """Return an amount of an effect in whole units, likewise; None if its currency is not known."""
     if effect.unit != "request":
         return to_units(base, token.decimals if token else None)

@@ -74,54 +74,39 @@ class OverlappingDataError(ValueError):
     """The arguments use parts of the data more than once."""
 
 
-def check_overlap(arguments: AbiType, data: bytes) -> None:
-    """Raise OverlappingDataError if the arguments, each written once, take more words than the data has.
+def _count_words(kind: AbiType, data: bytes, start: int, left: int) -> int:
+    """Return how many of the words that are left a value leaves, if each part is written once.
 
-    A few kilobytes whose arrays point at the same items decode to millions of values: check this before decoding data
-    that is not canonical. Raises ValueError for data that ends too early.
+    Raises OverlappingDataError if there are too few, and ValueError for data that ends too early. A few kilobytes whose
+    arrays point at the same items decode to millions of values, so this follows offsets and lengths alone.
     """
-    _WordCounter(data).count_tuple(arguments.parts, 0)
-
-
-class _WordCounter:
-    """Follows offsets and lengths, without reading values, until more words are used than the data has."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.left = -(-len(data) // WORD)
-
-    def count_tuple(self, parts: tuple[AbiType, ...], start: int) -> None:
-        head = start
-        for part in parts:
-            if part.is_dynamic:
-                self.count_dynamic(part, start + self.number_at(head))
-            head += part.head_words * WORD
-        self.use((head - start) // WORD)
-
-    def count_dynamic(self, part: AbiType, start: int) -> None:
-        if part.kind == "tuple":
-            self.count_tuple(part.parts, start)
-            return
-        length = self.number_at(start)
-        if part.kind == "bytes":
-            self.use(1 - (-length // WORD))
-            return
-        (item,) = part.parts
-        if length * item.head_words > self.left:
+    parts, head = kind.parts, start
+    if kind.kind in {"bytes", "array"}:
+        length = _number_at(data, start)
+        if kind.kind == "bytes":
+            return _use(left, 1 - (-length // WORD))
+        if length * parts[0].head_words > left:
             raise OverlappingDataError
-        self.use(1)
-        self.count_tuple((item,) * length, start + WORD)
+        parts, head, left = parts * length, start + WORD, _use(left, 1)
+    first = head
+    for part in parts:
+        if part.is_dynamic:
+            left = _count_words(part, data, first + _number_at(data, head), left)
+        head += part.head_words * WORD
+    return _use(left, (head - first) // WORD)
 
-    def use(self, words: int) -> None:
-        self.left -= words
-        if self.left < 0:
-            raise OverlappingDataError
 
-    def number_at(self, start: int) -> int:
-        word = self.data[start : start + WORD]
-        if len(word) < WORD:
-            raise ValueError("the data ends too early")
-        return int.from_bytes(word)
+def _use(left: int, words: int) -> int:
+    if words > left:
+        raise OverlappingDataError
+    return left - words
+
+
+def _number_at(data: bytes, start: int) -> int:
+    word = data[start : start + WORD]
+    if len(word) < WORD:
+        raise ValueError("the data ends too early")
+    return int.from_bytes(word)
 
 
 class EffectKind(Enum):
@@ -154,11 +139,6 @@ class Function:
     is_batch: bool
     unit: str
     payable: bool
-
-    @property
-    def signature(self) -> str:
-        """The canonical signature, whose hash begins with the selector."""
-        return f"{self.name}{self.arguments.canonical}"
 
 
 @cache
@@ -252,7 +232,7 @@ def _decode(function: Function, data: bytes) -> DecodedCall:
 
     types = [part.canonical for part in function.arguments.parts]
     try:
-        check_overlap(function.arguments, data[4:])
+        _count_words(function.arguments, data[4:], 0, -(-len(data[4:]) // WORD))
         values = decode(types, data[4:])
     except OverlappingDataError:
         return DecodedCall(data, "too_much", function)

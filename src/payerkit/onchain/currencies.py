@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput
 from payerkit.html import visible
 from payerkit.onchain.addresses import keccak, shape
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _grouped(values: Iterable[V], key: Callable[[V], K]) -> Mapping[K, tuple[V, ...]]:
+    """Return values by their keys."""
+    found: dict[K, tuple[V, ...]] = {}
+    for each in values:
+        found[key(each)] = (*found.get(key(each), ()), each)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +38,6 @@ class Network:
     is_test: bool
     explorer: str = ""
 
-    def page_of(self, address: str) -> str:
-        """Return the explorer's page about an address, as EIP-3091 has it."""
-        return f"{self.explorer}/address/{address}"
-
     def __str__(self) -> str:
         known = [] if self.title.lower() == self.name else [self.title]
         known += [] if self.chain_id is None else [f"chain id {self.chain_id}"]
@@ -40,7 +47,16 @@ class Network:
 @cache
 def networks() -> Mapping[str, Network]:
     """Return all networks by name."""
-    return {row["network"]: _network(row) for row in rows(__package__, "networks")}
+    return {
+        row["network"]: Network(
+            name=row["network"],
+            title=row["title"],
+            chain_id=int(row["chain_id"]) if row["chain_id"] else None,
+            is_test={"yes": True, "no": False}[row["test"]],
+            explorer=row["explorer"],
+        )
+        for row in rows(__package__, "networks")
+    }
 
 
 def read_network(network: object) -> str:
@@ -57,16 +73,6 @@ def network_in_id(currency_id: str) -> Network | None:
     key = currency_id.lower()
     found = [each for name, each in networks().items() if key.endswith(f"-{name}") and currency_id.isascii()]
     return max(found, key=lambda network: len(network.name), default=None)
-
-
-def _network(row: dict[str, str]) -> Network:
-    return Network(
-        name=row["network"],
-        title=row["title"],
-        chain_id=int(row["chain_id"]) if row["chain_id"] else None,
-        is_test={"yes": True, "no": False}[row["test"]],
-        explorer=row["explorer"],
-    )
 
 
 Kind = Literal["fiat", "native", "erc20", "trc20"]
@@ -161,10 +167,7 @@ def _tokens() -> Mapping[tuple[str, str], Currency]:
 
 @cache
 def _by_address() -> Mapping[str, tuple[Currency, ...]]:
-    found: dict[str, tuple[Currency, ...]] = {}
-    for (_, address), token in _tokens().items():
-        found[address] = (*found.get(address, ()), token)
-    return found
+    return _grouped(_tokens().values(), lambda token: token.address.lower())
 
 
 def currency_hash(currency: Currency) -> str:
@@ -219,12 +222,9 @@ def current_versions() -> Mapping[str, str]:
 @cache
 def deployments() -> Mapping[tuple[str, str], tuple[Deployment, ...]]:
     """Return the deployments by contract and network, the current version first."""
-    found: dict[tuple[str, str], tuple[Deployment, ...]] = {}
     current, known = current_versions(), [Deployment(**row) for row in rows(__package__, "deployments")]
-    for each in sorted(known, key=lambda each: (each.version != current[each.contract], each.version)):
-        place = each.contract, each.network
-        found[place] = (*found.get(place, ()), each)
-    return found
+    known.sort(key=lambda each: (each.version != current[each.contract], each.version))
+    return _grouped(known, lambda each: (each.contract, each.network))
 
 
 def find_deployment(contract: str, network: str) -> Deployment | None:
@@ -245,10 +245,7 @@ def is_payable(currency: Currency) -> bool:
 
 @cache
 def _deployments_by_address() -> Mapping[str, tuple[Deployment, ...]]:
-    found: dict[str, tuple[Deployment, ...]] = {}
-    for each in chain.from_iterable(deployments().values()):
-        found[each.address.lower()] = (*found.get(each.address.lower(), ()), each)
-    return found
+    return _grouped(chain.from_iterable(deployments().values()), lambda each: each.address.lower())
 
 
 def deployments_at(address: str | None) -> tuple[Deployment, ...]:

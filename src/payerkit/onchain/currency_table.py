@@ -10,25 +10,14 @@ import pandas as pd
 from payerkit.checks.places import fiat_currencies
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import RAILS
-from payerkit.frames import frame_of
+from payerkit.frames import columns, frame_of
 from payerkit.onchain.currencies import Currency, currency_aliases, is_payable, networks, token_list
 
-_COLUMNS = {
-    "id": "string",
-    "aliases": "string",
-    "symbol": "string",
-    "name": "string",
-    "kind": "string",
-    "network": "string",
-    "decimals": "int64",
-    "address": "string",
-    "is_test": "bool",
-    "payable": "bool",
-    "rails": "string",
-    "needs_local": "string",
-    "needs_swift": "string",
-    "needs_wire": "string",
-}
+_COLUMNS = columns(
+    "id aliases symbol name kind network decimals address is_test payable rails needs_local needs_swift needs_wire",
+    int64="decimals",
+    bool="is_test payable",
+)
 
 
 def currencies() -> pd.DataFrame:

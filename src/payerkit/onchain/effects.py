@@ -173,40 +173,34 @@ def _effect(
     unit = _UNITS_BY_KIND.get(payment.get("kind", -1), "unknown") if function.unit == "by kind" else function.unit
     path = tuple(payment.get("path", ()))
     token = _token(function, payment, unit, path, to=to)
-    return Effect(
-        kind=function.effect,
-        unit=unit,
-        place=place,
-        token=token,
-        recipient=payment.get("recipient"),
-        amount=payment["amount"] if "amount" in payment else _value_without_fee(function, unit, payment, value),
-        fee=payment.get("fee"),
-        fee_recipient=payment.get("fee_recipient"),
-        reference=payment.get("reference"),
-        spender=payment.get("spender"),
-        allowance=payment.get("allowance", payment.get("added")),
-        path=path,
-        max_to_spend=None if _converts_value(function, unit, payment) else payment.get("max_to_spend"),
-        max_rate_age=payment.get("max_rate_age"),
-        revert_reason=payment.get("revert_reason", "") or _revert_reason(function, payment, unit, path, token),
-        kept_reason=_kept_reason(payment, token, path) if function.is_batch and unit == "token" else "",
-    )
+    members: dict[str, Any] = {name: payment[name] for name in _MEMBERS if name in payment}
+    members |= {"allowance": payment["added"]} if "added" in payment else {}
+    if "amount" not in payment and unit == "native" and function.payable and value is not None:
+        left = value - (payment.get("fee") or 0)  # what reaches the payee
+        members["amount"] = left if left >= 0 else None
+    converts_value = unit == "request" and function.payable and payment.get("kind") != _CONVERTS_TOKENS
+    if converts_value:  # a batch contract does not read it
+        members["max_to_spend"] = None
+    if not members.get("revert_reason") and unit != "native" and "recipient" in payment:
+        members["revert_reason"] = _revert_reason(function, payment, path, token, converts_value=converts_value)
+    kept = _kept_reason(payment, token, path) if function.is_batch and unit == "token" else ""
+    return Effect(kind=function.effect, unit=unit, place=place, token=token, path=path, kept_reason=kept, **members)
 
 
-def _converts_value(function: Function, unit: str, payment: Mapping[str, Any]) -> bool:
-    """Return True for a payment that converts native value; a batch contract does not read its max_to_spend."""
-    return unit == "request" and function.payable and payment.get("kind") != _CONVERTS_TOKENS
+_MEMBERS = (
+    *("recipient", "amount", "fee", "fee_recipient", "reference", "spender", "allowance", "max_to_spend"),
+    *("max_rate_age", "revert_reason"),
+)
+"""Members of an effect that are arguments of the function."""
 
 
 def _revert_reason(
-    function: Function, payment: Mapping[str, Any], unit: str, path: tuple[str, ...], token: str | None
+    function: Function, payment: Mapping[str, Any], path: tuple[str, ...], token: str | None, *, converts_value: bool
 ) -> str:
-    if unit == "native" or "recipient" not in payment:
-        return ""
     if not path and "path" in payment:
         return "The path must not be empty."
     coin = None if token is None else find_by_hash(token)
-    if _converts_value(function, unit, payment):
+    if converts_value:
         return "" if coin and coin.kind == "native" else "The path does not end with the network's coin."
     if coin:
         return "The contract pays tokens only, not the currency that is named."
@@ -234,10 +228,3 @@ def _token(
     if path:
         return path[0] if function.is_batch and unit == "token" else path[-1]
     return to if function.contracts == ("ERC20",) else None
-
-
-def _value_without_fee(function: Function, unit: str, payment: Mapping[str, Any], value: int | None) -> int | None:
-    """Return the native amount that reaches the payee; None if the fee exceeds the value or the call is not native."""
-    fee = payment.get("fee") or 0
-    is_native = function.payable and unit == "native"
-    return None if not is_native or value is None or fee > value else value - fee

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any, Unpack
 
 import pandas as pd
 
-from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
-from payerkit.frames import frame_of
+from payerkit.frames import columns, frame_of
 from payerkit.html import visible
 from payerkit.models import Payment
 from payerkit.models.compared_with import ComparedWith, KnowsPaid
 from payerkit.models.payments import read_payment
-from payerkit.onchain.addresses import read_address, with_checksum
+from payerkit.onchain.addresses import lookalikes, read_address, with_checksum
 from payerkit.onchain.amounts import to_units
 from payerkit.onchain.currencies import networks
 from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.check_payment import review_findings
-from payerkit.review.compare_payments import compare_reviews, unreadable
 from payerkit.review.fees import find_charges
 from payerkit.review.payment_review import PaymentReview
+from payerkit.review.transactions import finding
 from payerkit.signing.safe import SafeCall, builder_file, calls_of, chain_id_of, write_builder_file
-from payerkit.wording import count_of
+from payerkit.wording import count_of, listed
 
-_COLUMNS = {
-    "verdict": "string",
-    "network": "string",
-    "payee": "string",
-    "payee_name": "string",
-    "account": "string",
-    "order_source": "string",
-    "amount": "object",
-    "token": "string",
-    "fee": "object",
-    "payments": "int64",
-    "request_id": "string",
-    "payment_reference": "string",
-    "findings": "string",
-}
+_COLUMNS = columns(
+    "verdict network payee payee_name account order_source amount token fee payments request_id "
+    "payment_reference findings",
+    object="amount fee",
+    int64="payments",
+)
 """The columns with their dtypes. Amounts are objects: exact decimals."""
 
 _FILE_COLUMNS = {"network": "string", "path": "string", "payments": "int64", "transactions": "int64"}
@@ -117,7 +110,8 @@ def checked_payments(payments: Any, **given: Unpack[ComparedWith]) -> tuple[pd.I
     labels, sources = _labelled(payments)
     checked = [_check(source, **given) for source in sources]
     read = [(each, each.review, str(label)) for each, label in zip(checked, labels, strict=True) if each.review]
-    for place, found in compare_reviews([review for _, review, _ in read], [label for *_, label in read]):
+    reviews = [review for _, review, _ in read]
+    for place, found in (*_find_repeated(reviews, [label for *_, label in read]), *_find_lookalikes(reviews)):
         read[place][0].findings.append(found)
     return labels, checked
 
@@ -129,23 +123,20 @@ class CheckedPayment:
     review: PaymentReview | None
     findings: list[Finding]
 
-    @property
-    def payments(self) -> list[Effect]:
-        """What the transactions pay."""
-        return [] if self.review is None else self.review.payments
-
     def row(self) -> dict[str, Any]:
         """Return the row of the frame."""
         found = PaymentFindings(self.findings)
         row: dict[str, Any] = dict.fromkeys(_COLUMNS)
-        row |= {"verdict": found.verdict, "payments": len(self.payments), "findings": _text(found)}
+        words = [f"{each.severity} {each} [{each.code}]" for each in (*found.errors, *found.warnings)]
+        payments = [] if self.review is None else self.review.payments
+        row |= {"verdict": found.verdict, "payments": len(payments), "findings": "; ".join(words)}
         if self.review is not None:
             response = self.review.payment
             told = {"request_id": response.request_id, "payment_reference": response.payment_reference}
             row |= {name: value and visible(value) for name, value in told.items()}
-            row |= {"network": self.review.network, "account": self.review.account_words or None}
+            row |= {"network": self.review.network, "account": self.review.account or None}
             row["order_source"] = response.order_source
-            row |= _payment_cells(self.review, *self.payments) if len(self.payments) == 1 else {}
+            row |= _payment_cells(self.review, *payments) if len(payments) == 1 else {}
         return row
 
 
@@ -181,9 +172,71 @@ def _check(source: Any, **given: Unpack[ComparedWith]) -> CheckedPayment:
     try:
         payment = source if isinstance(source, Payment) else read_payment(Path(source))
     except InvalidInput as error:
-        return CheckedPayment(None, [unreadable(str(error))])
-    review = PaymentReview.of(payment, **given)
+        return CheckedPayment(None, [finding("payment_unreadable", problem=error)])
+    review = PaymentReview(payment, **given)
     return CheckedPayment(review, [*review_findings(review)])
+
+
+_MOST_NAMED = 5
+"""Other payments that a finding names; more only make it long."""
+
+
+def _find_repeated(reviews: Sequence[PaymentReview], labels: Sequence[str]) -> Iterator[tuple[int, Finding]]:
+    """Yield a finding for each payment that shares what no two payments share."""
+    holders = defaultdict(list)
+    for place, review in enumerate(reviews):
+        for identity in _identities(review):
+            holders[identity].append(place)
+    for place, review in enumerate(reviews):
+        shared = [identity for identity in _identities(review) if len(holders[identity]) > 1]
+        if shared:
+            found = (other for identity in shared for other in holders[identity] if other != place)
+            others = [*dict.fromkeys(islice(found, _MOST_NAMED + 1))]
+            named = [labels[other] for other in others[:_MOST_NAMED]] + ["others"] * (len(others) > _MOST_NAMED)
+            kinds = [*dict.fromkeys(kind for kind, _ in shared)]
+            key = _OF_EQUALS.get(kinds[0], "perhaps_paid") if len(kinds) == 1 else "perhaps_paid"
+            yield place, finding(key, what=listed(kinds), others=listed(named))
+
+
+_EQUAL = "payee with token and amount"
+"""What two payments of one payee may share although each has an invoice of its own."""
+
+_EQUAL_PAYOUT = "account with token and amount"
+"""Likewise of one bank account. All payments to bank accounts have the operator for their recipient."""
+
+_OF_EQUALS = {_EQUAL: "perhaps_paid.equal", _EQUAL_PAYOUT: "perhaps_paid.account"}
+"""The findings where nothing else is shared."""
+
+
+def _identities(review: PaymentReview) -> dict[tuple[str, str], None]:
+    """Return what a payment shares only with one that pays the same: its kinds and values, each once.
+
+    Ids are compared without case: who changes that of a letter has the same payment.
+    """
+    payment, payout = review.payment, review.payment.payout
+    kind, account = (_EQUAL, None) if payout is None else (_EQUAL_PAYOUT, payout.payment_details_id)
+    found = [("request id", payment.request_id), ("request id", payout and payout.request_id)]
+    found += [("reference", payment.payment_reference)]
+    found += [("reference", f"0x{each.reference.hex()}") for each in review.payments if each.reference]
+    found += [
+        (kind, f"{account} {review.network} {each.recipient} {each.token} {each.amount}")
+        for each in review.payments
+        if each.recipient
+    ]
+    return dict.fromkeys((kind, value.strip().casefold()) for kind, value in found if value and value.strip())
+
+
+def _find_lookalikes(reviews: Sequence[PaymentReview]) -> Iterator[tuple[int, Finding]]:
+    """Yield a finding for each payment whose payee looks like another one's, unless the address book has it."""
+    paying: dict[str, dict[int, None]] = defaultdict(dict)
+    for place, review in enumerate(reviews):
+        for payment in review.payments:
+            if payment.recipient:
+                paying[payment.recipient.lower()][place] = None
+    pairs = [*lookalikes(paying)]
+    for payee, other in (*pairs, *(pair[::-1] for pair in pairs)):
+        told = finding("payee_lookalike.table", payee=with_checksum(payee), other=with_checksum(other))
+        yield from ((place, told) for place in paying[payee] if reviews[place].known(payee) is None)
 
 
 def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
@@ -198,11 +251,6 @@ def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
         "amount": to_units(payment.amount, decimals),
         "fee": to_units(fee, decimals),
     }
-
-
-def _text(found: PaymentFindings) -> str:
-    """Return the errors, then the warnings, with their codes."""
-    return "; ".join(f"{each.severity} {each} [{each.code}]" for each in (*found.errors, *found.warnings))
 
 
 @without_internal_frames
@@ -249,8 +297,8 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
         raise InvalidInput("payments: there are none.")
     batches: dict[str, list[tuple[SafeCall, ...]]] = {}
     for label, each in zip(labels, checked, strict=True):
-        review = _accepted(each, label, anyway=anyway)
-        batches.setdefault(str(review.network), []).append(_calls(review, label, anyway=anyway))
+        network, calls = _calls(each, label, anyway=anyway)
+        batches.setdefault(network, []).append(calls)
     contents = {network: _content(network, batches[network], safe, created_at) for network in sorted(batches)}
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
@@ -262,25 +310,19 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
     return frame_of(written, _FILE_COLUMNS)
 
 
-def _accepted(checked: CheckedPayment, label: object, *, anyway: bool) -> PaymentReview:
-    """Return a payment that may be handed over. Raises InvalidInput for any other."""
-    errors = [found for found in checked.findings if found.severity == "error"]
-    if checked.review is None:
+def _calls(checked: CheckedPayment, label: object, *, anyway: bool) -> tuple[str, tuple[SafeCall, ...]]:
+    """Return the network and the calls of a payment that may be handed over. Raises InvalidInput for any other."""
+    review, errors = checked.review, [found for found in checked.findings if found.severity == "error"]
+    if review is None:
         raise InvalidInput(f"payments: {label} cannot be read: {errors[0].message} Nothing was written.")
     if errors and not anyway:
         raise InvalidInput(
             f"payments: the verdict of {label} is stop: {errors[0].message} Nothing was written. Leave it out, or pass "
             "anyway=True."
         )
-    return checked.review
-
-
-def _calls(review: PaymentReview, label: object, *, anyway: bool) -> tuple[SafeCall, ...]:
-    try:
+    with located(f"payments: {label}"):
         chain_id_of(review.network)
-        return calls_of(review, anyway=anyway)
-    except InvalidInput as error:
-        raise InvalidInput(f"payments: {label}: {error}") from None
+        return str(review.network), calls_of(review, anyway=anyway)
 
 
 def _content(

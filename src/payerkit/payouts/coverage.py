@@ -1,24 +1,26 @@
-"""Orders as a reconciliation reads them, and how far payments cover them: by amounts, and by the service's word."""
+"""What a reconciliation compares: orders, what events say of them, and how far payments cover them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import pandas as pd
 
 from payerkit.checks.inputs import is_blank
 from payerkit.errors import InvalidInput, kind_of, located
+from payerkit.events.frame import believed_events
+from payerkit.explanations import explain_word
+from payerkit.frames import TIME
 from payerkit.models import Payment, PaymentRequest, PayoutOrder
 from payerkit.onchain.amounts import EXACT, format_number, positive_number
 from payerkit.onchain.currencies import Currency, find_currency
-from payerkit.payouts.news import PayoutEvent, id_key
 from payerkit.payouts.payments import total_of
 from payerkit.review.amounts import peg_of
-from payerkit.wire import our_name
+from payerkit.wire import our_name, read_decimal
 
 ID_NAMES = ("request_id", "payment_reference", "reference")
 """What tells which order a payment is for, the strongest first."""
@@ -123,6 +125,145 @@ def _check_distinct(orders: Iterable[ExpectedOrder]) -> None:
                     f"orders, lines {first} and {number}: both have the same {name}, so a payment could be for either. "
                     "Give each order once, with its request_id."
                 )
+
+
+_NEEDED = (
+    *("event", "timestamp", "received_at", "request_id", "payment_reference", "sub_status", "amount", "currency"),
+    *("payment_currency", "tx_hash", "reason", "is_test"),
+)
+
+_PAID = {"payment.confirmed": True, "payment.partial": False}
+"""Events about a payment, and whether the whole request is paid with it."""
+
+_LATE = timedelta(minutes=1)
+"""How late a delivery may be: retries follow after 1, 5 and 15 seconds (operator's documentation), each within 5."""
+
+
+class PayoutEvent:
+    """An event about a payment or its payout. has_time: whether it says when it happened, and not only when it came.
+
+    completes: whether the request is paid in full by then; None if the event is not about that.
+
+    request: the id of its request, or else the reference on the blockchain. is_test: a header says so, which is not
+    signed.
+    """
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self.kind: str = row["event"]
+        self.completes = _PAID.get(self.kind)
+        self.request: str | None = row["request_id"] or row["payment_reference"]
+        self.is_test = str(row["is_test"]).lower() == "true"
+        self.time: pd.Timestamp | None = row["timestamp"]
+        self.has_time = bool(row["has_time"])
+        self.status: str | None = row["sub_status"]
+        if self.status is None and self.kind == "payment.failed":
+            self.status = "failed"
+        self.is_final = explain_word(self.status, "payment").final
+        self.reason: str | None = row["reason"]
+        self.amount = read_decimal(row["amount"])
+        self.currency: str | None = row["currency"]
+        self.payment_currency: str | None = row["payment_currency"]
+        self.tx_hash: str | None = row["tx_hash"]
+
+    @property
+    def setback(self) -> int:
+        """How bad its status is: 2 if the bank returned the money, 1 if the payout stopped otherwise, else 0."""
+        found = explain_word(self.status, "payment")
+        return 2 if self.status == "bounced" else int(found.final and not found.is_passed)
+
+    @property
+    def counts(self) -> bool:
+        """False if its header calls it a test, unless it has bad news: a header proves nothing, and hides nothing."""
+        return not self.is_test or self.setback > 0 or self.kind == "payment.refunded"
+
+
+@dataclass(slots=True)
+class PayoutNews:
+    """The events about one request, in their order."""
+
+    events: list[PayoutEvent] = field(default_factory=list)
+
+    @property
+    def payments(self) -> list[PayoutEvent]:
+        """Those that say that a payment was seen."""
+        return [event for event in self.events if event.completes is not None and event.counts]
+
+    @property
+    def refunds(self) -> list[PayoutEvent]:
+        """Those that say that crypto was given back."""
+        return [event for event in self.events if event.kind == "payment.refunded"]
+
+    @property
+    def latest(self) -> PayoutEvent | None:
+        """The last one with an off-ramp status; one that was only delivered late does not count as the last."""
+        found = [event for event in self.events if event.status and event.counts]
+        for event in reversed(found):
+            if not any(_is_before(event, other) for other in found):
+                return event
+        return None
+
+
+def _is_before(event: PayoutEvent, other: PayoutEvent) -> bool:
+    """Return True if an event is to be taken as older than another one, although it may have come after it.
+
+    Of two whose order is not known, one that brought the money back is the last; else one whose status is final.
+    """
+    if event.time is None or other.time is None:
+        return event.setback < other.setback
+    gap = event.time - other.time
+    if event.setback < other.setback:
+        return gap <= (timedelta(0) if event.has_time and other.has_time else _LATE)
+    return not event.has_time and not event.is_final and other.is_final and timedelta(0) <= gap <= _LATE
+
+
+class NewsIndex:
+    """All events about payments and payouts, by the ids of their requests."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self._by_id: dict[tuple[str, str], list[int]] = {}
+        self._events: list[PayoutEvent] = []
+        for row in rows:
+            for name, value in ids_of(row):
+                self._by_id.setdefault((name, value), []).append(len(self._events))
+            self._events.append(PayoutEvent(row))
+
+    @classmethod
+    def of(cls, events: Any) -> Self:
+        """Return the believable events of a frame, nothing for None. Raises InvalidInput for anything else."""
+        if events is None:
+            return cls(())
+        known = believed_events(events, _NEEDED, tests=True)[list(_NEEDED)]
+        known = known[known["event"].astype("string").str.startswith("payment.").fillna(value=False)]
+        said, came = (read_times(known[name]) for name in ("timestamp", "received_at"))
+        known = known.assign(timestamp=said.fillna(came), has_time=said.notna())
+        return cls(rows_of(known.sort_values("timestamp", kind="stable")))
+
+    def of_request(self, ids: Sequence[tuple[str, str]]) -> PayoutNews:
+        """Return the events about the request with one of these ids, each given with its name."""
+        places = {place for each in ids for place in self._by_id.get(each, ())}
+        return PayoutNews([self._events[place] for place in sorted(places)])
+
+
+def id_key(value: str) -> str:
+    """Return an id or a reference without what tells nothing apart: the case of letters, and blanks around words."""
+    return " ".join(value.split()).casefold()
+
+
+def ids_of(row: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the ids that the service gave to a row's request, with their names, as `id_key` writes them."""
+    return [(name, id_key(row[name])) for name in ("request_id", "payment_reference") if row[name]]
+
+
+def read_times(column: Any) -> Any:
+    """Return a column as times in UTC; the frame may come from a file, in which times are text."""
+    times = pd.to_datetime(column.astype("string"), utc=True, errors="coerce", format="ISO8601")
+    return times.astype(TIME)
+
+
+def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame as dicts, with None for missing cells."""
+    cells = table.astype(object)
+    return cells.where(cells.notna(), None).to_dict("records")  # type: ignore[return-value]  # its columns have names
 
 
 NEAR = Decimal("0.02")
@@ -241,7 +382,10 @@ def _by_word(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Seq
     alone = _by_amounts(order, counted, ()) if counted else None
     if alone is not None and alone.paid and said is not False:
         return Coverage(paid=True, times=None, paid_at=alone.paid_at)
-    if order.invoice_currency and not all(_is_ordered(each.payment_currency, order) for each in payments):
+    # A payment in an unknown token may be for the order, too.
+    paid_in = {each.payment_currency for each in payments if each.payment_currency}
+    is_ordered = all(_is_worth(each, order) or _is_token(each, order.payment_currency) for each in paid_in)
+    if order.invoice_currency and not is_ordered:
         return Coverage(paid=None, times=None, doubt=_FOREIGN)
     is_each = len(payments) == 1 or all(each.amount is not None and each.amount == order.amount for each in payments)
     return Coverage(paid=said, times={True: len(payments) if is_each else None, False: 0, None: None}[said])
@@ -289,11 +433,6 @@ def _is_worth(token: str | None, order: ExpectedOrder) -> bool:
     No documentation says in which of the two a listed amount is; then it makes no difference.
     """
     return bool(token and order.invoice_currency) and _unit_of(token) == _unit_of(order.invoice_currency)
-
-
-def _is_ordered(token: str | None, order: ExpectedOrder) -> bool:
-    """Return True if a payment in this token may be for the order, as one in an unknown token may be."""
-    return not token or _is_worth(token, order) or _is_token(token, order.payment_currency)
 
 
 def _is_token(one: str | None, other: str | None) -> bool:

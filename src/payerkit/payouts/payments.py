@@ -6,10 +6,9 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any
 
 import pandas as pd
 
@@ -18,50 +17,29 @@ from payerkit.client.call import Call
 from payerkit.client.client import Client
 from payerkit.endpoints import endpoint
 from payerkit.errors import InvalidInput, PaymentListWarning, kind_of
-from payerkit.frames import frame_of
+from payerkit.frames import columns, frame_of
 from payerkit.masking import mask
 from payerkit.onchain.amounts import EXACT, format_number
 from payerkit.wire import check_id, first, our_name, pandas_time, read_decimal, read_time, wire_name
 from payerkit.wording import count_of, listed
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-TIME: Final = "datetime64[ns, UTC]"
-
-DTYPES = {
-    "payment_id": "string",
-    "request_id": "string",
-    "payment_reference": "string",
-    "reference": "string",
-    "timestamp": TIME,
-    "type": "string",
-    "amount": "object",
-    "currency": "string",
-    "payment_currency": "string",
-    "source_network": "string",
-    "destination_network": "string",
-    "source_tx_hash": "string",
-    "destination_tx_hash": "string",
-    "has_been_paid": "boolean",
-}
+DTYPES = columns(
+    "payment_id request_id payment_reference reference timestamp type amount currency payment_currency "
+    "source_network destination_network source_tx_hash destination_tx_hash has_been_paid",
+    time="timestamp",
+    object="amount",
+    boolean="has_been_paid",
+)
 """Columns of every payment and their dtypes; those of the fees follow."""
 
-_OF_PAYMENT = {
-    "payment_id": "id",
-    "type": "type",
-    "currency": "currency",
-    "payment_currency": "paymentCurrency",
-    "source_network": "sourceNetwork",
-    "destination_network": "destinationNetwork",
-    "source_tx_hash": "sourceTxHash",
-    "destination_tx_hash": "destinationTxHash",
-}
-"""Columns of text and their members of a payment, by the operator's documentation."""
+_OF_PAYMENT = (
+    *("type", "currency", "payment_currency", "source_network", "destination_network"),
+    *("source_tx_hash", "destination_tx_hash"),
+)
+"""Columns of text that are members of a payment, by the operator's documentation."""
 
-_OF_REQUEST = {"request_id": "requestId", "payment_reference": "paymentReference", "reference": "reference"}
-"""Columns of text and their members of the request inside a payment, likewise."""
+_OF_REQUEST = ("request_id", "payment_reference", "reference")
+"""Columns of text that are members of the request inside a payment, likewise."""
 
 _FEE_TYPE = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
@@ -78,7 +56,8 @@ def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False
     table["fees_usd"] = pd.Series(in_usd, dtype=object)
     table["fees"] = pd.array([_fees_text(each) for each in fees], dtype="string")
     customers = (_member(record, "request").get("customerInfo") for record in records)
-    table["customer"] = pd.array([_customer(each, reveal=reveal) for each in customers], dtype="string")
+    told = [(json.dumps(each, ensure_ascii=False) if reveal else MASK) if each else None for each in customers]
+    table["customer"] = pd.array(told, dtype="string")
     table["duplicate_of"] = pd.array(find_duplicates(table), dtype="Int64")
     if not reveal:  # the duplicates were found by the references as they are
         table["reference"] = pd.array([mask("reference", row["reference"]) for row in rows], dtype="string")
@@ -115,8 +94,9 @@ def find_duplicates(table: pd.DataFrame) -> list[int | None]:
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a payment but those of its fees."""
     request = _member(record, "request")
-    cells: dict[str, Any] = {column: _text(record.get(name)) for column, name in _OF_PAYMENT.items()}
-    cells |= {column: _text(first(request, name) or record.get(name)) for column, name in _OF_REQUEST.items()}
+    cells: dict[str, Any] = {"payment_id": _text(record.get("id"))}
+    cells |= {name: _text(record.get(wire_name(name))) for name in _OF_PAYMENT}
+    cells |= {name: _text(first(request, wire_name(name)) or record.get(wire_name(name))) for name in _OF_REQUEST}
     cells["timestamp"] = pandas_time(read_time(record.get("timestamp"), milliseconds=True))
     cells["amount"] = read_decimal(record.get("amount"))
     is_paid = request.get("hasBeenPaid")
@@ -179,13 +159,6 @@ def _fees_text(fees: Iterable[Fee] | None) -> str | None:
         for kind, amount, currency, _ in fees or ()
     )
     return "; ".join(lines) or None
-
-
-def _customer(customer: object, *, reveal: bool) -> str | None:
-    """Return what is known of the customer as JSON; masked unless revealed, None if nothing is known."""
-    if not customer:
-        return None
-    return json.dumps(customer, ensure_ascii=False) if reveal else MASK
 
 
 PAYMENT_TYPES = ("direct", "conversion", "crosschain", "recurring")
@@ -283,35 +256,26 @@ def list_payments(  # noqa: PLR0913 - the published filters, each by name
     records, problem = read_all_pages(client, query, page_size)
     if problem:
         warnings.warn(PaymentListWarning(problem), stacklevel=4)  # the caller is above two decorators
-    from payerkit.payouts.payments import payments_frame  # noqa: PLC0415 - pandas takes a second to import
-
     return payments_frame(records, reveal=reveal is True)
 
 
-@dataclass(frozen=True, slots=True)
 class PaymentPage:
-    """One page of a list of payments. total: how many the service counts; has_more: whether others follow."""
+    """One page of a list of payments, from parsed JSON; null counts as an empty one. Raises ValueError for another.
 
-    payments: list[dict[str, Any]]
-    total: int | None
-    has_more: bool | None
+    total: how many the service counts; has_more: whether others follow.
+    """
 
-    @classmethod
-    def read(cls, content: Any) -> Self:
-        """Return parsed JSON as a page; null counts as an empty one. Raises ValueError for anything else."""
+    def __init__(self, content: Any) -> None:
         if not isinstance(content, dict) or "payments" not in content:
             raise ValueError("expected a list of payments")
-        payments, pagination = content["payments"], content.get("pagination")
-        payments = [] if payments is None else payments
+        payments = [] if content["payments"] is None else content["payments"]
         if not isinstance(payments, list) or not all(isinstance(each, dict) for each in payments):
             raise ValueError("expected a list of payments")
-        said = pagination if isinstance(pagination, dict) else {}
+        said = pagination if isinstance(pagination := content.get("pagination"), dict) else {}
         total, has_more = said.get("total"), first(said, "hasMore", "has_more")
-        return cls(
-            payments,
-            total if isinstance(total, int) and not isinstance(total, bool) else None,
-            has_more if isinstance(has_more, bool) else None,
-        )
+        self.payments: list[dict[str, Any]] = payments
+        self.total = total if isinstance(total, int) and not isinstance(total, bool) else None
+        self.has_more = has_more if isinstance(has_more, bool) else None
 
     def is_followed(self, read: int, known: int) -> bool:
         """Return True if further payments are to be asked for, also if the service does not say where the list ends.
@@ -341,7 +305,7 @@ def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> 
             method="GET",
             route="/v2/payments",
             query={**query, "limit": str(page_size), "offset": str(len(records) - overlap)},
-            read=PaymentPage.read,
+            read=PaymentPage,
             hints=dict.fromkeys((404, 405), _NOT_OFFERED),
         )
         page = client.send(call)

@@ -27,37 +27,40 @@ import pandas as pd
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.explanations import Explanation, explain_word
-from payerkit.frames import frame_of
+from payerkit.frames import columns, frame_of
 from payerkit.masking import mask
 from payerkit.onchain.amounts import format_number
-from payerkit.payouts.coverage import COPY, ID_NAMES, Coverage, ExpectedOrder, SeenPayment, cover, read_expected_orders
-from payerkit.payouts.news import NewsIndex, PayoutEvent, PayoutNews, id_key, ids_of, read_times, rows_of
-from payerkit.payouts.payments import DTYPES, TIME, find_duplicates
+from payerkit.payouts.coverage import (
+    COPY,
+    ID_NAMES,
+    Coverage,
+    ExpectedOrder,
+    NewsIndex,
+    PayoutEvent,
+    PayoutNews,
+    SeenPayment,
+    cover,
+    id_key,
+    ids_of,
+    read_expected_orders,
+    read_times,
+    rows_of,
+)
+from payerkit.payouts.payments import DTYPES, find_duplicates
 from payerkit.wire import read_decimal
 from payerkit.wording import count_of
 
 if TYPE_CHECKING:
     from payerkit.payouts.coverage import OrdersToReconcile
 
-_DTYPES = {
-    "reference": "string",
-    "request_id": "string",
-    "amount": "object",
-    "invoice_currency": "string",
-    "state": "string",
-    "paid": "boolean",
-    "times_paid": "Int64",
-    "payments": "Int64",
-    "paid_amount": "object",
-    "payment_currency": "string",
-    "paid_at": TIME,
-    "tx_hash": "string",
-    "bank_status": "string",
-    "bank_status_at": TIME,
-    "reason": "string",
-    "whose_move": "string",
-    "what_to_do": "string",
-}
+_DTYPES = columns(
+    "reference request_id amount invoice_currency state paid times_paid payments paid_amount "
+    "payment_currency paid_at tx_hash bank_status bank_status_at reason whose_move what_to_do",
+    object="amount paid_amount",
+    boolean="paid",
+    Int64="times_paid payments",
+    time="paid_at bank_status_at",
+)
 """Columns and their dtypes."""
 
 STATE_OF_WORD = {

@@ -259,13 +259,10 @@ def _read_csv(path: Path) -> list[KnownAddress]:
         problem = "is no name of a file"
     else:
         _check_columns(columns, where)
-        return _entries(((number, _by_column(columns, row)) for number, row in enumerate(rows, 2) if row), where)
+        numbered = [(number, row) for number, row in enumerate(rows, 2) if row]
+        fits = {number: dict(zip(columns, row, strict=False)) for number, row in numbered if len(row) == len(columns)}
+        return _entries([(number, fits.get(number)) for number, _ in numbered], where)
     raise InvalidInput(f"{where} {problem}.")
-
-
-def _by_column(columns: Sequence[str], row: Sequence[str]) -> Mapping[str, str] | None:
-    """Return the cells of a row; None if there are more or fewer than columns."""
-    return dict(zip(columns, row, strict=True)) if len(row) == len(columns) else None
 
 
 def _check_columns(columns: Iterable[object], where: str) -> None:

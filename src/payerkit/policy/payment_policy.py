@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
 from payerkit.html import visible
 from payerkit.onchain.addresses import are_alike, is_same, read_address, with_checksum
 from payerkit.onchain.amounts import format_number, format_percentage, positive_number, read_percentage, read_rate
-from payerkit.onchain.currencies import Currency, find_currency, find_token
+from payerkit.onchain.currencies import (
+    Currency,
+    find_currency,
+    find_token,
+    is_currency_id,
+    lookalike_id,
+    network_in_id,
+    networks,
+)
 from payerkit.policy.address_book import AddressBook, KnownAddress
-from payerkit.policy.further_tokens import read_token, token_members
 from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
     from payerkit.policy.address_book import AddressSource
 
+
+T = TypeVar("T")
 
 UNLIMITED_WORD = "unlimited"
 """The word for an allowance without a limit."""
@@ -29,13 +39,12 @@ UNLIMITED_WORD = "unlimited"
 
 def fee_line(address: str, percent: Decimal | str, name: str = "", most: Decimal | None = None) -> str:
     """Return the lines that agree to a fee, up to a percentage of the amount. most: in whole units, if limited."""
-    members = {"max_percent": _number(percent), "max_amount": None if most is None else _number(most)}
-    return _table("[[fees]]", address=with_checksum(address), **members, name=name or None)
+    return _table("[[fees]]", address=with_checksum(address), max_percent=percent, max_amount=most, name=name or None)
 
 
-def allowance_line(token: str, spender: str, most: Decimal | str | int | None) -> str:
+def allowance_line(token: str, spender: str, most: Decimal | None) -> str:
     """Return the lines that accept an allowance of a token, by its id. most: in whole units; None for no limit."""
-    limit = UNLIMITED_WORD if most is None else _number(most)
+    limit = UNLIMITED_WORD if most is None else most
     return _table("[[allowances]]", token=token, spender=with_checksum(spender), most=limit)
 
 
@@ -48,18 +57,17 @@ def address_line(address: str, name: str, network: str | None = None, role: str 
 def token_line(id: str, network: str, address: str, decimals: int | None, symbol: str | None = None) -> str:  # noqa: A002 - the member's name
     """Return the lines of a further token. decimals: None to let the user fill them in."""
     known = "?" if decimals is None else decimals
-    members = {"id": id, "network": network, "address": with_checksum(address), "decimals": known, "symbol": symbol}
-    return _table("[[tokens]]", **members)
+    return _table("[[tokens]]", id=id, network=network, address=with_checksum(address), decimals=known, symbol=symbol)
 
 
-def rate_line(payment: str, invoice: str, rate: Decimal | str | int) -> str:
+def rate_line(payment: str, invoice: str, rate: Decimal | str) -> str:
     """Return the lines with the price of one unit of a payment currency in an invoice currency, both by id."""
-    return f"[rates]\n{rate_member(payment, invoice, rate)}"
+    return _rates_table({(payment, invoice): rate})
 
 
-def rate_member(payment: str, invoice: str, rate: Decimal | str | int) -> str:
-    """Return the line of a rate, without the line that begins the table."""
-    return f"{_quoted(f'{payment}/{invoice}')} = {_quoted(_number(rate))}"
+def _rates_table(rates: Mapping[tuple[str, str], Decimal | str]) -> str:
+    lines = [f"{_value(f'{payment}/{invoice}')} = {_value(rate)}" for (payment, invoice), rate in rates.items()]
+    return "\n".join(["[rates]", *lines])
 
 
 PERCENTAGES = ("rate_tolerance", "peg_tolerance", "batch_fee")
@@ -68,27 +76,25 @@ PERCENTAGES = ("rate_tolerance", "peg_tolerance", "batch_fee")
 
 def setting_line(name: str, value: Decimal | str) -> str:
     """Return the line of a percentage that belongs to no table, such as `batch_fee`."""
-    return f"{name} = {_quoted(_number(value))}"
+    return f"{name} = {_value(value)}"
 
 
-def _table(head: str, **members: str | int | None) -> str:
-    lines = (f"{name} = {_value(value)}" for name, value in members.items() if value is not None)
+def _table(head: str, **members: Decimal | str | int | None) -> str:
+    lines = [f"{name} = {_value(value)}" for name, value in members.items() if value is not None]
     return "\n".join([head, *lines])
 
 
-def _value(value: str | int) -> str:
-    return str(value) if isinstance(value, int) else _quoted(value)
+def _value(value: Decimal | str | int) -> str:
+    """Return a whole number, or a basic string of TOML, for which JSON escapes quotes and backslashes alike.
+
+    A decimal is written as a person writes it; what is invisible in a text is written out.
+    """
+    if isinstance(value, int):
+        return str(value)
+    return json.dumps(format_number(value) if isinstance(value, Decimal) else visible(value), ensure_ascii=False)
 
 
-def _quoted(text: str) -> str:
-    """Return a basic string of TOML. JSON escapes quotes and backslashes alike; what is invisible is written out."""
-    return json.dumps(visible(text), ensure_ascii=False)
-
-
-def _number(number: Decimal | str | int) -> str:
-    """Return a number as a person writes it; text stays as typed."""
-    return format_number(number) if isinstance(number, Decimal) else str(number)
-
+_EMPTY_BOOK = AddressBook()
 
 RateSource = Callable[[str, str], Decimal | str | int | None]
 """Returns the price of one unit of a payment currency in an invoice currency, both by id; None if it is not known."""
@@ -239,7 +245,7 @@ class PaymentPolicy:
             allowances=_read_all(allowances, AcceptedAllowance, "allowances"),
             addresses=addresses,
             rates=dict(_read_rate(currencies, rate) for currencies, rate in (rates or {}).items()),
-            tokens=tuple(map(read_token, tokens)),
+            tokens=tuple(map(_read_token, tokens)),
             rate_source=rate_source,
             source=source,
             **{name: None if each is None else _read_percentage(each, name) for name, each in settings.items()},
@@ -295,17 +301,15 @@ class PaymentPolicy:
             raise InvalidInput(f"path: the file cannot be written ({getattr(error, 'strerror', error)}).") from None
 
     def __str__(self) -> str:
-        given = [setting_line(name, value) for name, value in self.percentages.items()]
-        rates = [rate_member(*currencies, rate) for currencies, rate in self.rates.items()]
         parts = [
-            *(["\n".join(given)] if given else []),
+            "\n".join([setting_line(*each) for each in self.percentages.items()]),
             *(fee_line(each.address, each.max_percent, each.name, each.max_amount) for each in self.fees),
             *(allowance_line(each.token, each.spender, each.most) for each in self.allowances),
             *(address_line(one.address, one.name, one.network, one.role) for one in self.addresses or ()),
-            *(token_line(**token_members(each)) for each in self.tokens),
-            *(["\n".join(["[rates]", *rates])] if rates else []),
+            *(token_line(**_token_members(each)) for each in self.tokens),
+            _rates_table(self.rates) if self.rates else "",
         ]
-        return "\n\n".join(parts)
+        return "\n\n".join(filter(None, parts))
 
     def __repr__(self) -> str:
         return f"<PaymentPolicy: {self.summary}>"
@@ -332,6 +336,11 @@ class PaymentPolicy:
         settings = {name: getattr(self, name) for name in PERCENTAGES}
         return {name: value for name, value in settings.items() if value is not None}
 
+    @property
+    def book(self) -> AddressBook:
+        """The address book; an empty one if there is none."""
+        return _EMPTY_BOOK if self.addresses is None else self.addresses
+
     def agreed_fee(self, address: str | None) -> AgreedFee | None:
         """Return the fee that was agreed for a recipient, or None."""
         return next((fee for fee in self.fees if is_same(fee.address, address)), None)
@@ -341,10 +350,9 @@ class PaymentPolicy:
 
         Return None for a wallet that is itself known.
         """
-        book = self.addresses or AddressBook()
-        if address is None or address in book or self.agreed_fee(address):
+        if address is None or address in self.book or self.agreed_fee(address):
             return None
-        known = (each.address for each in (book.lookalike(address), *self.fees) if each is not None)
+        known = (each.address for each in (self.book.lookalike(address), *self.fees) if each is not None)
         return next((each for each in known if are_alike(each, address)), None)
 
     def accepted_allowance(self, token: str, spender: str | None) -> AcceptedAllowance | None:
@@ -370,11 +378,10 @@ class PaymentPolicy:
         try:
             found = self.rate_source(payment_currency, invoice_currency)
         except Exception as error:
-            pair = visible(f"{payment_currency}/{invoice_currency}")
-            words = (
-                f"{kind_of(error)} was raised for {pair}. Correct the function; it returns None for an unknown rate."
-            )
-            raise InvalidInput(f"rate_source: {words}") from error
+            words = f"{kind_of(error)} was raised for {visible(f'{payment_currency}/{invoice_currency}')}"
+            raise InvalidInput(
+                f"rate_source: {words}. Correct the function; it returns None for an unknown rate."
+            ) from error
         return None if found is None else read_rate(found, "rate_source")
 
     def find_currency(self, currency_id: str) -> Currency | None:
@@ -395,8 +402,7 @@ class PaymentPolicy:
 
     def name_of(self, address: str | None, network: str | None) -> str | None:
         """Return the name of a wallet, from the address book or of an agreed fee; None if it has none."""
-        known = self.addresses.find(address, network) if self.addresses else None
-        fee = self.agreed_fee(address)
+        known, fee = self.book.find(address, network), self.agreed_fee(address)
         return (known.name if known else "") or (fee.name if fee else "") or None
 
 
@@ -448,6 +454,57 @@ def _read_text(value: object, name: str) -> str:
     return value
 
 
+def _read_token(token: Currency | Mapping[str, Any]) -> Currency:
+    """Return a further token. Raises InvalidInput if a member is missing, unknown, wrong or contradicts the table."""
+    if isinstance(token, Currency):
+        return token
+    if not isinstance(token, Mapping):
+        raise InvalidInput(f"tokens: expected dicts with id, network, address, decimals; got {kind_of(token)}.")
+    return _make(_token, token)
+
+
+def _token_members(token: Currency) -> dict[str, Any]:
+    """Return a further token as a dict; its symbol only if the id does not give it."""
+    members = {name: getattr(token, name) for name in ("id", "network", "address", "decimals")}
+    return members if token.symbol == symbol_in(token.id, token.network) else members | {"symbol": token.symbol}
+
+
+def symbol_in(currency_id: str, network: str) -> str:
+    """Return the symbol in a currency id, which comes before the network."""
+    ending = f"-{network}"
+    return currency_id[: -len(ending)] if currency_id.lower().endswith(ending) else currency_id
+
+
+def _token(*, id: str, network: str, address: str, decimals: int, symbol: str = "") -> Currency:  # noqa: A002 - a member
+    for name, text in {"id": id, "network": network, "symbol": symbol}.items():
+        if not isinstance(text, str):
+            raise InvalidInput(f"{name}: expected text, got {kind_of(text)}.")
+    if not is_currency_id(id):
+        raise InvalidInput("id: expected printable ASCII characters: others may only look like those of another id.")
+    if alike := lookalike_id(id):
+        raise InvalidInput(f"id: it looks like {alike}, but is another id. Copy it from the service, or type it again.")
+    if network not in networks():
+        raise InvalidInput('network: expected a name as in currency ids, such as "sepolia".')
+    if type(decimals) is not int or not 0 <= decimals <= 36:
+        raise InvalidInput("decimals: expected a number from 0 to 36, as the token's contract has it.")
+    named = network_in_id(id)
+    if named is not None and named.name != network:
+        raise InvalidInput(f"network: the id ends with {named.name}. Correct one of them.")
+    place, symbol = read_address(address, "address"), symbol or symbol_in(id, network)
+    token = Currency(id=id, kind="erc20", network=network, symbol=symbol, decimals=decimals, address=place)
+    _check_against_list(token)
+    return token
+
+
+def _check_against_list(token: Currency) -> None:
+    """Raise InvalidInput if a further token contradicts the token list: then one of the two is wrong."""
+    listed = find_token(token.network, token.address)
+    if listed is not None and listed.decimals != token.decimals:
+        raise InvalidInput(f"decimals: the token list has {listed.decimals} for this address, as {listed.id}.")
+    if (same := find_currency(token.id)) is not None and same != listed:
+        raise InvalidInput(f"id: in the token list, {same.id} is another token. Choose another id.")
+
+
 def _check_single(name: str, keys: list[Any]) -> None:
     """Raise InvalidInput for two entries about the same: one of them would have no effect."""
     places: dict[Any, int] = {}
@@ -484,16 +541,9 @@ _ENTRIES: Mapping[str, Callable[..., Any]] = {
     "fees": AgreedFee,
     "allowances": AcceptedAllowance,
     "addresses": KnownAddress,
-    "tokens": lambda **members: read_token(members),  # it checks the names itself
+    "tokens": _token,
 }
 """What makes an entry of each table, which begins with [[name]]."""
-
-_REQUIRED = {
-    "fees": ("address", "max_percent"),
-    "allowances": ("token", "spender", "most"),  # a forgotten line must not be an unlimited allowance
-    "addresses": ("address",),
-}
-"""What cannot be left out."""
 
 
 def _read_policy_file(path: Path) -> dict[str, Any]:
@@ -531,13 +581,11 @@ def _read_toml(path: Path) -> dict[str, Any]:
 def _read_entries(table: str, entries: Any) -> list[Any]:
     if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
         raise InvalidInput(f"{table}: expected tables. Write [[{table}]] above the members of each.")
-    make, found = _ENTRIES[table], []
+    found = []
     for number, entry in enumerate(entries, 1):
         with located(f"[[{table}]] {number}"):
             _check_settings(entry)
-            if isinstance(make, type):
-                _check_members(entry, [each.name for each in fields(make) if each.compare], _REQUIRED[table])
-            found.append(make(**entry))
+            found.append(_make(_ENTRIES[table], entry))
     return found
 
 
@@ -548,13 +596,16 @@ def _check_settings(table: Mapping[str, Any]) -> None:
             raise InvalidInput(f"{name}: not a member. Move its line to the top of the file.")
 
 
-def _check_members(entry: Mapping[str, Any], known: Collection[str], required: Collection[str]) -> None:
+def _make(make: Callable[..., T], entry: Mapping[str, Any]) -> T:
+    """Return what the members of an entry make. Raises InvalidInput for one that is unknown, and for one that lacks."""
+    known = {name: each.default for name, each in signature(make).parameters.items() if name != "source"}
     for name in entry:
         if name not in known:
-            raise InvalidInput(f"{visible(name)}: not a member. There are {', '.join(known)}.")
-    for name in required:
-        if name not in entry:
+            raise InvalidInput(f"{visible(str(name))}: not a member. There are {', '.join(known)}.")
+    for name, default in known.items():
+        if name not in entry and (default is Parameter.empty or name == "most"):  # no limit is not to be forgotten
             raise InvalidInput(f"{name}: missing. Add it.")
+    return make(**entry)
 
 
 def _read_rates(rates: Any) -> dict[tuple[str, str], Any]:

@@ -24,8 +24,7 @@ from payerkit.onchain.amounts import (
 from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import MOST_PERCENT, rate_line, setting_line
-from payerkit.review.messages import finding
-from payerkit.review.transactions import UNLIMITED, DecodedTransaction
+from payerkit.review.transactions import UNLIMITED, DecodedTransaction, finding
 
 if TYPE_CHECKING:
     from payerkit.review.payment_review import PaymentReview
@@ -68,7 +67,7 @@ def review_amount(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
 
 
 def _compare_exactly(payment: Effect, expected: Decimal, token: Currency) -> Finding:
-    if EXACT.multiply(expected, Decimal(10) ** token.decimals) == payment.amount:
+    if expected.scaleb(token.decimals, EXACT) == payment.amount:
         return finding("amount_matches", payment)
     words = {"paid": format_amount(payment.amount or 0, token), "expected": f"{expected:f} {token.id}"}
     return finding("amount_differs", payment, **words)
@@ -82,7 +81,7 @@ def _compare_request(payment: Effect, expected: Decimal, invoice: Currency, *, i
     named = invoice.address if invoice.kind == "erc20" else currency_hash(invoice)
     if not payment.path or not is_same(payment.path[0], named):
         return "amount_differs.currency"
-    if EXACT.multiply(expected, Decimal(10) ** request_decimals(invoice)) != payment.amount:
+    if expected.scaleb(request_decimals(invoice), EXACT) != payment.amount:
         return "amount_differs.request"
     if len(payment.path) == 1:
         return "amount_differs.path"
@@ -105,7 +104,8 @@ class _Exchange:
     @property
     def rate(self) -> Decimal:
         """The price with as many digits, from eight on, as make the amount right to the base unit."""
-        return next(filter(self.is_rounded, map(self._price, range(8, _MOST_DIGITS))), self._price(_MOST_DIGITS))
+        prices = (price for digits in range(8, _MOST_DIGITS) if self.off_by(price := self._price(digits)) < 1)
+        return next(prices, self._price(_MOST_DIGITS))
 
     def _price(self, digits: int) -> Decimal:
         """Return what one unit of the token costs in the invoice currency."""
@@ -114,17 +114,14 @@ class _Exchange:
 
     def due(self, rate: Decimal) -> Decimal:
         """Return what a rate asks for, in base units, unrounded."""
-        return EXACT.multiply(EXACT.divide(self.expected, rate), Decimal(10) ** self.token.decimals)
-
-    def is_rounded(self, rate: Decimal) -> bool:
-        """Return True if the amount is what a rate asks for, rounded up or down to a base unit."""
-        return self._distance(rate) < 1
+        return EXACT.divide(self.expected, rate).scaleb(self.token.decimals, EXACT)
 
     def difference(self, rate: Decimal) -> Decimal:
         """Return by how many percent the amount differs from what a rate asks for."""
-        return EXACT.divide(EXACT.multiply(Decimal(100), self._distance(rate)), self.due(rate))
+        return EXACT.divide(EXACT.multiply(Decimal(100), self.off_by(rate)), self.due(rate))
 
-    def _distance(self, rate: Decimal) -> Decimal:
+    def off_by(self, rate: Decimal) -> Decimal:
+        """Return by how many base units the amount differs from that: less than one is due to rounding."""
         return EXACT.abs(EXACT.subtract(Decimal(self.paid), self.due(rate)))
 
     @property
@@ -148,7 +145,7 @@ def _compare_exchange(review: PaymentReview, payment: Effect, exchange: _Exchang
 
 def _compare_by_rate(payment: Effect, exchange: _Exchange, rate: Decimal, tolerance: Decimal | None) -> Finding:
     difference = exchange.difference(rate)
-    if difference <= NEAR_RATE and exchange.is_rounded(rate):
+    if difference <= NEAR_RATE and exchange.off_by(rate) < 1:
         return finding("amount_matches", payment)
     share = format_percentage(Context(prec=2).plus(difference))
     words = {

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 from payerkit.checks.check import as_mapping, check_record, in_order
 from payerkit.checks.inputs import by_field_name
@@ -71,50 +69,14 @@ def check_payment_order(
         0   payee   payee_name
         1  amount  amount_form
     """
-    checked = _CheckedOrder.of(order, given_policy(policy), environment)
+    known = given_policy(policy)
+    values, _ = by_field_name(PAYMENT_ORDER, as_mapping(PAYMENT_ORDER, order))
+    texts = {name: _as_text(values.get(name)) for name in PAYMENT_ORDER.fields}
     found = check_record(PAYMENT_ORDER, order, ignore, also=ignorable_order_codes())
     wrong = {each.field for each in found.errors}
     ignored = {ignore} if isinstance(ignore, str) else {*ignore}
-    own = [each for each in _check(checked) if each.code not in ignored]
+    own = [each for each in _check(texts, known, environment) if each.code not in ignored]
     return in_order(PAYMENT_ORDER, [*found, *(each for each in own if each.field not in wrong)])
-
-
-@dataclass(frozen=True)
-class _CheckedOrder:
-    """An order as text, "" for what it lacks, with all that it is checked against."""
-
-    payee: str
-    amount: str
-    invoice_currency: str
-    payment_currency: str
-    policy: PaymentPolicy
-    environment: str | None
-
-    @classmethod
-    def of(cls, order: Any, policy: PaymentPolicy, environment: str | None) -> Self:
-        values, _ = by_field_name(PAYMENT_ORDER, as_mapping(PAYMENT_ORDER, order))
-        texts = {name: _as_text(values.get(name)) for name in PAYMENT_ORDER.fields}
-        return cls(**texts, policy=policy, environment=environment)
-
-    @cached_property
-    def invoice(self) -> Currency | None:
-        """The invoice currency, if it is known."""
-        return self.policy.find_currency(self.invoice_currency)
-
-    @cached_property
-    def token(self) -> Currency | None:
-        """The payment currency, if it is known."""
-        return self.policy.find_currency(self.payment_currency)
-
-    @cached_property
-    def network(self) -> Network | None:
-        """The network of the payment currency, if its id tells; None for a fiat currency."""
-        return network_in_id(self.payment_currency) if self.token is None else networks().get(self.token.network)
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether the payment currency may be of a network that payerkit does not know, with addresses of its own."""
-        return bool(self.payment_currency) and self.token is None and self.network is None
 
 
 def _as_text(value: Any) -> str:
@@ -125,14 +87,28 @@ def _as_text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else str(value) if is_number else ""
 
 
-def _check(order: _CheckedOrder) -> Iterator[Finding]:
-    for name in PAYMENT_ORDER.fields:
-        if getattr(order, name) == "":
+def _check(order: Mapping[str, str], policy: PaymentPolicy, environment: str | None) -> Iterator[Finding]:
+    """Yield the findings about an order as text, "" for what it lacks."""
+    for name, text in order.items():
+        if text == "":
             yield order_finding("empty", field=name)
-    yield from _check_payee(order)
-    yield from _check_amount(order)
-    yield from _check_invoice_currency(order)
-    yield from _check_payment_currency(order)
+    name = order["payment_currency"]
+    token, invoice = policy.find_currency(name), policy.find_currency(order["invoice_currency"])
+    network = network_in_id(name) if token is None else networks().get(token.network)
+    if order["payee"]:
+        # The payment currency may be of a network that payerkit does not know, with addresses of its own.
+        is_elsewhere = bool(name) and token is None and network is None
+        yield from _check_payee(order["payee"], network, policy, is_elsewhere=is_elsewhere)
+    if order["amount"]:
+        yield from _check_amount(order["amount"], invoice)
+    if not is_currency_id(order["invoice_currency"]):
+        yield order_finding("currency_form", field="invoice_currency")
+    elif order["invoice_currency"] and invoice is None:
+        yield _unknown("invoice_currency", "currencies", order["invoice_currency"])
+    if name:
+        yield from _check_payment_currency(name, token, network, invoice)
+    if note := real_money_note(name, environment):
+        yield order_finding("real_money", note=note)
 
 
 _HEX_DIGITS = re.compile("(?:0[xX])?([0-9a-fA-F]+)").fullmatch
@@ -140,24 +116,23 @@ _NAME = re.compile(r"[^\s@:/]+(?:\.[^\W\d_]{2,})+").fullmatch
 _TRON_ADDRESS = re.compile("T[1-9A-HJ-NP-Za-km-z]{33}").fullmatch
 
 
-def _check_payee(order: _CheckedOrder) -> Iterator[Finding]:
-    payee = order.payee
-    if not payee:
-        return
-    if order.network is not None and order.network.name == "tron":
+def _check_payee(
+    payee: str, network: Network | None, policy: PaymentPolicy, *, is_elsewhere: bool
+) -> Iterator[Finding]:
+    if network is not None and network.name == "tron":
         if not _TRON_ADDRESS(payee):
             yield order_finding("payee_name" if _NAME(payee) else "payee_form.tron")
     elif address_problem(payee) == "address_malformed":
-        if not order.is_elsewhere or _HEX_DIGITS(payee) or payee.lower().endswith(".eth"):
-            yield _malformed(payee, order.network)
+        if not is_elsewhere or _HEX_DIGITS(payee) or payee.lower().endswith(".eth"):
+            yield _malformed(payee, network)
     elif address_problem(payee):
         yield order_finding("payee_checksum")
     elif what := burned_at(payee):
         yield order_finding("payee_burned", what=what)
-    elif what := known_contract_at(payee, order.policy):
+    elif what := known_contract_at(payee, policy):
         yield order_finding("payee_contract", what=what)
     else:
-        yield from _compare_with_book(order)
+        yield from _compare_with_book(payee, network, policy)
 
 
 def _malformed(payee: str, network: Network | None) -> Finding:
@@ -174,24 +149,20 @@ def _malformed(payee: str, network: Network | None) -> Finding:
     return order_finding("payee_name" if _NAME(payee) else "payee_form")
 
 
-def _compare_with_book(order: _CheckedOrder) -> Iterator[Finding]:
+def _compare_with_book(payee: str, network: Network | None, policy: PaymentPolicy) -> Iterator[Finding]:
     """Yield the finding about a payee that the address book of the policy does not have."""
-    book, network = order.policy.addresses, order.network
-    if book is None or book.find(order.payee, None if network is None else network.name):
+    if policy.addresses is None or policy.addresses.find(payee, None if network is None else network.name):
         return
-    payee = with_checksum(order.payee)
-    if alike := order.policy.lookalike(order.payee):
-        yield order_finding("payee_lookalike", payee=payee, known=alike)
-    elif order.payee not in book:
-        yield order_finding("payee_new", payee=payee)
+    shown = with_checksum(payee)
+    if alike := policy.lookalike(payee):
+        yield order_finding("payee_lookalike", payee=shown, known=alike)
+    elif payee not in policy.addresses:
+        yield order_finding("payee_new", payee=shown)
     elif network is not None:
         yield order_finding("payee_new.network", network=network.name)
 
 
-def _check_amount(order: _CheckedOrder) -> Iterator[Finding]:
-    amount, invoice = order.amount, order.invoice
-    if not amount:
-        return
+def _check_amount(amount: str, invoice: Currency | None) -> Iterator[Finding]:
     number = positive_number(amount)
     if number is None:
         yield order_finding(_wrong_amount(amount))
@@ -217,17 +188,9 @@ def _wrong_amount(amount: str) -> str:
     return "amount_form.currency" if is_currency else "amount_form"
 
 
-def _check_invoice_currency(order: _CheckedOrder) -> Iterator[Finding]:
-    if not is_currency_id(order.invoice_currency):
-        yield order_finding("currency_form", field="invoice_currency")
-    elif order.invoice_currency and order.invoice is None:
-        yield _unknown("invoice_currency", "currencies", order.invoice_currency)
-
-
-def _check_payment_currency(order: _CheckedOrder) -> Iterator[Finding]:
-    token, network, name = order.token, order.network, order.payment_currency
-    if not name:
-        return
+def _check_payment_currency(
+    name: str, token: Currency | None, network: Network | None, invoice: Currency | None
+) -> Iterator[Finding]:
     if not is_currency_id(name):
         yield order_finding("currency_form", field="payment_currency")
     elif token is not None and token.kind == "fiat":
@@ -240,17 +203,8 @@ def _check_payment_currency(order: _CheckedOrder) -> Iterator[Finding]:
         yield order_finding("currency_unlisted", network=network.name)
     elif not is_payable(token):
         yield order_finding("not_payable", network=network.title)
-    else:
-        yield from _compare_with_peg(token, order.invoice)
-    if note := real_money_note(name, order.environment):
-        yield order_finding("real_money", note=note)
-
-
-def _compare_with_peg(token: Currency, invoice: Currency | None) -> Iterator[Finding]:
-    """Yield the finding about a token that stands for another currency than that of the invoice."""
-    peg, other = peg_of(token), None if invoice is None else peg_of(invoice)
-    if peg is not None and invoice is not None and other is not None and peg != other:
-        yield order_finding("peg_differs", currency=token.id, peg=peg, invoice=invoice.id)
+    elif invoice is not None and None not in (pegs := (peg_of(token), peg_of(invoice))) and pegs[0] != pegs[1]:
+        yield order_finding("peg_differs", currency=token.id, peg=pegs[0], invoice=invoice.id)
 
 
 def _unknown(field: str, lookup: str, name: str) -> Finding:

@@ -18,13 +18,18 @@ from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.amounts import review_amount, review_maximum, review_value
 from payerkit.review.fees import review_fees
-from payerkit.review.messages import finding
 from payerkit.review.orders import review_orders
-from payerkit.review.payees import review_order_payees, review_payee
+from payerkit.review.payees import (
+    review_approval,
+    review_order_currencies,
+    review_order_payees,
+    review_payee,
+    review_token,
+    review_token_contract,
+)
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.response import review_members, review_metadata, review_payout, review_response
-from payerkit.review.tokens import review_approval, review_order_currencies, review_token, review_token_contract
-from payerkit.review.transactions import DecodedTransaction, contract_at, network_of
+from payerkit.review.transactions import DecodedTransaction, contract_at, finding, network_of
 
 if TYPE_CHECKING:
     from payerkit.models.compared_with import AnyOrder, Orders
@@ -92,7 +97,7 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
           ask for a new payment; if not, give a newer one.  [amount_differs: order]
     """
     return review_findings(
-        PaymentReview.of(
+        PaymentReview(
             payment, order=order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
         )
     )
@@ -156,7 +161,7 @@ def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -
         yield finding("empty_batch", transaction)
     for effect in transaction.effects:
         if effect.kind == EffectKind.APPROVE:
-            yield from review_approval(review, transaction, effect)
+            yield from review_approval(review, effect)
         elif effect.at in review.fee_legs:
             yield from _check_fee_leg(review, effect)
         elif effect.is_payment:
@@ -210,7 +215,7 @@ def _check_payment(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
 
 def _check_fee_leg(review: PaymentReview, leg: Effect) -> Iterator[Finding]:
     """Yield the findings about a payment that only carries a fee, but for its share, which is one of all fees."""
-    is_known = leg.reference is None or leg.reference in review.references
+    is_known = leg.reference is None or leg.reference in {each.reference for each in review.payments}
     yield finding("fee_leg" if is_known else "fee_leg.reference", leg)
     yield from _check_execution(review, leg)
 

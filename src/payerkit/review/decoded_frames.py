@@ -7,64 +7,35 @@ from typing import Any
 import pandas as pd
 
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
-from payerkit.frames import frame_of
+from payerkit.frames import columns, frame_of
 from payerkit.html import visible
 from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import with_checksum
-from payerkit.onchain.amounts import to_units
+from payerkit.onchain.amounts import effect_units
 from payerkit.onchain.calldata import NOTES, DecodedCall, read_call
-from payerkit.onchain.currencies import Currency, request_decimals
 from payerkit.onchain.effects import Effect, read_effects
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.transactions import DecodedTransaction, contract_name, resolve_currency
 
-TRANSACTION_COLUMNS = {
-    "step": "int64",
-    "place": "Int64",
-    "network": "string",
-    "contract": "string",
-    "to": "string",
-    "function": "string",
-    "selector": "string",
-    "does": "string",
-    "token": "string",
-    "recipient": "string",
-    "recipient_name": "string",
-    "amount": "object",
-    "amount_base": "object",
-    "fee": "object",
-    "fee_base": "object",
-    "fee_recipient": "string",
-    "fee_recipient_name": "string",
-    "reference": "string",
-    "value": "object",
-    "spender": "string",
-    "allowance": "object",
-    "max_to_spend": "object",
-    "canonical": "boolean",
-    "note": "string",
-}
+TRANSACTION_COLUMNS = columns(
+    "step place network contract to function selector does token recipient recipient_name amount amount_base "
+    "fee fee_base fee_recipient fee_recipient_name reference value spender allowance max_to_spend canonical "
+    "note",
+    int64="step",
+    Int64="place",
+    object="amount amount_base fee fee_base value allowance max_to_spend",
+    boolean="canonical",
+)
 """The columns of decoded transactions with their dtypes. Amounts are objects, as int64 cannot hold 2^256-1."""
 
-CALLDATA_COLUMNS = {
-    "place": "Int64",
-    "function": "string",
-    "selector": "string",
-    "does": "string",
-    "unit": "string",
-    "token": "string",
-    "recipient": "string",
-    "amount_base": "object",
-    "fee_base": "object",
-    "fee_recipient": "string",
-    "reference": "string",
-    "spender": "string",
-    "allowance": "object",
-    "max_to_spend": "object",
-    "canonical": "boolean",
-    "code": "string",
-}
+CALLDATA_COLUMNS = columns(
+    "place function selector does unit token recipient amount_base fee_base fee_recipient reference spender "
+    "allowance max_to_spend canonical code",
+    Int64="place",
+    object="amount_base fee_base allowance max_to_spend",
+    boolean="canonical",
+)
 """The columns of decoded calldata with their dtypes: what is known without network, address and value."""
 
 
@@ -104,7 +75,7 @@ def decode_transactions(
            step does                token                amount
         0     0  pay  ETH-sepolia-sepolia  0.004000000000000000
     """
-    review = PaymentReview.of(payment, network=network, policy=policy)
+    review = PaymentReview(payment, network=network, policy=policy)
     rows = [row for each in review.transactions for row in _transaction_rows(review, each)]
     return frame_of(rows, TRANSACTION_COLUMNS)
 
@@ -132,7 +103,7 @@ def _transaction_rows(review: PaymentReview, transaction: DecodedTransaction) ->
 def _purpose(review: PaymentReview, effect: Effect) -> str:
     """Return for which bank account an effect pays, as the request says; "" if it pays a wallet, or only a fee."""
     is_payout = review.account and effect.is_payment and effect.at not in review.fee_legs
-    return f"For {review.account}, by the request." if is_payout else ""
+    return f"For the account {review.account}, by the request." if is_payout else ""
 
 
 def _note(transaction: DecodedTransaction) -> str:
@@ -144,15 +115,14 @@ def _note(transaction: DecodedTransaction) -> str:
 def _effect_columns(effect: Effect, network: str | None, policy: PaymentPolicy, note: str) -> dict[str, Any]:
     token = resolve_currency(effect.token, network, policy)
     is_converted = effect.unit == "request"
-    decimals = _decimals(effect.request_currency if is_converted else token, is_converted=is_converted)
     converted = "Amount and fee are in units of the request's currency, converted on execution." if is_converted else ""
     cells = _effect_cells(effect)
     cells |= {name: with_checksum(cells[name]) for name in ("token", "recipient", "fee_recipient", "spender")}
     return cells | {
         "token": token.id if token else cells["token"],
         "recipient_name": _name(effect.recipient, network, policy),
-        "amount": to_units(effect.amount, decimals),
-        "fee": to_units(effect.fee, decimals),
+        "amount": effect_units(effect, effect.amount, token),
+        "fee": effect_units(effect, effect.fee, token),
         "fee_recipient_name": _name(effect.fee_recipient, network, policy),
         "note": " ".join(words for words in (converted, effect.revert_reason, effect.kept_reason, note) if words),
     }
@@ -160,31 +130,18 @@ def _effect_columns(effect: Effect, network: str | None, policy: PaymentPolicy, 
 
 def _effect_cells(effect: Effect) -> dict[str, Any]:
     """Return what the calldata tells of an effect."""
-    return {
-        "place": effect.place,
+    same = ("place", "unit", "token", "recipient", "fee_recipient", "spender", "allowance", "max_to_spend")
+    return {name: getattr(effect, name) for name in same} | {
         "does": effect.kind.value,
-        "unit": effect.unit,
-        "token": effect.token,
-        "recipient": effect.recipient,
         "amount_base": effect.amount,
         "fee_base": effect.fee,
-        "fee_recipient": effect.fee_recipient,
         "reference": None if effect.reference is None else f"0x{effect.reference.hex()}",
-        "spender": effect.spender,
-        "allowance": effect.allowance,
-        "max_to_spend": effect.max_to_spend,
     }
 
 
 def _name(address: str | None, network: str | None, policy: PaymentPolicy) -> str | None:
     name = policy.name_of(address, network)
     return None if name is None else visible(name)
-
-
-def _decimals(currency: Currency | None, *, is_converted: bool) -> int | None:
-    if currency is None:
-        return None
-    return request_decimals(currency) if is_converted else currency.decimals
 
 
 @without_internal_frames

@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from payerkit.findings import Finding
-from payerkit.models.payments import PaymentMetadata
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import (
     EXACT,
@@ -23,9 +22,8 @@ from payerkit.onchain.amounts import (
 )
 from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.effects import At, Effect
-from payerkit.policy.payment_policy import AgreedFee, PaymentPolicy, fee_line, setting_line
-from payerkit.review.messages import finding
-from payerkit.review.transactions import DecodedTransaction
+from payerkit.policy.payment_policy import AgreedFee, fee_line, setting_line
+from payerkit.review.transactions import finding
 
 if TYPE_CHECKING:
     from payerkit.review.payment_review import PaymentReview
@@ -52,25 +50,22 @@ class FeeClaim:
         return f"a {self.name} fee of {format_percentage(self.percentage)} to {wallet}"
 
 
-def declared_fees(metadata: PaymentMetadata | None) -> Mapping[str, FeeClaim]:
+def declared_fees(review: PaymentReview) -> Mapping[str, FeeClaim]:
     """Return the fees that the service declares, by the address of who receives them, in lower case."""
+    metadata = review.payment.metadata
     fees = {} if metadata is None else {"protocol": metadata.protocol_fee, "platform": metadata.platform_fee}
     claims: dict[str, FeeClaim] = {}
     for name, fee in fees.items():
-        if fee is not None:
-            key = name if fee.address is None else fee.address.lower()
-            claims[key] = _add(claims.get(key), FeeClaim(name, fee.address, fee.percentage))
+        if fee is None:
+            continue
+        key = name if fee.address is None else fee.address.lower()
+        claim = FeeClaim(name, fee.address, fee.percentage)
+        if (first := claims.get(key)) is not None:  # both are for one wallet
+            one, other = first.percentage, fee.percentage
+            share = None if one is None or other is None else EXACT.add(one, other)
+            claim = FeeClaim(f"{first.name} and {name}", first.address, share)
+        claims[key] = claim
     return claims
-
-
-def _add(one: FeeClaim | None, other: FeeClaim) -> FeeClaim:
-    """Return two claims of one wallet as one."""
-    if one is None:
-        return other
-    name = f"{one.name} and {other.name}"
-    if one.percentage is None or other.percentage is None:
-        return FeeClaim(name, one.address, None)
-    return FeeClaim(name, one.address, EXACT.add(one.percentage, other.percentage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +86,15 @@ class Charge:
         """Return True if the fee is this percentage of the amount, up to rounding."""
         if percentage is None:
             return False
-        excess = self._excess(percentage)
-        return self._is_rounding(excess) if excess > 0 else excess > -100 * self.parts
+        return self.is_at_most(percentage) and self._excess(percentage) > -100 * self.parts
 
     def is_at_most(self, percentage: Decimal) -> bool:
-        """Return True if the fee is at most this percentage of the amount, up to rounding."""
+        """Return True if the fee is at most this percentage of the amount, up to rounding.
+
+        Each part may have been rounded up, but not where a base unit is more than 1 % of the amount.
+        """
         excess = self._excess(percentage)
-        return excess <= 0 or self._is_rounding(excess)
+        return excess <= 0 or excess < 100 * self.parts <= self.amount
 
     def is_agreed(self, agreed: AgreedFee | None) -> bool:
         """Return True if a policy agrees to this share. agreed: what it says of the recipient; None for nothing."""
@@ -111,10 +108,6 @@ class Charge:
     def _excess(self, percentage: Decimal) -> Decimal:
         """Return by how much the fee is more than a percentage of the amount, in hundredths of base units."""
         return EXACT.subtract(Decimal(100 * self.fee), EXACT.multiply(percentage, Decimal(self.amount)))
-
-    def _is_rounding(self, excess: Decimal) -> bool:
-        """Return True if each part may have been rounded up; not where a base unit is more than 1 % of the amount."""
-        return excess < 100 * self.parts <= self.amount
 
 
 def find_charges(payments: Collection[Effect], legs: Collection[Effect]) -> list[Charge]:
@@ -134,17 +127,15 @@ def find_charges(payments: Collection[Effect], legs: Collection[Effect]) -> list
     return list(charges.values())
 
 
-def find_fee_legs(
-    paying: Collection[Effect], recipients: Collection[str], policy: PaymentPolicy
-) -> Mapping[At, Effect]:
+def find_fee_legs(review: PaymentReview) -> Mapping[At, Effect]:
     """Return the payments of their own that only carry a fee, by where they stand.
 
-    Such a leg goes to one of the wallets that may receive a fee (in lower case), in the currency of a payment, in the
-    same batch or after it. If these legs and fees are too high together, they are payments, whatever they are called.
+    Such a leg goes to one of the wallets that may receive a fee, in the currency of a payment, in the same batch or
+    after it. If these legs and fees are too high together, they are payments, whatever they are called.
     """
     legs, payments = list[Effect](), list[Effect]()
-    for effect in paying:
-        may_be_leg = effect.kind == EffectKind.TRANSFER and str(effect.recipient).lower() in recipients
+    for effect in review.paying:
+        may_be_leg = effect.kind == EffectKind.TRANSFER and str(effect.recipient).lower() in review.fee_recipients
         (legs if may_be_leg else payments).append(effect)
     if not legs:
         return {}
@@ -155,7 +146,7 @@ def find_fee_legs(
     too_high = {
         (charge.recipient or "").lower()
         for charge in find_charges(payments, legs)
-        if charge.is_high and not charge.is_agreed(policy.agreed_fee(charge.recipient))
+        if charge.is_high and not charge.is_agreed(review.policy.agreed_fee(charge.recipient))
     }
     return {each.at: each for each in legs if str(each.recipient).lower() not in too_high}
 
@@ -182,7 +173,11 @@ def review_fees(review: PaymentReview) -> Iterator[Finding]:
     if review.payments and not charges and not others:
         yield finding("fee_none", review.transactions[review.payments[0].step])
     for step in sorted({payment.step for payment in review.payments if payment.place is not None}):
-        yield _batch_finding(review.transactions[step], review.policy.batch_fee)
+        batch, most = review.transactions[step], review.policy.batch_fee
+        if most is None:
+            yield finding("batch", batch, policy_lines=setting_line("batch_fee", "?"))
+        else:
+            yield finding("batch.agreed", batch, most=format_percentage(most))
 
 
 def _check_charge(review: PaymentReview, charge: Charge) -> Finding:
@@ -192,6 +187,7 @@ def _check_charge(review: PaymentReview, charge: Charge) -> Finding:
     amount = effect_units(charge.effect, charge.fee, token)
     fee = format_effect_amount(charge.effect, charge.fee, token)
     alike = review.policy.lookalike(charge.recipient)
+    limit = f" and an amount of {format_number(agreed.max_amount)}" if agreed and agreed.max_amount is not None else ""
     return finding(
         "fee_lookalike" if alike else _judge(charge, claim, agreed, amount=amount),
         review.transactions[charge.effect.step],
@@ -201,7 +197,7 @@ def _check_charge(review: PaymentReview, charge: Charge) -> Finding:
         known=alike,
         name=claim and claim.name,
         share=claim and format_percentage(claim.percentage),
-        most=agreed and _most(agreed),
+        most=agreed and format_percentage(agreed.max_percent) + limit,
         policy_lines=_policy_lines(charge, claim, agreed, amount=amount),
     )
 
@@ -212,7 +208,8 @@ def _judge(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None, *, 
     Less than the service declares is no difference: it caps its fee for large payments, and does not publish where.
     amount: of the fee, in whole units; None if that is not known.
     """
-    is_agreed = charge.is_agreed(agreed) and _is_within(amount, agreed)
+    most = None if agreed is None else agreed.max_amount
+    is_agreed = charge.is_agreed(agreed) and (most is None or (amount is not None and amount <= most))
     share = None if claim is None else claim.percentage
     if charge.recipient == _ZERO and not charge.effect.is_native and charge.effect.place is None:
         return "fee.burned"  # a batch contract would take it all the same, and keep it
@@ -226,17 +223,6 @@ def _judge(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None, *, 
     if agreed:
         return "fee.above"
     return ("fee.below" if is_less else "fee.declared") if claim else "fee_unknown"
-
-
-def _is_within(amount: Decimal | None, agreed: AgreedFee | None) -> bool:
-    """Return True if an agreement has no highest amount, or an amount is not above it."""
-    most = None if agreed is None else agreed.max_amount
-    return most is None or (amount is not None and amount <= most)
-
-
-def _most(agreed: AgreedFee) -> str:
-    amount = "" if agreed.max_amount is None else f" and an amount of {format_number(agreed.max_amount)}"
-    return f"{format_percentage(agreed.max_percent)}{amount}"
 
 
 def _find_missing(review: PaymentReview, found: Collection[str]) -> Iterator[Finding]:
@@ -263,13 +249,6 @@ def _find_unused(review: PaymentReview, found: Collection[str]) -> Iterator[Find
             told |= {recipient}
             key = "fee_none.recipient" if effect.place is None else "fee_none.batch"
             yield finding(key, review.transactions[effect.step], recipient=with_checksum(recipient))
-
-
-def _batch_finding(batch: DecodedTransaction, most: Decimal | None) -> Finding:
-    """Return what a batch contract may take in addition. most: the percentage that the policy agrees to."""
-    if most is None:
-        return finding("batch", batch, policy_lines=setting_line("batch_fee", "?"))
-    return finding("batch.agreed", batch, most=format_percentage(most))
 
 
 def _policy_lines(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None, *, amount: Decimal | None) -> str:

@@ -14,7 +14,7 @@ from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import lookalikes, with_checksum
 from payerkit.onchain.amounts import EXACT, format_effect_amount, positive_number, to_units
 from payerkit.onchain.effects import At, Effect
-from payerkit.review.messages import finding, shown
+from payerkit.review.transactions import finding, shown
 
 if TYPE_CHECKING:
     from payerkit.review.payment_review import PaymentReview
@@ -91,17 +91,13 @@ def match_one_to_one(payments: Sequence[Terms], orders: Sequence[Terms]) -> Mapp
     found: dict[int, int] = {}
     for step in _STEPS:
         taken = set(found.values())
-        is_open = [number not in taken and _may_match(each, step) for number, each in enumerate(orders)]
+        # The last steps ignore the payee that an order names.
+        is_open = [n not in taken and (each.payee is None or step[0] != "currency") for n, each in enumerate(orders)]
         open_orders = _by_value(orders, step, compress(range(len(orders)), is_open))
         open_payments = _by_value(payments, step, (number for number in range(len(payments)) if number not in found))
         for value, numbers in open_payments.items():
             found |= zip(numbers, open_orders.get(value, ()), strict=False)
     return found
-
-
-def _may_match(order: Terms, step: Sequence[str]) -> bool:
-    """Return True unless the step ignores the payee that the order names."""
-    return order.payee is None or step[0] != "currency"
 
 
 def _by_value(terms: Sequence[Terms], names: Iterable[str], places: Iterable[int]) -> dict[tuple[Any, ...], list[int]]:

@@ -1,4 +1,4 @@
-"""Review who is paid: against the order, against the address book, and against what nobody should pay."""
+"""Review who is paid, in which token, and who may take how many: against the order and what the user agreed to."""
 
 from __future__ import annotations
 
@@ -7,14 +7,25 @@ from functools import cache
 
 from payerkit._tsv import rows
 from payerkit.findings import Finding
+from payerkit.html import visible
 from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import address_problem, are_alike, is_same, with_checksum
-from payerkit.onchain.currencies import deployments_at, find_by_hash, tokens_at
-from payerkit.onchain.effects import Effect
+from payerkit.onchain.amounts import share_of, to_units
+from payerkit.onchain.calldata import EffectKind
+from payerkit.onchain.currencies import (
+    Currency,
+    deployments_at,
+    find_by_hash,
+    is_currency_id,
+    network_in_id,
+    networks,
+    tokens_at,
+)
+from payerkit.onchain.effects import NATIVE, Effect
 from payerkit.policy.address_book import AddressBook
-from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy, address_line
-from payerkit.review.messages import finding, shown
+from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy, address_line, allowance_line, symbol_in, token_line
 from payerkit.review.payment_review import PaymentReview
+from payerkit.review.transactions import UNLIMITED, DecodedTransaction, finding, shown
 
 
 def review_order_payees(review: PaymentReview) -> Iterator[Finding]:
@@ -53,8 +64,7 @@ def _compare_with_book(
     review: PaymentReview, payment: Effect, recipient: str, order: OrderTerms | None
 ) -> Iterator[Finding]:
     """Tell whether the user knows a recipient. Findings are saved with notebooks, so they name no one."""
-    given = review.policy.addresses
-    book = AddressBook() if given is None else given
+    book = review.policy.book
     is_payout = review.payment.payout is not None or (order is not None and order.is_payout)
     names_none = is_payout if order is None else order.payee is None
     name, role = ("Operator", "operator") if is_payout else ("", "payee")  # a payee's name is for the user to fill in
@@ -71,8 +81,11 @@ def _compare_with_book(
         yield finding("payee_lookalike", payment, recipient=with_checksum(recipient), known=alike)
     elif names_none:
         yield finding("payee_operator" if is_payout else "payee_unnamed", payment, policy_lines=lines)
-    elif given is not None:
-        yield _unknown(review, payment, recipient, lines, is_known_elsewhere=recipient in book)
+    elif review.policy.addresses is not None and recipient in book and review.network is None:
+        yield finding("payee_new.unplaced", payment)
+    elif review.policy.addresses is not None:
+        words = {"recipient": with_checksum(recipient), "network": review.network}
+        yield finding("payee_new.network" if recipient in book else "payee_new", payment, **words, policy_lines=lines)
 
 
 def _lacks_role(book: AddressBook, recipient: str, network: str | None) -> bool:
@@ -80,17 +93,6 @@ def _lacks_role(book: AddressBook, recipient: str, network: str | None) -> bool:
     known = book.entries(recipient)
     here = [each for each in known if each.network in {None, network}] or known
     return bool(here) and all(each.role != "operator" for each in here)
-
-
-def _unknown(
-    review: PaymentReview, payment: Effect, recipient: str, lines: str, *, is_known_elsewhere: bool
-) -> Finding:
-    """Return the finding about a recipient that the address book does not have for the network of the payment."""
-    if is_known_elsewhere and review.network is None:
-        return finding("payee_new.unplaced", payment)
-    key = "payee_new.network" if is_known_elsewhere else "payee_new"
-    words = {"recipient": with_checksum(recipient), "network": review.network}
-    return finding(key, payment, **words, policy_lines=lines)
 
 
 _LAST_RESERVED = 0xFFFF
@@ -140,3 +142,154 @@ def payee_note(payee: str) -> str:
 @cache
 def _reserved() -> Mapping[str, str]:
     return {row["address"].lower(): row["what"] for row in rows(__package__, "reserved_addresses")}
+
+
+def review_order_currencies(review: PaymentReview) -> Iterator[Finding]:
+    """Yield the findings about the ids of the currencies that the orders name, and about those that are to be paid."""
+    fields = "invoice_currency", "payment_currency"
+    for field, name in dict.fromkeys((field, getattr(order, field)) for order in review.orders for field in fields):
+        currency, network = review.policy.find_currency(name), network_in_id(name)
+        if not is_currency_id(name):
+            yield finding("currency_form", field=field, currency=ascii(name)[1:-1][:80])
+        elif field == "invoice_currency":
+            continue
+        elif (currency.network if currency else network and network.name) == "tron":
+            yield finding("network_unsupported")
+        elif currency is None and network is None:
+            yield finding("currency_unknown")
+        elif currency is None and network is not None:
+            yield finding("currency_unlisted", currency=visible(name), network=network.name)
+
+
+def review_token(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
+    """Yield the finding about the token of a payment; none without a network."""
+    if review.network is None:
+        return
+    order = review.order_of(payment)
+    token, expected = review.token(payment.token), review.currency(order)
+    is_unlisted = order is not None and expected is None and network_in_id(order.payment_currency) is not None
+    if order is not None and payment.token is not None and is_unlisted:
+        yield _compare_with_unlisted(review, payment, token, order)
+    elif token is None:
+        yield finding("token_unknown", payment, network=review.network)
+    elif expected and token != expected:
+        yield finding("token_differs", payment, token=token.id, expected=expected.id)
+    else:
+        yield finding("token_matches", payment, token=token.id)
+
+
+def _compare_with_unlisted(
+    review: PaymentReview, payment: Effect, token: Currency | None, order: OrderTerms
+) -> Finding:
+    """Compare the token of a payment with a currency of the order that the token list does not have.
+
+    The service's list moves on: such a currency may be new, or have another id in the list.
+    """
+    network, address = str(review.network), str(payment.token)
+    currency = visible(order.payment_currency)
+    if token is None and address == NATIVE:
+        return finding("token_unlisted.coin", payment, network=network, currency=currency)
+    if token is None:
+        lines = token_line(currency, network, address, None)
+        return finding("token_unlisted", payment, address=with_checksum(address), currency=currency, policy_lines=lines)
+    is_same_symbol = symbol_in(currency, network).lower() == token.symbol.lower()
+    if token.kind != "erc20" or not (is_same_symbol or networks()[network].is_test):
+        return finding("token_differs", payment, token=token.id, expected=currency)
+    lines = token_line(currency, network, token.address, token.decimals)
+    return finding("token_renamed", payment, token=token.id, currency=currency, policy_lines=lines)
+
+
+def review_token_contract(review: PaymentReview, transaction: DecodedTransaction) -> Finding:
+    """Return the finding about a transaction that goes to a token, such as an approval."""
+    token = review.token(transaction.to)
+    expected = {currency.id: currency for order in review.orders if (currency := review.currency(order))}
+    if token is None and any(is_same(payment.token, transaction.to) for payment in review.payments):
+        return finding("token.unlisted", transaction)  # what is wrong with the token is told where it is paid
+    if token is None:
+        return finding("token_unknown.contract", transaction, network=review.network)
+    if expected and token not in expected.values():
+        return finding("token_differs.contract", transaction, token=token.id, expected=" or ".join(expected))
+    return finding("token", transaction, token=token.id)
+
+
+def review_approval(review: PaymentReview, approval: Effect) -> Iterator[Finding]:
+    """Yield the findings about an approval."""
+    spending, end = _spending(review, approval), _end(review, approval)
+    if not spending:
+        yield finding("spender_differs", approval)
+        return
+    yield finding("spender", approval)
+    later = [payment.step for payment in spending if payment.step > approval.step]
+    if later and end < later[0]:
+        yield finding("allowance_reset.replaced" if approval.allowance else "allowance_reset", approval)
+    elif not later and not approval.allowance:
+        yield finding("allowance_taken_back", approval)
+    else:
+        places = range(approval.step + 1, end)
+        uses = [each for each in spending if each.step in places and is_same(each.token, approval.token)]
+        key = _compare_allowance(review, approval, uses) if later else "allowance_late"
+        yield _check_allowance(review, approval, key)
+
+
+def _spending(review: PaymentReview, approval: Effect) -> list[Effect]:
+    """Return the payments that use an allowance: their contract is its spender.
+
+    A plain transfer needs no allowance, neither of the token that makes it nor of the wallet that receives coins.
+    """
+    return [
+        payment
+        for other in review.transactions
+        if is_same(other.to, approval.spender) and other.call.function and other.call.function.contracts != ("ERC20",)
+        for payment in other.effects
+        if payment.is_payment
+    ]
+
+
+def _end(review: PaymentReview, approval: Effect) -> int:
+    """Return the index of the next transaction that approves the same token for the same spender, else their number."""
+    for other in review.transactions[approval.step + 1 :]:
+        for effect in other.effects:
+            is_same_spender = effect.kind == EffectKind.APPROVE and is_same(effect.spender, approval.spender)
+            if is_same_spender and is_same(other.to, approval.token):
+                return other.index
+    return len(review.transactions)
+
+
+def _check_allowance(review: PaymentReview, approval: Effect, key: str) -> Finding:
+    """Return the finding with a key, unless the policy accepts an allowance of this size."""
+    if key not in _MORE_THAN_NEEDED:
+        return finding(key, approval)
+    token = review.token(approval.token)
+    if token is None or approval.spender is None:  # a policy names tokens by their ids
+        return finding(key, approval, lines=" its token, then this allowance.")
+    taken = to_units(approval.allowance, token.decimals)
+    accepted = review.policy.accepted_allowance(token.id, approval.spender)
+    if accepted and (accepted.most is None or (taken is not None and taken <= accepted.most)):
+        return finding("allowance_accepted", approval)
+    most = None if approval.allowance == UNLIMITED else taken
+    return finding(key, approval, policy_lines=allowance_line(token.id, approval.spender, most))
+
+
+_MORE_THAN_NEEDED = {"allowance_late", "allowance_unlimited", "allowance_unchecked", "allowance_large"}
+"""What a policy may accept: an allowance that is, or may be, more than the payments need."""
+
+
+def _compare_allowance(review: PaymentReview, approval: Effect, payments: list[Effect]) -> str:
+    """Return the key of the finding. payments: those in the approved token up to the next approval, which replaces it.
+
+    They need their sum, or that and the agreed fee of a batch contract. What some of them need, the calldata may not
+    tell.
+    """
+    allowance = approval.allowance or 0
+    needs = [each.max_to_spend if each.unit == "request" else (each.amount or 0) + (each.fee or 0) for each in payments]
+    known = [need for need in needs if need is not None]
+    if allowance == UNLIMITED:
+        return "allowance_unlimited"
+    if not known or len(known) < len(needs):
+        return "allowance_unchecked"
+    in_batch = sum([each.amount or 0 for each in payments if each.place is not None and each.unit == "token"])
+    if allowance < sum(known):
+        return "allowance_small"
+    if allowance > sum(known) + share_of(in_batch, review.policy.batch_fee):
+        return "allowance_large"
+    return "allowance_exact" if allowance == sum(known) else "allowance_exact.batch"

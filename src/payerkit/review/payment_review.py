@@ -1,33 +1,123 @@
-"""The payment under review with its context."""
+"""The payment under review with its context, and whether it is paid already: as it says, or the service when asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
 from typing import Self, Unpack
 
-from payerkit.errors import InvalidInput
-from payerkit.models.compared_with import ComparedWith, OrderTerms, expected_payments
+from payerkit.errors import InvalidInput, PayerkitError, kind_of
+from payerkit.explanations import Explanation, explain_word
+from payerkit.models.compared_with import ComparedWith, KnowsPaid, OrderTerms, expected_payments
 from payerkit.models.payments import Payment
-from payerkit.models.whole_response import Member, WholeResponse, chain_claims, claimed_networks
-from payerkit.onchain.amounts import EXACT, read_rate
+from payerkit.models.whole_response import Member, comparable, read_whole
+from payerkit.onchain.amounts import EXACT, positive_number, read_rate
 from payerkit.onchain.currencies import Currency, read_network, request_decimals
-from payerkit.onchain.effects import At, Effect
+from payerkit.onchain.effects import Effect
 from payerkit.policy.address_book import KnownAddress
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
-from payerkit.review.fees import FeeClaim, declared_fees, find_fee_legs
-from payerkit.review.messages import shown
+from payerkit.review.amounts import peg_of
+from payerkit.review.fees import declared_fees, find_fee_legs
 from payerkit.review.orders import match_orders
-from payerkit.review.paid_status import PaidStatus
-from payerkit.review.transactions import DecodedTransaction, decode_payment, network_of, resolve_currency
+from payerkit.review.transactions import decode_payment, network_of, resolve_currency, shown
+
+_PAID = {"paid", "overpaid"}
+"""The states of a request that is paid, in `statuses.tsv`."""
+
+_YES = (1, "true", "yes")
+"""What says that a request is paid; true is 1, too."""
+
+_FINE = {"", "true", "ok", "success", "approved", "verified", "signed", "initiated"}
+"""States of something else than a request, such as a call or an account, that stop no payment."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class PaidStatus:
+    """What is said of a request. has_been_paid: None if it is not said; problem: then, why.
+
+    states: the words for its state, by the paths of the members that have them. paid_amount: what is paid of it,
+    requested_amount: what it asks for; None if that is not said.
+    """
+
+    has_been_paid: bool | None
+    problem: str = ""
+    states: tuple[tuple[str, Explanation], ...] = ()
+    paid_amount: Decimal | None = None
+    requested_amount: Decimal | None = None
+
+    @classmethod
+    def of(cls, statements: defaultdict[str, list[Member]]) -> Self:
+        """Return what a response says, from its members by their roles."""
+        said = [each.value for each in statements["has_been_paid"]]
+        words = [each for each in statements["status"] if _is_state(each.value)]
+        states = tuple([(each.path, explain_word(each.value, "request")) for each in words])
+        is_paid = any(comparable(each) in _YES for each in said) or any(state.status in _PAID for _, state in states)
+        amounts = {
+            name: [read_number(each.value) for each in statements[name]] for name in ("paid_amount", "requested_amount")
+        }
+        most = {name: max(filter(None, numbers), default=None) for name, numbers in amounts.items()}
+        is_unpaid = any(each is False for each in said)  # 0 and "false" are no statement
+        return cls(
+            has_been_paid=True if is_paid else False if is_unpaid else None,
+            problem="The service does not say.",
+            states=states,
+            **most,
+        )
+
+    @classmethod
+    def ask(cls, client: KnowsPaid, request_id: str | None) -> Self:
+        """Ask a service. A question that fails is a status, too; raises InvalidInput for anything but a client."""
+        if not isinstance(client, KnowsPaid):
+            raise InvalidInput(f"client: give a client, from connect() or sandbox(); got {kind_of(client)}.")
+        if request_id is None:
+            return cls(None, "The payment has no request id.")
+        try:
+            said = client.request_members(request_id)
+        except PayerkitError as error:
+            return cls(None, error.message)
+        statements = read_whole(said).statements(request_id)
+        ids = {comparable(each.value) for each in statements["request_id"] if not each.holder}
+        is_other = not ids <= {request_id.lower()}
+        return cls(None, "The service responds about another request.") if is_other else cls.of(statements)
+
+    @property
+    def is_in_part(self) -> bool:
+        """Whether a part is paid, but not all."""
+        is_said = self.paid_amount is not None or any(state.status == "partially_paid" for _, state in self.states)
+        return is_said and not self.has_been_paid
+
+    def rest_of(self, order: OrderTerms, policy: PaymentPolicy) -> Decimal | None:
+        """Return what is left to pay of an order, in its invoice currency; None if nothing is paid, or nobody knows.
+
+        The service does not say in which currency it counts what is paid, so both have to be the same, or pegged to
+        the same one. The order is for the whole amount of the request, or for its rest.
+        """
+        currencies = [policy.find_currency(each) for each in (order.invoice_currency, order.payment_currency)]
+        worth = {each and (peg_of(each) or each.id) for each in currencies}
+        amount, paid = positive_number(order.amount), self.paid_amount
+        if not self.is_in_part or amount is None or paid is None or len(worth) > 1 or None in worth:
+            return None
+        whole = self.requested_amount or amount
+        rest = EXACT.subtract(whole, paid)
+        return rest if rest > 0 and amount in {whole, rest} else None
+
+
+def read_number(value: object) -> Decimal | None:
+    """Return a positive number in JSON, exactly as it is written there; None for anything else."""
+    return positive_number(str(value) if isinstance(value, float) else value)
+
+
+def _is_state(value: object) -> bool:
+    """Return True for a word that may be the state of a request: neither a number nor one for another thing."""
+    return isinstance(value, str) and not value.isdecimal() and value.strip().lower() not in _FINE
+
+
 class PaymentReview:
-    """A payment with all that it is compared with.
+    """A payment with all that it is compared with. Raises InvalidInput, as `check_payment` documents it.
 
     transactions: those of the response, wherever they stand.
     ordered: what was ordered; usually one order, none if there is nothing to compare with. orders: what the payments
@@ -35,61 +125,50 @@ class PaymentReview:
     given_network: as given to this check or with the payment. network: that the transactions are for, if it is known.
     rate: as given to this check; it wins over the policy's.
     policy: what the user agreed to. now: the time of the check, with its time zone. paid: what the service says about
-    whether it is paid; None if it was not asked. rates: those of the policy that were needed so far.
+    whether it is paid; None if it was not asked. rest: what is left to pay of the only order, if a part is paid.
+    rates: those of the policy that were needed so far.
     """
 
-    payment: Payment
-    transactions: tuple[DecodedTransaction, ...]
-    ordered: tuple[OrderTerms, ...]
-    orders: tuple[OrderTerms, ...]
-    given_network: str | None
-    network: str | None
-    rate: Decimal | None
-    policy: PaymentPolicy
-    now: datetime
-    paid: PaidStatus | None
-    rates: dict[tuple[str, str], Decimal | None] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, payment: Payment, **given: Unpack[ComparedWith]) -> Self:
-        """Return the payment with what it is compared with. Raises InvalidInput, as `check_payment` documents it."""
-        policy, now = given_policy(given.get("policy")), given.get("now")
+    def __init__(self, payment: Payment, **given: Unpack[ComparedWith]) -> None:
+        self.payment, self.policy = payment, given_policy(given.get("policy"))
+        rate, now, client = given.get("rate"), given.get("now"), given.get("client")
         if now is not None and getattr(now, "tzinfo", None) is None:
             raise InvalidInput("now: give a time with its time zone, such as datetime.now(UTC).")
-        transactions = decode_payment(payment)
-        ordered = orders = expected_payments(payment.order, given.get("order"), given.get("orders"))
-        network, rate, client = given.get("network") or payment.network, given.get("rate"), given.get("client")
-        paid = None if client is None else PaidStatus.ask(client, payment.request_id)
-        rest = paid.rest_of(ordered[0], policy) if paid is not None and len(ordered) == 1 else None
-        if rest is not None:  # a part is paid, and the rest is to be
-            orders = (replace(ordered[0], amount=f"{rest:f}"),)
-        return cls(
-            payment=payment,
-            transactions=transactions,
-            ordered=ordered,
-            orders=orders,
-            given_network=network,
-            network=_find_network(network, ordered, policy, payment.whole),
-            rate=None if rate is None else read_rate(rate),
-            policy=policy,
-            now=now or datetime.now(UTC),
-            paid=paid,
-        )
+        self.now = now or datetime.now(UTC)
+        self.transactions = decode_payment(payment)
+        self.ordered = self.orders = expected_payments(payment.order, given.get("order"), given.get("orders"))
+        self.paid = None if client is None else PaidStatus.ask(client, payment.request_id)
+        self.rest: Decimal | None = None
+        if self.paid is not None and len(self.ordered) == 1:
+            self.rest = self.paid.rest_of(self.ordered[0], self.policy)
+        if self.rest is not None:  # a part is paid, and the rest is to be
+            self.orders = (replace(self.ordered[0], amount=f"{self.rest:f}"),)
+        self.given_network = given.get("network") or payment.network
+        self.network = self._find_network()
+        self.rate = None if rate is None else read_rate(rate)
+        self.rates: dict[tuple[str, str], Decimal | None] = {}
+
+    def _find_network(self) -> str | None:
+        """Return the given network, else that of the orders, else the only one that the response names; else None.
+
+        Raises InvalidInput if the given network is not known.
+        """
+        if self.given_network is not None:
+            return read_network(self.given_network)
+        for order in self.ordered:
+            if found := network_of(order, self.policy):
+                return found
+        claimed = self.payment.whole.claimed_networks()
+        return claimed[0] if len(claimed) == 1 else None
 
     @cached_property
     def payments(self) -> list[Effect]:
         """The effects that pay, without fee legs."""
         return [each for each in self.paying if each.at not in self.fee_legs]
 
-    @cached_property
-    def fee_legs(self) -> Mapping[At, Effect]:
-        """The effects that pay nothing but a fee, by where they stand."""
-        return find_fee_legs(self.paying, self.fee_recipients, self.policy)
-
-    @cached_property
-    def references(self) -> frozenset[bytes | None]:
-        """The references of the payments."""
-        return frozenset(payment.reference for payment in self.payments)
+    fee_legs = cached_property(find_fee_legs)
+    declared_fees = cached_property(declared_fees)
+    order_numbers = cached_property(match_orders)
 
     @cached_property
     def paying(self) -> list[Effect]:
@@ -98,24 +177,14 @@ class PaymentReview:
 
     @property
     def account(self) -> str:
-        """The bank account that the payment pays out to, masked; "" if it pays a wallet."""
-        return self.account_words and f"the account {self.account_words}"
-
-    @property
-    def account_words(self) -> str:
-        """The same without the noun, such as "••••3489 at Chase (USD, local)"."""
+        """The bank account that the payment pays out to, such as "••••3489 at Chase (USD, local)"; "" for a wallet."""
         return "" if self.payment.payout is None else shown(self.payment.payout.words, 160)
 
     @cached_property
-    def statements(self) -> Mapping[str, list[Member]]:
+    def statements(self) -> defaultdict[str, list[Member]]:
         """What the response says about the request and its payment, by the roles in `members.tsv`."""
         payout = self.payment.payout
         return self.payment.whole.statements(self.payment.request_id if payout is None else payout.request_id)
-
-    @cached_property
-    def declared_fees(self) -> Mapping[str, FeeClaim]:
-        """The fees that the service declares, by the address of who receives them, in lower case."""
-        return declared_fees(self.payment.metadata)
 
     @cached_property
     def fee_recipients(self) -> frozenset[str]:
@@ -129,11 +198,6 @@ class PaymentReview:
             return self.orders[0]
         number = self.order_numbers.get(payment.at)
         return None if number is None else self.orders[number]
-
-    @cached_property
-    def order_numbers(self) -> Mapping[At, int]:
-        """The number of the order that each payment should fulfil, counted from 0, by where the payment stands."""
-        return match_orders(self)
 
     def currency(self, order: OrderTerms | None) -> Currency | None:
         """Return the payment currency of an order; None without an order or if the currency is not known."""
@@ -168,36 +232,16 @@ class PaymentReview:
     @cached_property
     def native_costs(self) -> Mapping[int, Decimal | None]:
         """What all native payments of a transaction cost, in wei, by its index; None if it is not known."""
-        costs = {
-            each.index: [self.cost_of(effect) for effect in each.effects if effect.is_payment and effect.is_native]
-            for each in self.transactions
-        }
-        return {
-            index: None if None in of_one else sum((cost for cost in of_one if cost is not None), Decimal(0))
-            for index, of_one in costs.items()
-        }
+        costs: dict[int, Decimal | None] = {}
+        for each in self.transactions:
+            of_one = [self.cost_of(effect) for effect in each.effects if effect.is_payment and effect.is_native]
+            costs[each.index] = None if None in of_one else sum(filter(None, of_one), Decimal(0))
+        return costs
 
     def known(self, address: str | None) -> KnownAddress | None:
         """Return the entry of the policy's address book for an address, or None."""
-        return None if self.policy.addresses is None else self.policy.addresses.find(address, self.network)
+        return self.policy.book.find(address, self.network)
 
     def token(self, token: str | None) -> Currency | None:
         """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""
         return resolve_currency(token, self.network, self.policy)
-
-
-def _find_network(
-    given: str | None, orders: Iterable[OrderTerms], policy: PaymentPolicy, whole: WholeResponse
-) -> str | None:
-    """Return the given network, else that of the orders, else the only one that the response names; None if unknown.
-
-    Raises InvalidInput if the given network is not known.
-    """
-    if given is not None:
-        return read_network(given)
-    for order in orders:
-        if found := network_of(order, policy):
-            return found
-    claims, _ = chain_claims(whole)
-    claimed = claimed_networks(claims)
-    return claimed[0] if len(claimed) == 1 else None

@@ -15,9 +15,7 @@ from payerkit.models.payments import Payout
 from payerkit.models.whole_response import (
     CALLDATA_NAMES,
     Member,
-    chain_claims,
     chain_number,
-    claimed_networks,
     comparable,
     is_chain_name,
     named_network,
@@ -29,11 +27,9 @@ from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.currencies import networks
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 from payerkit.review.amounts import peg_of
-from payerkit.review.messages import finding, shown
-from payerkit.review.paid_status import PaidStatus, read_number
 from payerkit.review.payees import burned_at, known_contract_at
-from payerkit.review.payment_review import PaymentReview
-from payerkit.review.transactions import DecodedTransaction
+from payerkit.review.payment_review import PaidStatus, PaymentReview, read_number
+from payerkit.review.transactions import DecodedTransaction, finding, shown
 from payerkit.wire import our_name, read_time
 from payerkit.wording import listed
 
@@ -44,9 +40,6 @@ _FEES = {
     f"metadata.{name}Fee{member}" for name in ("protocol", "platform") for member in ("", ".percentage", ".address")
 }
 """The paths of the fees that the service declares, which the review of fees reads."""
-
-_ID_DIGITS = (64, 66)
-"""Hex digits of a hash, and of a request's id."""
 
 
 def review_response(review: PaymentReview) -> Iterator[Finding]:
@@ -86,32 +79,26 @@ def review_members(transaction: DecodedTransaction) -> Iterator[Finding]:
 
 
 def _check_chains(review: PaymentReview) -> Iterator[Finding]:
-    claims, others = chain_claims(review.payment.whole)
-    claimed = claimed_networks(claims)
+    whole = review.payment.whole
+    (claims, others), claimed = whole.chain_claims(), whole.claimed_networks()
     if review.network is None and len(claimed) > 1:
         yield finding("chain_differs.several", networks=listed(claimed))
     for claim in (*claims, *others):
-        if (key := _compare_chain(claim.value, review.network)) is not None:
-            about = None if claim.step is None else review.transactions[claim.step]
-            yield finding(key, about, field=shown(claim.path if about is None else claim.name))
-
-
-def _compare_chain(value: object, expected: str | None) -> str | None:
-    """Return the key of the finding about a claim; None if there is nothing to say about it."""
-    named, number = named_network(value), chain_number(value)
-    if named is not None:
-        return "chain_differs" if expected not in {None, named.name} else None
-    if number is None or expected is None:
-        return "chain_unknown"
-    return "chain_differs" if networks()[expected].chain_id is not None else "chain_unchecked"
+        named, about = named_network(claim.value), None if claim.step is None else review.transactions[claim.step]
+        if named is not None and review.network in {None, named.name}:
+            continue
+        key = "chain_differs" if named is not None else "chain_unknown"
+        if named is None and chain_number(claim.value) is not None and review.network is not None:
+            key = "chain_unchecked" if networks()[review.network].chain_id is None else "chain_differs"
+        yield finding(key, about, field=shown(claim.path if about is None else claim.name))
 
 
 def _compare_ids(review: PaymentReview) -> Iterator[Finding]:
     """Compare the ids with each other, and the references; each may be stated more than once."""
     for name, key in (("request_id", "ids_differ"), ("payment_reference", "references_differ")):
-        members = review.statements.get(name, [])
+        members = review.statements[name]
         if len({comparable(member.value) for member in members}) > 1:
-            yield finding(key, fields=listed(shown(member.path) for member in members))
+            yield finding(key, fields=listed([shown(member.path) for member in members]))
 
 
 def _check_paid(review: PaymentReview) -> Iterator[Finding]:
@@ -120,36 +107,30 @@ def _check_paid(review: PaymentReview) -> Iterator[Finding]:
     if said.has_been_paid or (asked is not None and asked.has_been_paid):
         yield finding("paid_already")
         return
-    if asked is not None:
-        yield _asked_finding(review, asked)
-    elif said.is_in_part:
+    if asked is None and said.is_in_part:
         yield finding("paid_in_part.unasked")
-    elif review.payment.payout is not None:
+    elif asked is None and review.payment.payout is not None:
         yield finding("paid_unasked")
+    elif asked is not None and review.rest is not None:
+        invoice = shown(review.ordered[0].invoice_currency)
+        yield finding("paid_in_part", paid=f"{asked.paid_amount:f} {invoice}", rest=f"{review.rest:f} {invoice}")
+    elif asked is not None and asked.is_in_part:
+        yield finding("paid_in_part.unknown")
+    elif asked is not None and asked.has_been_paid is None:
+        yield finding("paid_unknown", problem=shown(asked.problem, 300))
+    elif asked is not None:
+        yield finding("paid_not_yet")
     for path, state in (*said.states, *(() if asked is None else asked.states)):
         if state.final or not state.basis:
             yield finding("status_told", field=shown(path), meaning=state.meaning)
 
 
-def _asked_finding(review: PaymentReview, asked: PaidStatus) -> Finding:
-    """Return the finding about a request that the service, when it was asked, does not call paid."""
-    rest = asked.rest_of(review.ordered[0], review.policy) if len(review.ordered) == 1 else None
-    if rest is not None:
-        invoice = shown(review.ordered[0].invoice_currency)
-        return finding("paid_in_part", paid=f"{asked.paid_amount:f} {invoice}", rest=f"{rest:f} {invoice}")
-    if asked.is_in_part:
-        return finding("paid_in_part.unknown")
-    if asked.has_been_paid is None:
-        return finding("paid_unknown", problem=shown(asked.problem, 300))
-    return finding("paid_not_yet")
-
-
 def _check_failure(review: PaymentReview) -> Iterator[Finding]:
     """Tell where a response says itself that something failed, or cannot be paid any more."""
-    stated = review.statements.get
-    failed = [each for each in stated("error", []) if not _is_nothing(each.value)]
-    failed += [each for each in stated("success", []) if _is_nothing(each.value)]
-    failed += [each for each in (*stated("http_status", []), *stated("status", [])) if _is_failure(each.value)]
+    stated = review.statements
+    failed = [each for each in stated["error"] if not _is_nothing(each.value)]
+    failed += [each for each in stated["success"] if _is_nothing(each.value)]
+    failed += [each for each in (*stated["http_status"], *stated["status"]) if _is_failure(each.value)]
     for member in failed:
         yield finding("response_failed", field=shown(member.path))
 
@@ -161,11 +142,11 @@ def _compare_with_order(review: PaymentReview, order: OrderTerms) -> Iterator[Fi
     have amounts, too.
     """
     names = {*PAYMENT_ORDER.fields} - {"amount"}
-    holders = {"", "metadata", *(each.holder for name in names for each in review.statements.get(name, ()))}
+    holders = {"", "metadata", *(each.holder for name in names for each in review.statements[name])}
     for name in PAYMENT_ORDER.fields:
         read: Callable[[object], object] = positive_number if name == "amount" else comparable
         ordered = [read(value) for each in (order, *review.ordered) if (value := getattr(each, name)) is not None]
-        for member in review.statements.get(name, []) if ordered else []:
+        for member in review.statements[name] if ordered else []:
             if (name != "amount" or member.holder in holders) and read(member.value) not in ordered:
                 yield finding("order_differs", field=shown(member.path))
 
@@ -182,11 +163,11 @@ def _is_failure(value: object) -> bool:
 
 
 def _check_types(review: PaymentReview) -> Iterator[Finding]:
-    for name in review.payment.odd:
+    metadata = review.payment.metadata
+    odd = () if metadata is None else metadata.odd
+    # What else is in the metadata is compared.
+    for name in (*review.payment.odd, *(each for each in odd if f"metadata.{each}" in _FEES)):
         yield finding("type_unexpected", field=our_name(name))
-    for name in () if review.payment.metadata is None else review.payment.metadata.odd:
-        if f"metadata.{name}" in _FEES:  # what else is in the metadata is compared
-            yield finding("type_unexpected", field=our_name(name))
 
 
 def _check_members(review: PaymentReview) -> Iterator[Finding]:
@@ -201,7 +182,9 @@ def _check_members(review: PaymentReview) -> Iterator[Finding]:
     for member in whole.members:
         if member.path not in whole.typed_messages and member.holder not in told:
             uses = [each for each in usable(member) if not _is_known(review, member, each, known)]
-            held += [f"{shown(member.path)} ({_in_words(uses[0])})"] if uses else []
+            if uses:
+                size = "an address" if len(uses[0]) == 40 else f"{len(uses[0]) // 2} bytes"
+                held.append(f"{shown(member.path)} ({uses[0] if ' ' in uses[0] else size})")
         if member.holder in inside:
             inside.add(member.path)
         elif member.path not in inside and not (member.role or member.path in _FEES or is_chain_name(member.name)):
@@ -216,12 +199,10 @@ def _check_members(review: PaymentReview) -> Iterator[Finding]:
 def _known_hex(review: PaymentReview) -> frozenset[str]:
     """Return the hex that the transactions, the orders, the ids, the payer's wallet and the policy have, without 0x."""
     payout, policy = review.payment.payout, review.policy
-    ids = [review.payment.request_id] + ([] if payout is None else [payout.request_id])
-    texts = [each for each in ids if each and len(each.lower().removeprefix("0x")) in _ID_DIGITS]
+    texts = [each for each in (review.payment.request_id, payout and payout.request_id) if each and _is_id(each)]
     texts += [] if payout is None else [payout.client_user_id, payout.reference or "", payout.wallet or ""]
     texts += [order.payee or "" for order in review.ordered]
-    texts += [each.address for each in (*policy.fees, *(policy.addresses or ()))]
-    texts += [each.spender for each in policy.allowances]
+    texts += [each.address for each in (*policy.fees, *policy.book)] + [each.spender for each in policy.allowances]
     for transaction in review.transactions:
         data = (transaction.data or "").removeprefix("0x")
         words = [data[place : place + 64] for place in range(8, len(data), 64)]
@@ -229,9 +210,14 @@ def _known_hex(review: PaymentReview) -> frozenset[str]:
     return frozenset(text.lower().removeprefix("0x") for text in texts)
 
 
+def _is_id(text: str) -> bool:
+    """Return True for a text as long as a hash, or the id of a request, in hex digits."""
+    return len(text.lower().removeprefix("0x")) in {64, 66}
+
+
 def _is_known(review: PaymentReview, member: Member, hex_or_words: str, known: frozenset[str]) -> bool:
     """Return True if what a wallet could use is no more than what was judged, or only reports."""
-    is_report = member.role in {"report", "request_id"} and len(hex_or_words) in _ID_DIGITS
+    is_report = member.role in {"report", "request_id"} and _is_id(hex_or_words)
     is_compared = member.role == "payee" and len(review.orders) == 1 and review.orders[0].payee is not None
     is_compared |= is_chain_name(member.name) or member.path in _FEES
     is_value = member.plain == "hex" and member.step is not None  # of a transaction's native value
@@ -239,13 +225,6 @@ def _is_known(review: PaymentReview, member: Member, hex_or_words: str, known: f
         return True
     address = f"0x{hex_or_words}"
     return not hex_or_words.strip("0") or bool(known_contract_at(address, review.policy) or burned_at(address))
-
-
-def _in_words(hex_or_words: str) -> str:
-    """Return what a wallet could use in words."""
-    if " " in hex_or_words:
-        return hex_or_words
-    return "an address" if len(hex_or_words) == 40 else f"{len(hex_or_words) // 2} bytes"
 
 
 def _first(names: list[str]) -> str:
@@ -275,12 +254,12 @@ def review_metadata(review: PaymentReview) -> Iterator[Finding]:
         ("has_enough_allowance", allowance, "wallet_short.allowance"),
     ]
     for name, right, key in claims:
-        for member in review.statements.get(name, []):
+        for member in review.statements[name]:
             if isinstance(member.value, bool) != name.startswith(("needs", "has")) or not _is_count(member.value):
                 yield finding("type_unexpected", field=shown(member.path))
             elif member.value not in right:
                 yield finding(key, field=shown(member.path))
-    for member in review.statements.get("quote_expires_at", []):
+    for member in review.statements["quote_expires_at"]:
         expiry = read_time(member.value)
         key = "type_unexpected" if expiry is None else "quote_valid" if review.now < expiry else "quote_expired"
         yield finding(key, field=shown(member.path), time=f"{expiry:%Y-%m-%d %H:%M:%S} UTC" if expiry else "")
@@ -304,7 +283,7 @@ def review_payout(review: PaymentReview) -> Iterator[Finding]:
     payout = review.payment.payout
     if payout is None:
         return
-    yield finding("payout_account", account=review.account)
+    yield finding("payout_account", account=f"the account {review.account}")
     if payout.also_listed:
         yield finding("account_repeated", others=shown(payout.also_listed, 160))
     yield from _compare_with_asked(review, payout)
@@ -324,7 +303,7 @@ def _compare_with_asked(review: PaymentReview, payout: Payout) -> Iterator[Findi
         asked: list[object] = [getattr(payout, name)]
         if name == "reference":  # some call that of the payment so, too
             asked.append(payout.payment_reference)
-        for member in review.statements.get(name, []) if asked[0] else []:
+        for member in review.statements[name] if asked[0] else []:
             values = [member.value, *asked]
             said, *same = map(comparable, values) if name in _IN_HEX else values
             if said not in same and member.path != "paymentReference":

@@ -1,17 +1,21 @@
-"""Decode the transactions of a payment, and find the network, contracts and currencies that they refer to."""
+"""Decode the transactions of a payment, find what they refer to, and make findings about them, with their texts."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import cache
+from typing import Any, cast
 
+from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, kind_of
+from payerkit.findings import Finding, Severity
+from payerkit.html import visible
 from payerkit.models.compared_with import OrderTerms
 from payerkit.models.payments import Payment
 from payerkit.models.whole_response import CALLDATA_NAMES
 from payerkit.onchain.amounts import wei_of
-from payerkit.onchain.calldata import DecodedCall, read_call
+from payerkit.onchain.calldata import read_call
 from payerkit.onchain.currencies import (
     Currency,
     Deployment,
@@ -29,29 +33,23 @@ UNLIMITED = 2**256 - 1
 """An amount without a limit: the largest that a contract can hold."""
 
 
-@dataclass(frozen=True, slots=True)
 class DecodedTransaction:
     """A transaction with its decoded call.
 
-    index: counted from 0. to, data: as in the response. value: in wei; None if it cannot be read. extra_fields: fields
-    that are not in the specification. origin: the member of the response that holds it, such as
-    "batchPaymentTransaction" or "metadata.fallback"; "" for `transactions`.
+    index: counted from 0. at: where it stands, as `Effect.at` tells it. to, data: as in the response. value: in wei;
+    None if it cannot be read. extra_fields: fields that are not in the specification. origin: the member of the
+    response that holds it, such as "batchPaymentTransaction" or "metadata.fallback"; "" for `transactions`.
     """
 
-    index: int
-    to: str | None
-    data: str | None
-    value: int | None
-    is_value_given: bool
-    extra_fields: Mapping[str, Any]
-    call: DecodedCall
-    effects: tuple[Effect, ...]
-    origin: str = ""
-
-    @property
-    def at(self) -> tuple[int, None]:
-        """Where it stands, as `Effect.at` tells it."""
-        return self.index, None
+    def __init__(
+        self, index: int, origin: str, to: str | None, data: str | None, given: Any, extra_fields: Mapping[str, Any]
+    ) -> None:
+        self.index, self.at = index, (index, None)
+        self.origin, self.to, self.data, self.extra_fields = origin, to, data, extra_fields
+        self.is_value_given = given not in (None, "")
+        self.value = wei_of(given) if self.is_value_given else 0
+        self.call = read_call(data)
+        self.effects = [replace(each, step=index) for each in read_effects(self.call, to=to, value=self.value)]
 
 
 def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
@@ -61,33 +59,18 @@ def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
     """
     if not isinstance(payment, Payment):
         raise InvalidInput(f"Give a Payment, as initiate_payment and read_payment return it; got {kind_of(payment)}.")
-    decoded, read = list[DecodedTransaction](), set[str]()
-    for each in payment.transactions:
-        extra = each.model_extra or {}
-        decoded.append(_decode(len(decoded), each.to, each.data, each.value, extra=extra, origin=each.origin))
-        read.add(each.origin)
-    for origin, fields in payment.whole.transactions:
-        if origin not in read:  # a batch is read by the model
-            decoded.append(_decode_elsewhere(len(decoded), origin, fields))
-    return tuple(decoded)
+    found = [(each.origin, each.to, each.data, each.value, each.model_extra or {}) for each in payment.transactions]
+    read = {origin for origin, *_ in found}  # a batch is read by the model
+    found += [_read_elsewhere(*each) for each in payment.whole.transactions if each[0] not in read]
+    return tuple(DecodedTransaction(index, *each) for index, each in enumerate(found))
 
 
-def _decode_elsewhere(index: int, origin: str, fields: Mapping[str, Any]) -> DecodedTransaction:
-    """Decode a transaction that no model has read."""
+def _read_elsewhere(origin: str, fields: Mapping[str, Any]) -> tuple[str, str | None, str | None, Any, dict[str, Any]]:
+    """Return the origin, recipient, calldata, value and other members of a transaction that no model has read."""
     name = next((name for name in CALLDATA_NAMES if fields.get(name) is not None), "data")
     to, data = (text if isinstance(text := fields.get(each), str) else None for each in ("to", name))
     extra = {str(other): value for other, value in fields.items() if other not in {"to", "value", name}}
-    return _decode(index, to, data, fields.get("value"), extra=extra, origin=origin)
-
-
-def _decode(
-    index: int, to: str | None, data: str | None, given: Any, *, extra: Mapping[str, Any], origin: str
-) -> DecodedTransaction:
-    is_given = given not in (None, "")
-    value = wei_of(given) if is_given else 0
-    call = read_call(data)
-    effects = tuple(replace(each, step=index) for each in read_effects(call, to=to, value=value))
-    return DecodedTransaction(index, to, data, value, is_given, extra, call, effects, origin)
+    return origin, to, data, fields.get("value"), extra
 
 
 def network_of(order: OrderTerms, policy: PaymentPolicy) -> str | None:
@@ -113,13 +96,8 @@ def resolve_currency(token: str | None, network: str | None, policy: PaymentPoli
 
 def contract_at(address: str | None, network: str, preferred: Collection[str] = ()) -> Deployment | None:
     """Return the contract deployed at an address of a network, one with a preferred name first."""
-    first = None
-    for each in deployments_at(address):
-        if each.network == network:
-            if each.contract in preferred:
-                return each
-            first = first or each
-    return first
+    here = [each for each in deployments_at(address) if each.network == network]
+    return min(here, key=lambda each: each.contract not in preferred, default=None)
 
 
 def contract_name(
@@ -138,3 +116,43 @@ def contract_name(
         return f"{contract.contract} {contract.version}"
     token = resolve_currency(address, network, policy)
     return f"token {token.id}" if token else None
+
+
+@cache
+def _messages() -> Mapping[str, Mapping[str, str]]:
+    return {row["key"]: row for row in rows(__package__, "review")}
+
+
+def finding(
+    key: str,
+    about: DecodedTransaction | Effect | None = None,
+    *,
+    field: str = "",
+    policy_lines: str = "",
+    **values: object,
+) -> Finding:
+    """Return the finding with this key in review.tsv, about a transaction, a payment of it, or the whole.
+
+    policy_lines: what to add to the policy; they stand below the hint.
+    """
+    values = {"lines": f"\n{policy_lines}" if policy_lines else ""} | values
+    row = _messages()[key]
+    step, place = about.at if about else (None, None)
+    return Finding(
+        field=field or row["field"],
+        wire_name=field or row["field"],
+        severity=cast("Severity", row["severity"]),
+        code=key.partition(".")[0],
+        message=row["message"].format(**values),
+        hint=row["hint"].format(**values),
+        basis=row["basis"],
+        step=step,
+        place=place,
+        unchecked={"yes": True, "": False}[row["unchecked"]],
+        policy_lines=policy_lines if "{lines}" in row["hint"] else "",
+    )
+
+
+def shown(text: str, most: int = 80) -> str:
+    """Return text of a response or an order, such that it cannot steer a terminal or fill a screen."""
+    return visible(text)[:most]

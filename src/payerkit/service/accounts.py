@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from fastapi import Path, Query
 from pydantic import Field
-from sqlalchemy import Row, bindparam, func, select, update
+from sqlalchemy import bindparam, select
 from typing_extensions import TypedDict
 
 from payerkit.service import fields
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
-from payerkit.service.payers import is_approved, read_payer
+from payerkit.service.payers import PASSED, read_payer
 from payerkit.service.tables import AccountRow, PayerRow
 from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
 
@@ -26,14 +26,7 @@ _TEST_BANK = re.compile(rf"Example Bank (?P<state>{'|'.join(get_args(DetailState
 REFUSED_BANK = "Example Bank no rail"
 """Test value: bank details with this name are refused, since the payer is not approved for the payout rail."""
 
-_COUNT = select(func.count(AccountRow.id)).where(AccountRow.payer_id == bindparam("payer"))
-_LIST = select(AccountRow.account_id, AccountRow.body, AccountRow.status)
-_LIST = _LIST.where(AccountRow.payer_id == bindparam("payer")).order_by(AccountRow.id)
-_SET = update(AccountRow).where(AccountRow.id == bindparam("row")).values(status=bindparam("state"))
-_SET = _SET.returning(
-    AccountRow.account_id,
-    select(PayerRow.body).where(PayerRow.id == AccountRow.payer_id).correlate(AccountRow).scalar_subquery(),
-)
+_LIST = select(AccountRow).where(AccountRow.payer_id == bindparam("payer")).order_by(AccountRow.id)
 
 CurrencyCode = Annotated[str, Field(min_length=3, max_length=3)]
 Rails = Literal["local", "swift", "wire"]
@@ -144,7 +137,7 @@ def get_payment_details(
 ) -> PaymentDetailsResponse:
     """Return a payer's bank details with every field that was sent, except document numbers; none for an unknown id."""
     payer = read_payer(session, client_user_id)
-    accounts = session.sql.execute(_LIST, {"payer": payer.id})
+    accounts = session.scalars(_LIST, {"payer": payer.id})
     listed: Any = [
         listed_account(each, payer.user_id) for each in accounts if payment_details_id in {None, each.account_id}
     ]
@@ -161,7 +154,7 @@ def put_detail_state(
     if account is None:
         raise Problem(404, f"Payment detail {detail_id} not found")
     session.drop_changes("account", account.id)
-    set_account(session, account.id, body["status"], session.now)
+    set_account(session, account, body["status"], session.now)
     return body
 
 
@@ -172,12 +165,12 @@ def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, A
     the test value for a refusal.
     """
     payer, bank = read_payer(session, client_user_id, called="User with ID"), str(body["bankName"]).strip()
-    if session.settings.needs_kyc and not is_approved(payer):
+    if session.settings.needs_kyc and payer.kyc not in PASSED:
         raise Problem(403, "The payer's identity check is not approved yet", code="not_yet_passed_kyc_kyb")
     if bank.lower() == REFUSED_BANK.lower():
         message = "The payer is not approved for this payout rail yet"
         raise Problem(403, message, code="not_approved_for_payout_rail")
-    ordinal = session.count(_COUNT, payer=payer.id)
+    ordinal = session.count(AccountRow, payer_id=payer.id)
     account_id = session.identifiers.uuid("payment detail", client_user_id, ordinal)
     test = _TEST_BANK.fullmatch(bank)
     outcome = test["state"].lower() if test else "approved"
@@ -199,16 +192,17 @@ def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, A
     return listed_account(account, payer.user_id)
 
 
-def listed_account(account: AccountRow | Row[str, dict[str, Any], str], user_id: str) -> dict[str, Any]:
+def listed_account(account: AccountRow, user_id: str) -> dict[str, Any]:
     """Return bank details as listed: everything that was sent except document numbers, and the service's fields."""
     sent = {name: value for name, value in account.body.items() if name != "documentNumber"}
     return {"id": account.account_id, "userId": user_id, "rails": "local", **sent, "status": account.status}
 
 
-def set_account(session: WorldSession, row_id: int, status: str, at: float) -> None:
+def set_account(session: WorldSession, account: AccountRow, status: str, at: float) -> None:
     """Set the status of bank details, and fire the event of it."""
-    account_id, payer = session.sql.execute(_SET, {"row": row_id, "state": status}).one()
-    _fire_update(session, account_id, payer["clientUserId"], status, at)
+    account.status = status
+    payer = session.get_one(PayerRow, account.payer_id)
+    _fire_update(session, account.account_id, payer.client_user_id, status, at)
 
 
 def _fire_update(session: WorldSession, account_id: str, client_user_id: str, status: str, at: float) -> None:
@@ -224,4 +218,4 @@ def _fire_update(session: WorldSession, account_id: str, client_user_id: str, st
     session.fire("payment_detail.updated", at, body)
 
 
-CHANGES["account"] = set_account
+CHANGES["account"] = AccountRow, set_account

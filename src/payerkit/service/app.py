@@ -1,28 +1,34 @@
-"""The application: routes, exception handlers, the OpenAPI document, and the middleware around them."""
+"""The application: routes, exception handlers, the OpenAPI document, and what is checked before the routes."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from importlib.resources import files
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
 from pydantic import TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from payerkit.service import accounts, pages, pay, payers, payments, payouts
+from payerkit.service import accounts, pages, pay, payers, payouts
 from payerkit.service.database import LOGGER, describe, problem_of
 from payerkit.service.errors import ErrorResponse, Problem, handle_exception, handle_validation_error
-from payerkit.service.middleware import RequestGuard
+from payerkit.service.faults import WRITE_METHODS
 from payerkit.service.settings import Settings
 from payerkit.service.world import PageNotFound, Worlds
 
@@ -32,7 +38,7 @@ states and faults, and read a ledger of everything that was stored. Each API key
 rates, wallet, clock, faults and limits of other keys are not in it. [The start page](./) lists the test values."""
 
 _ROUTERS = (
-    *(payers.router, accounts.router, pay.router, payouts.router, payments.router),
+    *(payers.router, accounts.router, pay.router, payouts.router),
     *pages.CONTROLS,
     pages.router,
 )
@@ -121,3 +127,161 @@ def _add_examples(operation: dict[str, Any], examples: Mapping[str, Mapping[str,
         if described and kind in examples:
             values = {name: {"value": value} for name, value in examples[kind].items()}
             described["content"]["application/json"]["examples"] = values
+
+
+# Around all routes: host, API key and its world, limits of calls, the size of the body, faults, headers
+
+SANDBOX_HEADER = "x-payerkit-sandbox"
+"""Header of every response, so that the sandbox is not taken for the live service; it identifies the database."""
+
+PUBLIC_PATHS = ("/docs", "/openapi.json", "/static-offline-docs/", "/agreement/", "/kyc/")
+"""Paths that need no API key: documentation, and the pages with their unguessable links; and the start page."""
+
+_CONTROLS = "/sandbox/"
+"""Paths of the sandbox's own calls, which no limit counts: a live service does not have them."""
+
+_HOST = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
+"""The header Host: a name or an address, and a port."""
+
+_PLAIN = re.compile("[!-$&-~]*")
+"""A path and a query in which nothing is encoded."""
+
+MAX_BODY = 2**20
+"""The largest body that is read, in bytes."""
+
+BODY_SECONDS = 20.0
+"""How long a body may take to arrive."""
+
+FORM_BYTES = 1000
+"""The largest body that is read without an API key: the form of a page."""
+
+FORM_SECONDS = 5.0
+"""How long such a form may take: anybody may send one, and each keeps a connection."""
+
+
+class RequestGuard:
+    """ASGI middleware that checks each request before the routes see it.
+
+    All of it runs in the server's event loop, so its state needs no lock. host: the address that the service listens
+    on, if others reach it.
+    """
+
+    def __init__(self, app: ASGIApp, worlds: Worlds, settings: Settings, *, host: str = "localhost") -> None:
+        self._app = app
+        self._worlds = worlds
+        public = urlsplit(settings.public_url or "")
+        self._hosts = {"localhost", public.hostname or "localhost", host.lower()}
+        self._root_path = public.path.rstrip("/")
+        self._state = {"settings": settings, "worlds": worlds}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a valid request on, respond to any other; add the headers of every response."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        is_begun = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal is_begun
+            if message["type"] == "http.response.start":
+                is_begun = True
+                headers = MutableHeaders(scope=message)
+                headers[SANDBOX_HEADER], headers["Cache-Control"] = self._worlds.identity, "no-store"
+            await send(message)
+
+        handler = self._app
+        try:
+            try:
+                self._check_host(scope)
+                scope = {**_with_raw_path(scope, self._root_path), "state": dict(self._state)}
+                if scope["path"] == "/" or scope["path"].startswith(PUBLIC_PATHS):
+                    receive = await _read_body(scope, receive, FORM_BYTES, FORM_SECONDS)
+                # The key comes first: without it, nobody may use up the limit or have a body read.
+                elif (world := self._worlds.of_key(Headers(scope=scope).get("x-api-key", ""))) is None:
+                    handler = Problem(401, "Unauthorized").response()
+                else:
+                    if not scope["path"].startswith(_CONTROLS):
+                        world.limits.count()
+                    scope["state"]["world"] = world
+                    body = await _read_body(scope, receive, MAX_BODY, BODY_SECONDS)
+                    handler = await world.faults.wrap(handler, scope, body, (receive, send))
+                    receive = body
+            except Problem as problem:
+                handler = problem.response()
+            await handler(scope, receive, send_with_headers)
+        except asyncio.CancelledError:
+            # The service stops while a body arrives, during a latency, or while the database is stuck: then its thread
+            # goes on, and may still write.
+            if not is_begun:
+                ending = Problem(503, "The sandbox is shutting down", headers={"Connection": "close"})
+                await ending.response()(scope, receive, send_with_headers)
+
+    def _check_host(self, scope: Scope) -> None:
+        """Raise Problem (421) for a host name that is not this sandbox's.
+
+        Otherwise a web page elsewhere could let its own name lead to this machine, and read the responses (DNS
+        rebinding). An IP address cannot be misused so.
+        """
+        given = Headers(scope=scope).get("host", "localhost")  # HTTP/1.0 needs none, and no browser speaks that
+        try:
+            # Only a name and a port: with more in it, this and what makes links of it could read different names.
+            host = urlsplit(f"//{given}").hostname if _HOST.fullmatch(given) else None
+            if host not in self._hosts:
+                ip_address(host or "")
+        except ValueError:
+            message = (
+                "The sandbox does not serve this host name; start it with --public-url URL, or in Python public_url"
+            )
+            raise Problem(421, message) from None
+
+
+async def _read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: float) -> Receive:
+    """Return a `receive` for the body that was read. Raises Problem for one that is too large, cut or too slow.
+
+    Starlette's own limit does not serve here: it responds in plain text, also to a request without a key.
+    """
+    if scope["method"] not in WRITE_METHODS:
+        return receive
+    # By its number of digits: int() of an absurd length would fail. A wrong length is caught by counting.
+    is_declared_too_long = len(Headers(scope=scope).get("content-length", "")) > len(str(max_bytes))
+    body, more = b"", True
+    # The rest of a body is never read, so the connection cannot be used again.
+    ending = {"Connection": "close"}
+    try:
+        async with asyncio.timeout(seconds):
+            while more and len(body) <= max_bytes and not is_declared_too_long:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Problem(400, "The request body is incomplete")
+                body += message.get("body", b"")
+                more = message.get("more_body", False)
+    except TimeoutError:
+        raise Problem(408, "The request body took too long to arrive", headers=ending) from None
+    if more or len(body) > max_bytes:
+        raise Problem(413, f"The request body is larger than {max_bytes} bytes", headers=ending)
+
+    async def replay() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+def _with_raw_path(scope: Scope, root_path: str) -> Scope:
+    """Return the scope with the path as it was sent: decoded before routing, `a%2Fb` would be two segments.
+
+    root_path: the prefix of each path behind a proxy, which may remove it or not. Raises Problem for
+    bytes that are not UTF-8, which would make two ids one, and for control characters, at which some databases stop.
+    """
+    raw: tuple[bytes, bytes] = (scope["raw_path"], scope["query_string"])
+    path, query = raw[0].decode("latin-1"), raw[1].decode("latin-1")
+    if not _PLAIN.fullmatch(path + query):
+        try:
+            text = unquote(path, errors="strict") + unquote_plus(query, errors="strict")
+        except UnicodeDecodeError:
+            raise Problem(400, "The URL is not valid UTF-8") from None
+        if any(unicodedata.category(char) == "Cc" for char in text):
+            raise Problem(400, "The URL contains a control character")
+    path = path.partition("?")[0]
+    if root_path and f"{path}/".startswith(f"{root_path}/"):
+        path = path.removeprefix(root_path) or "/"
+    return {**scope, "path": path, "root_path": root_path}

@@ -118,7 +118,7 @@ def post_events(_body: EmptyRequest, session: WorldSession, after: After = 0) ->
     """Fire what is due by the clock, and return the events, at most 1,000 per call."""
     there = (EventRow.world_id == session.world.id) & (EventRow.number > after)
     rows = session.scalars(select(EventRow).where(there).order_by(EventRow.number).limit(1000))
-    secret = _events_secret(session).encode()
+    secret = get_events_secret(session)["secret"].encode()
     events: Any = [
         {
             "number": row.number,
@@ -136,12 +136,7 @@ def post_events(_body: EmptyRequest, session: WorldSession, after: After = 0) ->
 @controls.call("GET /sandbox/events/secret", "sandbox_get_events_secret", "Read the secret of the events")
 def get_events_secret(session: WorldSession) -> EventsSecretResponse:
     """Return the secret that signs the events of the world."""
-    return {"secret": _events_secret(session)}
-
-
-def _events_secret(session: WorldSession) -> str:
-    """Return a secret that is derived from the key of the database."""
-    return session.lookup_key("secret", "of events")
+    return {"secret": session.lookup_key("secret", "of events")}  # derived from the key of the database
 
 
 @controls.call("GET /sandbox/ledger", "sandbox_get_ledger", "Read what was stored")

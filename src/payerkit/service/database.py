@@ -149,7 +149,7 @@ class Database:
                 if table.name not in {SandboxRow.__tablename__, WorldRow.__tablename__}:
                     connection.execute(sa.delete(table))
             connection.execute(sa.update(WorldRow).values(advanced=0.0))
-            connection.execute(sa.update(SandboxRow).values(identity=_new_identity(), clock=None))
+            connection.execute(sa.update(SandboxRow).values(identity=str(uuid.uuid4()), clock=None))
 
 
 def open_database(db: str | Path, seal: Seal) -> Database:
@@ -182,17 +182,17 @@ def sqlite_file(db: str | Path) -> Path | None:
 
     Raises SetupError for anything else, and for a database in memory, of which each thread would see its own.
     """
-    url = _parse_url(db)
-    if url.get_backend_name() != "sqlite":
-        return None
-    name = url.database or ""
-    file = Path(name)
-    is_in_memory = ":memory:" in name or url.query.get("mode") == "memory"
     with explained_start():
+        url = _parse_url(db)
+        if url.get_backend_name() != "sqlite":
+            return None
+        name = url.database or ""
+        file = Path(name)
+        is_in_memory = ":memory:" in name or url.query.get("mode") == "memory"
         if not name or is_in_memory or "\0" in name or file.is_dir():
             raise SetupError("db: expected a file; leave db out for a temporary database.")
         file.exists()  # fails if a folder may not be read, or the name is too long
-    return file
+        return file
 
 
 @contextmanager
@@ -201,7 +201,9 @@ def explained_start() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise _missing_driver(error) from None
+        raise SetupError(
+            f"db: the driver {error.name} is not installed; for PostgreSQL, run pip install 'payerkit[postgres]'."
+        ) from None
     except SQLAlchemyError as error:
         raise SetupError(f"db: cannot open the database: {describe(error)}") from None
     except (Problem, OSError) as error:
@@ -283,7 +285,7 @@ def _prepare_tables(database: Database) -> None:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
         if not _is_prepared(connection):
             Base.metadata.create_all(connection, checkfirst=False)
-            row = {"version": VERSION, "api_key": new_api_key(), "identity": _new_identity()}
+            row = {"version": VERSION, "api_key": new_api_key(), "identity": str(uuid.uuid4())}
             connection.execute(sa.insert(SandboxRow), row)
 
 
@@ -306,17 +308,12 @@ def _use_write_ahead_log(engine: sa.Engine) -> None:
             with engine.connect() as connection:
                 driver: Any = connection.connection.driver_connection
                 driver.execute("PRAGMA journal_mode=WAL")
+                return
         except sqlite3.OperationalError as error:
             # Each of two that change the mode has read before, so SQLite fails one at once, lest they deadlock.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > last:
                 raise SetupError(f"db: cannot open the database: {error}") from None
             time.sleep(0.01)
-        else:
-            return
-
-
-def _new_identity() -> str:
-    return str(uuid.uuid4())
 
 
 def _parse_url(db: str | Path) -> sa.URL:
@@ -329,12 +326,4 @@ def _parse_url(db: str | Path) -> sa.URL:
         url.get_dialect()
     except (ArgumentError, NoSuchModuleError, ValueError):  # the last for a port that is not a number
         raise SetupError("db: expected a path or an SQLAlchemy URL, such as postgresql+psycopg://host/name.") from None
-    except ModuleNotFoundError as error:
-        raise _missing_driver(error) from None
     return url
-
-
-def _missing_driver(error: ModuleNotFoundError) -> SetupError:
-    return SetupError(
-        f"db: the driver {error.name} is not installed; for PostgreSQL, run pip install 'payerkit[postgres]'."
-    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, NotRequired, ParamSpec, Self, TypeVar
+from typing import Annotated, Any, Literal, NotRequired, Self
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -15,9 +15,6 @@ from typing_extensions import TypedDict
 
 NO_JSON = "Content-Type must be application/json"
 """The message for a body of another type, which is also no valid one."""
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 # fmt: off
 FIELD_CODES = (
@@ -148,21 +145,6 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
         if errors := [error for error in self.errors if error["field"]]:
             body["errors"] = errors
         return JSONResponse(body, self.status, {**self.headers, **(headers or {})})
-
-
-class FieldErrors:
-    """Collects field errors, so that one response names all of them."""
-
-    def __init__(self) -> None:
-        self.found: list[Mapping[str, str]] = []
-
-    def attempt(self, check: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:
-        """Return the check's result; if it raises a Problem, keep its errors and return None."""
-        try:
-            return check(*arguments, **options)
-        except Problem as problem:
-            self.found += problem.errors
-            return None
 
 
 async def handle_exception(_request: Request, error: Exception) -> JSONResponse:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, get_args
 from urllib.parse import parse_qs
@@ -18,17 +18,16 @@ from fastapi.responses import HTMLResponse, Response
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from payerkit.service import accounts, controls, payers, payments, payouts, wallet
+from payerkit.service import accounts, controls, money, payers, payouts
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from payerkit.service.keys import API_KEY_VARIABLE
-from payerkit.service.limits import BLOCK_SECONDS, LIVE_RATE
 from payerkit.service.settings import Settings
 from payerkit.service.tables import PayerRow
-from payerkit.service.world import Step, Worlds, WorldSession
+from payerkit.service.world import BLOCK_SECONDS, LIVE_RATE, Step, Worlds, WorldSession
 
 router = APIRouter(include_in_schema=False)
 
-CONTROLS = tuple(subject.controls for subject in (wallet, payers, accounts, payments, payouts, controls))
+CONTROLS = tuple(subject.controls for subject in (money, payers, accounts, payouts, controls))
 """The routers of the calls that only a sandbox has, in the order of the start page."""
 
 
@@ -46,11 +45,6 @@ _NAMES = {"agreement": "agreement", "kyc": "identity check"}
 """What the pages call a step."""
 
 
-def _worlds(request: Request) -> Worlds:
-    worlds: Worlds = request.state.worlds
-    return worlds
-
-
 def _read_template(name: str) -> str:
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
@@ -62,34 +56,28 @@ def _render(name: str, *, status: int = 200, **context: Any) -> HTMLResponse:
     return HTMLResponse(_templates.get_template(f"{name}.html").render(context), status, _HEADERS)
 
 
-def _render_step(step: Step, payer: PayerRow, **context: Any) -> HTMLResponse:
+def _render_step(step: Step, payer: PayerRow, *, consent_missing: bool = False) -> HTMLResponse:
     """Return the page of a step, with a link to that of the other one."""
-    progress = {"agreement": payers.agreement_progress(payer), "kyc": payers.kyc_progress(payer)}
-    other = "kyc" if step == "agreement" else "agreement"
+    other: Step = "kyc" if step == "agreement" else "agreement"
     return _render(
         step,
+        status=422 if consent_missing else 200,
         state=str(getattr(payer, step)).replace("_", " ").capitalize(),
-        progress=progress[step],
+        progress=payers.progress(payer, step),
+        consent_missing=consent_missing,
+        is_again=payer.kyc == "retry_required",
         provider=_PROVIDER,
         this_page=getattr(payer, f"{step}_page"),
-        other=progress[other],
+        other=payers.progress(payer, other),
         other_name=_NAMES[other],
         other_page=f"../{other}/{getattr(payer, f'{other}_page')}",
-        **context,
     )
 
 
-def _render_agreement(payer: PayerRow, *, consent_missing: bool = False) -> HTMLResponse:
-    status = 422 if consent_missing else 200
-    return _render_step("agreement", payer, status=status, consent_missing=consent_missing)
-
-
-def _render_kyc(payer: PayerRow) -> HTMLResponse:
-    return _render_step("kyc", payer, is_again=payer.kyc == "retry_required")
-
-
-def _render_ended(step: Step) -> HTMLResponse:
-    return _render("ended", status=410, step=_NAMES[step])
+def _show(step: Step, payer: PayerRow) -> HTMLResponse:
+    """Return the page of a step that is open or under review, else that its link has ended."""
+    is_shown = payers.progress(payer, step) in {"open", "waiting"}
+    return _render_step(step, payer) if is_shown else _render("ended", status=410, step=_NAMES[step])
 
 
 async def handle_page_not_found(_request: Request, _error: Exception) -> Response:
@@ -141,47 +129,26 @@ def _list_controls() -> list[tuple[str, str, str]]:
     ]
 
 
-@router.get("/agreement/{page}")
-async def show_agreement(page: str, request: Request) -> Response:
-    """Show the agreement to sign, or that the link has ended."""
-
-    def show(_session: WorldSession, payer: PayerRow) -> Response:
-        is_open = payers.agreement_progress(payer) == "open"
-        return _render_agreement(payer) if is_open else _render_ended("agreement")
-
-    return await _worlds(request).visit("agreement", page, show)
+async def _show_step(step: Step, page: str, request: Request) -> Response:
+    """Show the agreement to sign, the identity check to submit or under review, or that the link has ended."""
+    worlds: Worlds = request.state.worlds
+    return await worlds.visit(step, page, lambda _, payer: _show(step, payer))
 
 
-@router.post("/agreement/{page}")
-async def post_agreement(page: str, request: Request) -> Response:
-    """Sign the agreement if the box is ticked, and show the result this once; the platform records it afterwards."""
+async def _complete_step(step: Step, page: str, request: Request) -> Response:
+    """Sign the agreement if the box is ticked, or submit the check, and show the result this once."""
+    worlds: Worlds = request.state.worlds
     # FastAPI's own parser of forms needs one more package.
     form = parse_qs((await request.body()).decode("ascii", "replace"))
 
-    def sign(session: WorldSession, payer: PayerRow) -> Response:
-        if payers.agreement_progress(payer) == "open" and form.get("consent") != ["yes"]:
-            return _render_agreement(payer, consent_missing=True)
-        return _render_agreement(payer) if payers.sign_agreement(session, payer) else _render_ended("agreement")
+    def complete(session: WorldSession, payer: PayerRow) -> Response:
+        if step == "agreement" and form.get("consent") != ["yes"] and payers.progress(payer, step) == "open":
+            return _render_step(step, payer, consent_missing=True)
+        return _render_step(step, payer) if payers.complete_step(session, payer, step) else _show(step, payer)
 
-    return await _worlds(request).visit("agreement", page, sign, write=True)
-
-
-@router.get("/kyc/{page}")
-async def show_kyc(page: str, request: Request) -> Response:
-    """Show the identity check to submit or under review, or that the link has ended."""
-    return await _worlds(request).visit("kyc", page, _show_kyc)
+    return await worlds.visit(step, page, complete, write=True)
 
 
-@router.post("/kyc/{page}")
-async def post_kyc(page: str, request: Request) -> Response:
-    """Submit the identity check, and show the result this once."""
-
-    def submit(session: WorldSession, payer: PayerRow) -> Response:
-        return _render_kyc(payer) if payers.submit_kyc(session, payer) else _show_kyc(session, payer)
-
-    return await _worlds(request).visit("kyc", page, submit, write=True)
-
-
-def _show_kyc(_session: WorldSession, payer: PayerRow) -> Response:
-    is_shown = payers.kyc_progress(payer) in {"open", "waiting"}
-    return _render_kyc(payer) if is_shown else _render_ended("kyc")
+for _step in get_args(Step):
+    router.add_api_route(f"/{_step}/{{page}}", partial(_show_step, _step), methods=["GET"])
+    router.add_api_route(f"/{_step}/{{page}}", partial(_complete_step, _step), methods=["POST"])

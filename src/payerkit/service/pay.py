@@ -7,38 +7,39 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypeVar, cast
 
 from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from pydantic import Field
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import select
 from typing_extensions import TypedDict
 
 from payerkit.onchain.addresses import address_problem, keccak, with_checksum
-from payerkit.onchain.currencies import (
-    Currency,
-    Deployment,
-    find_currency,
-    find_deployment,
-    native_currency,
-    token_list,
-)
-from payerkit.service.errors import FieldErrors, Problem
+from payerkit.onchain.currencies import Currency, find_currency, find_deployment, native_currency, token_list
+from payerkit.service import money
+from payerkit.service.errors import Problem
 from payerkit.service.fields import Address, Amount, Hex, NonEmptyText, PaymentReference, RequestId
-from payerkit.service.money import MAX_UINT256, Rates, convert, parse_amount
-from payerkit.service.tables import BillRow
-from payerkit.service.wallet import GAS_LIMITS, GAS_PRICE, Holding, ProtocolFee, read_holdings, read_rates
+from payerkit.service.settings import Settings
+from payerkit.service.tables import BillRow, HoldingRow
 from payerkit.service.world import WorldSession, of_api
+
+T = TypeVar("T")
 
 APPROVE = "approve(address,uint256)"
 PAY_TOKEN = "transferFromWithReferenceAndFee(address,address,uint256,bytes,uint256,address)"  # noqa: S105 - a signature
 PAY_NATIVE = "transferWithReferenceAndFee(address,bytes,uint256,address)"
 
-_COUNT = select(func.count(BillRow.id)).where(BillRow.key == bindparam("key"))
+_GAS_LIMITS = {APPROVE: 60_000, PAY_TOKEN: 100_000, PAY_NATIVE: 100_000}
+"""Gas that a call of each function may need: slightly more than the contracts used when executed."""
+
+_SELECTORS = {keccak(signature.encode())[:4]: signature for signature in _GAS_LIMITS}
+"""The functions by the four bytes with which calldata of theirs begins."""
+
+OPERATOR_ADDRESS = with_checksum("0x" + "0ff0" * 10)
+"""Who receives the crypto of all payouts: an invented address, of which nobody has the key."""
 
 _ZERO_ADDRESS = "0x" + "0" * 40
 _RESET_FIRST = {"USDT-mainnet"}
@@ -76,7 +77,7 @@ class Steps(TypedDict):
     needsApproval: bool
     approvalTransactionIndex: int | None
     paymentTransactionIndex: int
-    protocolFee: NotRequired[ProtocolFee]
+    protocolFee: NotRequired[money.ProtocolFee]
 
 
 class PaymentMetadataResponse(Steps):
@@ -102,18 +103,25 @@ router = of_api()
 @router.call("POST /v1/pay", "initiate_payment", "Initiate a payment", status_code=201)
 def post_payment(body: PayRequest, session: WorldSession) -> PaymentResponse:
     """Return the transactions to sign."""
-    return cast("PaymentResponse", create_payment(session, cast("Mapping[str, str]", body)))
+    order, stored = read_order(session, body), dict(body)
+    names = ("payee", "amount", "invoiceCurrency", "paymentCurrency")
+    bill = add_bill(session, "", order.payee, json.dumps([stored[name] for name in names]), stored)
+    transactions, metadata = transactions_of(session, order, bill)
+    session.record("payment", None, stored, bill.request_id)
+    return cast("PaymentResponse", {**bill.ids, "transactions": transactions, "metadata": metadata})
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A valid order: amounts in base units of the payment currency, and the contract that pays it."""
+    """A valid order: amounts in base units of the payment currency, the contract that pays it, and today's rates."""
 
     payee: str
+    invoice: Currency
     currency: Currency
-    contract: Deployment
+    contract: str
     amount: int
     fee: int
+    rates: money.Rates
 
     @property
     def total(self) -> int:
@@ -122,34 +130,23 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class UnsignedTransaction:
-    """A transaction to sign: its kind (a key of GAS_LIMITS), recipient, calldata, and value in wei."""
+class Transaction:
+    """A call of a contract: the function, its arguments, the contract's address, and the value in wei."""
 
-    kind: str
+    function: str
+    arguments: Sequence[Any]
     to: str
-    data: str
     wei: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def gas_cost(self) -> int:
+        """What the gas costs, in wei."""
+        return _GAS_LIMITS[self.function] * money.GAS_PRICE
+
+    def to_json(self) -> Any:
         """Return the transaction as published: a value of 0 as a number, any other as ethers serializes it."""
-        return {"data": self.data, "to": self.to, "value": big_number(self.wei) if self.wei else 0}
-
-
-def create_payment(session: WorldSession, body: Mapping[str, str]) -> dict[str, Any]:
-    """Store a payment and return the response's body. Raises Problem for an order that cannot be paid."""
-    settings = session.settings
-    order = check_order(body, read_rates(session), settings.fee_rate)
-    names = ("payee", "amount", "invoiceCurrency", "paymentCurrency")
-    bill = add_bill(session, "", order.payee, json.dumps([body[name] for name in names]), dict(body))
-    transactions, metadata = transactions_of(session, order, bill)
-    session.record("payment", None, body, bill.request_id)
-    return {
-        "requestId": bill.request_id,
-        "requestID": bill.request_id,
-        "paymentReference": bill.payment_reference,
-        "transactions": transactions,
-        "metadata": metadata,
-    }
+        calldata = keccak(self.function.encode())[:4] + encode(_types(self.function), self.arguments)
+        return {"data": "0x" + calldata.hex(), "to": self.to, "value": big_number(self.wei) if self.wei else 0}
 
 
 def add_bill(
@@ -158,7 +155,7 @@ def add_bill(
     """Store a payment, or a request for a payout, with ids of its own. text: from which seeded ids are made."""
     reference = body.get("reference")
     key = session.lookup_key(f"reference {reference}" if kind and reference is not None else kind or text)
-    ordinal = session.count(_COUNT, key=key)
+    ordinal = session.count(BillRow, key=key)
     request_id = "01" + session.identifiers.token_bytes(32, f"{kind}request", text, ordinal).hex()
     salt = session.identifiers.token_bytes(8, f"{kind}salt", text, ordinal).hex()
     return session.insert(
@@ -178,34 +175,56 @@ def find_bill(session: WorldSession, condition: Any) -> BillRow | None:
 
 def transactions_of(
     session: WorldSession, order: Order, bill: BillRow, *, has_wallet: bool = True
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[list[Any], Any]:
     """Return the transactions that pay an order, and their metadata. has_wallet: False for an unknown allowance."""
     settings, coin = session.settings, native_currency(order.currency.network)
-    holdings = read_holdings(session, [order.currency, *([coin] if coin else [])])
-    allowance = holdings[order.currency.id].allowance if has_wallet else 0
-    reference = bytes.fromhex(bill.payment_reference[2:])
-    transactions = create_transactions(order, reference, settings.fee_recipient, allowance)
-    metadata = payment_metadata(order, transactions, holdings, coin)
-    metadata |= {"protocolFee": settings.protocol_fee} if settings.protocol_fee else {}
+    holding = money.read_holding(session, order.currency)
+    allowance = holding.allowance if has_wallet else 0
+    transactions = _create_transactions(order, bytes.fromhex(bill.payment_reference[2:]), settings, allowance)
+    last = len(transactions) - 1
+    cost = sum(each.wei + each.gas_cost for each in transactions)
+    metadata: Any = {
+        "stepsRequired": len(transactions),
+        "needsApproval": last > 0,
+        "approvalTransactionIndex": last - 1 if last else None,
+        "paymentTransactionIndex": last,
+        "hasEnoughBalance": holding.balance >= order.total,
+        "hasEnoughGas": coin is not None and money.read_holding(session, coin).balance >= cost,
+    }
+    if settings.protocol_fee:
+        metadata["protocolFee"] = settings.protocol_fee
     return [each.to_json() for each in transactions], metadata
 
 
-def check_order(body: Mapping[str, str], rates: Rates, fee_rate: Fraction) -> Order:
-    """Return the order in base units. Raises Problem that names every invalid field."""
-    errors = FieldErrors()
-    payee = errors.attempt(_parse_payee, body["payee"])
-    invoice = errors.attempt(_parse_currency, body, "invoiceCurrency")
-    payment = errors.attempt(_parse_currency, body, "paymentCurrency")
-    contract = payment and errors.attempt(_payment_contract, payment)
-    units = invoice and errors.attempt(parse_amount, body["amount"], invoice)
+def read_order(session: WorldSession, body: Mapping[str, Any]) -> Order:
+    """Return the order in the body of a payment, or of a request, which pays the operator.
+
+    Raises Problem that names every invalid field.
+    """
+    errors: list[Mapping[str, str]] = []
+
+    def attempt(check: Callable[..., T], *arguments: Any) -> T | None:
+        try:
+            return check(*arguments)
+        except Problem as problem:
+            errors.extend(problem.errors)
+            return None
+
+    rates = money.read_rates(session)
+    payee = attempt(_parse_payee, body.get("payee", OPERATOR_ADDRESS))
+    invoice = attempt(_parse_currency, body, "invoiceCurrency")
+    payment = attempt(_parse_currency, body, "paymentCurrency")
+    contract = payment and attempt(_payment_contract, payment)
+    units = invoice and attempt(money.parse_amount, body["amount"], invoice)
     if not (payee and invoice and payment and contract and units):
-        raise Problem.of_fields(errors.found)
-    amount = convert(units, invoice, payment, rates)
-    fee = int(amount * fee_rate)  # exact, then rounded down: a payer never pays more than the fee's percentage
-    if amount + fee > MAX_UINT256:
+        raise Problem.of_fields(errors)
+    amount = money.convert(units, invoice, payment, rates)
+    # Exact, then rounded down: a payer never pays more than the fee's percentage.
+    fee = int(amount * session.settings.fee_rate)
+    if amount + fee > money.MAX_UINT256:
         message = "is too large: converted and with its fee, it does not fit 256 bits"
         raise Problem.of_field("amount", message, "amount_range")
-    return Order(payee, payment, contract, amount, fee)
+    return Order(payee, invoice, payment, contract, amount, fee, rates)
 
 
 def _parse_payee(payee: str) -> str:
@@ -219,7 +238,7 @@ def _parse_payee(payee: str) -> str:
     return str(with_checksum(payee))
 
 
-def _parse_currency(body: Mapping[str, str], field: str) -> Currency:
+def _parse_currency(body: Mapping[str, Any], field: str) -> Currency:
     currency = find_currency(body[field])
     if currency is None:
         close = difflib.get_close_matches(body[field].lower(), token_list(), n=1)
@@ -228,8 +247,8 @@ def _parse_currency(body: Mapping[str, str], field: str) -> Currency:
     return currency
 
 
-def _payment_contract(currency: Currency) -> Deployment:
-    """Return the contract that payments in a currency call."""
+def _payment_contract(currency: Currency) -> str:
+    """Return the address of the contract that payments in a currency call."""
     name = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}.get(currency.kind)
     if name is None:
         message = "must be a native coin or a token of an EVM network"
@@ -238,65 +257,30 @@ def _payment_contract(currency: Currency) -> Deployment:
     if contract is None:
         message = f"cannot be paid: no payment contract is deployed on {currency.network}"
         raise Problem.of_field("paymentCurrency", message, "currency_network")
-    return contract
+    return str(with_checksum(contract.address))
 
 
-def create_transactions(order: Order, reference: bytes, fee_address: str, allowance: int) -> list[UnsignedTransaction]:
-    """Return the transactions that pay an order: approvals if the allowance does not suffice, then the payment."""
-    contract = with_checksum(order.contract.address)
+def _create_transactions(order: Order, reference: bytes, settings: Settings, allowance: int) -> list[Transaction]:
+    """Return the transactions that pay an order: approvals of exactly the total if needed, then the payment."""
+    fee = [order.fee, settings.fee_recipient]
     if order.currency.kind == "native":
-        data = encode_call(PAY_NATIVE, [order.payee, reference, order.fee, fee_address])
-        return [UnsignedTransaction("native", contract, data, wei=order.total)]
+        return [Transaction(PAY_NATIVE, [order.payee, reference, *fee], order.contract, order.total)]
     token = with_checksum(order.currency.address)
-    arguments = [token, order.payee, order.amount, reference, order.fee, fee_address]
-    return [
-        *_approvals(order, token, contract, allowance),
-        UnsignedTransaction("token", contract, encode_call(PAY_TOKEN, arguments)),
-    ]
-
-
-def _approvals(order: Order, token: str, contract: str, allowance: int) -> list[UnsignedTransaction]:
-    """Return the approvals of exactly the total: none if the allowance suffices, after a reset where needed."""
-    if allowance >= order.total:
-        return []
-    needs_reset = allowance > 0 and order.currency.id in _RESET_FIRST
-    amounts = [0, order.total] if needs_reset else [order.total]
-    return [UnsignedTransaction("approve", token, encode_call(APPROVE, [contract, amount])) for amount in amounts]
-
-
-def payment_metadata(
-    order: Order, transactions: list[UnsignedTransaction], holdings: Mapping[str, Holding], coin: Currency | None
-) -> dict[str, Any]:
-    """Return how the transactions belong together; `coin` pays for gas, None if the currency list has none."""
-    payment_index = len(transactions) - 1
-    gas = sum(GAS_LIMITS[transaction.kind] for transaction in transactions) * GAS_PRICE
-    value = sum(transaction.wei for transaction in transactions)
-    gas_balance = holdings[coin.id].balance if coin else 0
-    return {
-        "stepsRequired": len(transactions),
-        "needsApproval": payment_index > 0,
-        "approvalTransactionIndex": payment_index - 1 if payment_index else None,
-        "paymentTransactionIndex": payment_index,
-        "hasEnoughBalance": holdings[order.currency.id].balance >= order.total,
-        "hasEnoughGas": gas_balance >= value + gas,
-    }
-
-
-def encode_call(signature: str, arguments: Sequence[Any]) -> str:
-    """Return the calldata of a function call as hex: the 4-byte selector, then the ABI-encoded arguments."""
-    return "0x" + (keccak(signature.encode())[:4] + encode(_types(signature), arguments)).hex()
+    amounts = [] if allowance >= order.total else [order.total]
+    if amounts and allowance and order.currency.id in _RESET_FIRST:
+        amounts.insert(0, 0)
+    approvals = [Transaction(APPROVE, [order.contract, amount], token) for amount in amounts]
+    return [*approvals, Transaction(PAY_TOKEN, [token, order.payee, order.amount, reference, *fee], order.contract)]
 
 
 def decode_call(data: str) -> tuple[str, list[Any]] | None:
     """Return the signature and the arguments of one of the calls above; None for any other calldata."""
-    content = bytes.fromhex(data.removeprefix("0x"))
-    for signature in (APPROVE, PAY_TOKEN, PAY_NATIVE):
-        if content[:4] == keccak(signature.encode())[:4]:
-            try:
-                return signature, list(decode(_types(signature), content[4:]))
-            except DecodingError:
-                return None
-    return None
+    try:
+        content = bytes.fromhex(data.removeprefix("0x"))
+        signature = _SELECTORS[content[:4]]
+        return signature, list(decode(_types(signature), content[4:]))
+    except (DecodingError, LookupError, ValueError):
+        return None
 
 
 def payment_reference(request_id: str, salt: str, address: str) -> bytes:
@@ -316,3 +300,89 @@ def big_number(value: int) -> dict[str, str]:
     """Return a number as ethers 5 serializes it to JSON: hex with an even number of digits."""
     digits = f"{value:x}"
     return {"type": "BigNumber", "hex": "0x" + digits.rjust(len(digits) + len(digits) % 2, "0")}
+
+
+# What a wallet sends
+
+
+class Paid(NamedTuple):
+    """What a transaction pays, in base units, by the arguments of its call. token: "" for a native coin."""
+
+    token: str
+    recipient: str
+    amount: int
+    reference: bytes
+    fee: int
+    fee_address: str
+
+    @classmethod
+    def of(cls, step: Transaction) -> Paid:
+        """Return what a payment pays."""
+        if step.function == PAY_TOKEN:
+            return cls(*step.arguments)
+        recipient, reference, fee, fee_address = step.arguments
+        return cls("", recipient, step.wei - fee, reference, fee, fee_address)
+
+
+def read_steps(transactions: Sequence[Mapping[str, Any]]) -> list[Transaction]:
+    """Return the transactions of a payment. Raises Problem unless they are approvals, if any, and one payment."""
+    steps = [_read_step(place, each) for place, each in enumerate(transactions)]
+    if [step.function == APPROVE for step in steps] != [True] * (len(steps) - 1) + [False]:
+        message = "must be approvals, if any, and then one payment by a contract that the sandbox uses"
+        raise Problem.of_field("transactions", message, "transactions")
+    return steps
+
+
+def _read_step(place: int, transaction: Mapping[str, Any]) -> Transaction:
+    """Return a transaction. Raises Problem if it is malformed, or calls none of the functions that pay here."""
+    field = f"transactions.{place}"
+    to, data, value = transaction["to"], transaction["data"], transaction["value"]
+    if address_problem(to) == "address_malformed":
+        raise Problem.of_field(f"{field}.to", "must be an address: 0x and 40 hex digits", "address_format")
+    if not (value.isascii() and value.isdigit() and len(value) <= 78):
+        raise Problem.of_field(f"{field}.value", "must be a whole number of wei", "amount_format")
+    call = decode_call(data)
+    if call is None:
+        message = "must be calldata of an approval, or of a payment as this sandbox returns it"
+        raise Problem.of_field(f"{field}.data", message, "transactions")
+    return Transaction(*call, to.lower(), int(value))
+
+
+def check_steps(order: Order, steps: Sequence[Transaction], pay: Paid) -> None:
+    """Raise Problem for transactions that go to other contracts, tokens or recipients than those of the order."""
+    contract, token = order.contract.lower(), order.currency.address.lower()
+    *approvals, payment = steps
+    is_right = payment.to == contract and pay.token.lower() == ("" if order.currency.kind == "native" else token)
+    if not is_right or any(
+        each.to != token or str(each.arguments[0]).lower() != contract or each.wei for each in approvals
+    ):
+        raise Problem(409, "The transactions go to other contracts or tokens than the payment that they refer to")
+    if pay.recipient.lower() != order.payee.lower():
+        raise Problem(409, "The transactions pay somebody else than the payment that they refer to")
+    if pay.amount <= 0:
+        raise Problem(409, "The transaction would fail: it pays nothing")
+
+
+def spend(session: WorldSession, order: Order, steps: Sequence[Transaction], pay: Paid) -> None:
+    """Take what the transactions cost from the wallet. Raises Problem for one that would fail."""
+    coin, total = native_currency(order.currency.network), pay.amount + pay.fee
+    held = money.read_holding(session, order.currency)
+    for_gas = held if coin in {None, order.currency} else money.read_holding(session, coin)
+    for step in steps:
+        if coin is not None:
+            _take(for_gas, step.gas_cost, "for gas")
+        if step.function == APPROVE:
+            held.allowance = step.arguments[1]
+    if order.currency.kind != "native":
+        if held.allowance < total:
+            raise Problem(409, f"The transaction would fail: the allowance of {held.currency} is too small")
+        held.allowance -= total
+    _take(held, total, "for the payment")
+    session.merge(held)
+    session.merge(for_gas)
+
+
+def _take(holding: HoldingRow, units: int, purpose: str) -> None:
+    if holding.balance < units:
+        raise Problem(409, f"The transaction would fail: the wallet does not have enough {holding.currency} {purpose}")
+    holding.balance -= units

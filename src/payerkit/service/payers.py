@@ -16,7 +16,7 @@ from payerkit.service.errors import Problem
 from payerkit.service.faults import REFUSE_EXISTING
 from payerkit.service.fields import AnyText, Beneficiary, ClientUserId, CountryCode, Date, Id, NonEmptyText, Url, Uuid
 from payerkit.service.tables import PayerRow
-from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
+from payerkit.service.world import CHANGES, Step, WorldSession, of_api, of_sandbox
 
 KycState = Literal[
     "not_started",
@@ -39,11 +39,9 @@ AgreementState = Literal["not_started", "pending", "completed", "signed", "rejec
 Progress = Literal["open", "waiting", "passed", "failed"]
 """What a state means to a payer: they can act, the provider decides, it is done, or it cannot be repeated."""
 
-_KYC_OPEN = {"not_started", "initiated", "retry_required"}
-_KYC_PASSED = {"approved", "completed", "full_clearance"}
-_KYC_FAILED = {"rejected", "failed", "retry_denied"}
-_AGREEMENT_OPEN = {"not_started", "pending"}
-_AGREEMENT_PASSED = {"completed", "signed"}
+_OPEN = {"not_started", "initiated", "retry_required"}
+PASSED = {"approved", "completed", "full_clearance", "signed"}
+_FAILED = {"rejected", "failed", "retry_denied"}
 
 _ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -166,8 +164,8 @@ def post_payer(body: PayerRequest, session: WorldSession, request: Request) -> P
     base = (session.settings.public_url or str(request.base_url)).rstrip("/")
     return {
         "status": {
-            "agreementStatus": "completed" if payer.agreement in _AGREEMENT_PASSED else "not_started",
-            "kycStatus": "completed" if payer.kyc in _KYC_PASSED else "not_started",
+            "agreementStatus": "completed" if payer.agreement in PASSED else "not_started",
+            "kycStatus": "completed" if payer.kyc in PASSED else "not_started",
         },
         "agreementUrl": f"{base}/agreement/{payer.agreement_page}",
         "kycUrl": f"{base}/kyc/{payer.kyc_page}",
@@ -188,7 +186,7 @@ def get_payer(client_user_id: ClientUserId, session: WorldSession) -> PayerStatu
 def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: WorldSession) -> AgreementResponse:
     """Set the agreement to completed, or back to not started."""
     payer = find_payer(session, client_user_id)
-    set_payer(session, payer, agreement="completed" if body["agreementCompleted"] else "not_started")
+    set_payer(session, payer, "completed" if body["agreementCompleted"] else "not_started", session.now, "agreement")
     session.record("agreement", client_user_id, body)
     return {"success": True}
 
@@ -196,7 +194,7 @@ def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: W
 @controls.call("PUT /sandbox/kyc/{clientUserId}", "sandbox_set_kyc", "Set the state of an identity check", 404)
 def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, session: WorldSession) -> KycStateRequest:
     """Set the state, as if the check had ended so."""
-    set_payer(session, find_payer(session, client_user_id), kyc=body["status"])
+    set_payer(session, find_payer(session, client_user_id), body["status"], session.now)
     return body
 
 
@@ -204,7 +202,7 @@ def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, session: WorldS
 def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: WorldSession) -> KycStateRequest:
     """Submit the check as the payer does on the page: it is pending now, and approved after its time."""
     payer = find_payer(session, client_user_id)
-    if not submit_kyc(session, payer):
+    if not complete_step(session, payer, "kyc"):
         raise Problem(409, f"The identity check is {payer.kyc}: it cannot be submitted")
     return {"status": "pending"}
 
@@ -214,7 +212,7 @@ def put_agreement(
     client_user_id: ClientUserId, body: AgreementStateRequest, session: WorldSession
 ) -> AgreementStateRequest:
     """Set the state, as if the payer had done so."""
-    set_payer(session, find_payer(session, client_user_id), agreement=body["status"])
+    set_payer(session, find_payer(session, client_user_id), body["status"], session.now, "agreement")
     return body
 
 
@@ -262,46 +260,36 @@ def read_payer(session: WorldSession, client_user_id: str, *, called: str = "Pay
     return payer
 
 
-def set_payer(session: WorldSession, payer: PayerRow, *, at: float | None = None, **states: str) -> None:
-    """Set a payer's `kyc`, `agreement` or both, and fire the event of it. at: when, by the clock; by default, now."""
-    if "kyc" in states:
+def set_payer(session: WorldSession, payer: PayerRow, state: str, at: float, step: Step = "kyc") -> None:
+    """Set the state of a payer's identity check, or of the agreement, and fire the event of it."""
+    if step == "kyc":
         session.drop_changes("kyc", payer.id)
-    for step, state in states.items():
-        setattr(payer, step, state)
-    time = session.now if at is None else at
+    setattr(payer, step, state)
     body = {
         "clientUserId": payer.client_user_id,
         "kycStatus": payer.kyc,
         "agreementStatus": payer.agreement,
         "isCompliant": is_compliant(payer),
-        "timestamp": format_time(time),
+        "timestamp": format_time(at),
         "rawPayload": {},
     }
-    session.fire("compliance.updated", time, body)
+    session.fire("compliance.updated", at, body)
 
 
-def sign_agreement(session: WorldSession, payer: PayerRow) -> bool:
-    """Record a signature; return False if the agreement cannot be signed any more."""
-    is_open = payer.agreement in _AGREEMENT_OPEN
-    if is_open:
-        set_payer(session, payer, agreement="signed")
-    return is_open
+CHANGES["kyc"] = PayerRow, set_payer
 
 
-def submit_kyc(session: WorldSession, payer: PayerRow) -> bool:
-    """Record a submitted identity check: pending now, approved after its time. Return False if it is not open."""
-    is_open = payer.kyc in _KYC_OPEN
-    if is_open:
-        set_payer(session, payer, kyc="pending")
+def complete_step(session: WorldSession, payer: PayerRow, step: Step) -> bool:
+    """Sign the agreement, or submit the identity check: it is pending now, and approved after its time.
+
+    Return False, and change nothing, if the step is not open.
+    """
+    if progress(payer, step) != "open":
+        return False
+    set_payer(session, payer, "signed" if step == "agreement" else "pending", session.now, step)
+    if step == "kyc":
         session.change_later("kyc", payer.id, "approved", session.now + session.settings.kyc_after)
-    return is_open
-
-
-def _decide_kyc(session: WorldSession, payer_id: int, state: str, at: float) -> None:
-    set_payer(session, session.get_one(PayerRow, payer_id), at=at, kyc=state)
-
-
-CHANGES["kyc"] = _decide_kyc
+    return True
 
 
 def states_from_email(email: str) -> dict[str, str]:
@@ -318,25 +306,14 @@ def states_from_email(email: str) -> dict[str, str]:
     return states
 
 
-def kyc_progress(payer: PayerRow) -> Progress:
-    """Return what the state of the identity check means to the payer."""
-    if payer.kyc in _KYC_OPEN:
+def progress(payer: PayerRow, step: Step) -> Progress:
+    """Return what the state of a step means to the payer. Nobody decides about an agreement, so it is never waiting."""
+    state = getattr(payer, step)
+    if state in _OPEN or (step, state) == ("agreement", "pending"):
         return "open"
-    return "passed" if payer.kyc in _KYC_PASSED else "failed" if payer.kyc in _KYC_FAILED else "waiting"
-
-
-def agreement_progress(payer: PayerRow) -> Progress:
-    """Return what the state of the agreement means to the payer; nobody waits for a decision."""
-    if payer.agreement in _AGREEMENT_OPEN:
-        return "open"
-    return "passed" if payer.agreement in _AGREEMENT_PASSED else "failed"
-
-
-def is_approved(payer: PayerRow | Row[Any]) -> bool:
-    """Return True if the identity check is passed."""
-    return payer.kyc in _KYC_PASSED
+    return "passed" if state in PASSED else "failed" if state in _FAILED else "waiting"
 
 
 def is_compliant(payer: PayerRow | Row[Any]) -> bool:
     """Return True if the payer may pay out to a bank."""
-    return is_approved(payer) and payer.agreement in _AGREEMENT_PASSED
+    return payer.kyc in PASSED and payer.agreement in PASSED

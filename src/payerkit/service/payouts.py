@@ -1,9 +1,13 @@
-"""Requests that are paid out to bank accounts: created, turned into transactions, and the steps of their payouts."""
+"""Requests that are paid out to bank accounts, the payments of these and other bills, and the steps of payouts.
+
+A wallet makes a payment with its transactions; the reference in them finds the bill.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -11,25 +15,20 @@ from typing import Annotated, Any, Literal, NotRequired, cast
 
 from fastapi import Query
 from pydantic import Field
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, func, select
 from typing_extensions import TypedDict
 
 from payerkit._tsv import rows
 from payerkit.onchain.addresses import address_problem, with_checksum
-from payerkit.onchain.currencies import find_currency
-from payerkit.service import fields
+from payerkit.onchain.currencies import Currency, find_currency
+from payerkit.service import fields, pay
 from payerkit.service.accounts import listed_account
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
-from payerkit.service.money import Rates, format_units
-from payerkit.service.pay import Steps, TransactionResponse, add_bill, check_order, find_bill, transactions_of
+from payerkit.service.money import Rates, format_units, in_usd, read_rates, whole_units
 from payerkit.service.payers import is_compliant, read_payer
 from payerkit.service.tables import AccountRow, BillRow, PaymentRow
-from payerkit.service.wallet import read_rates
 from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
-
-OPERATOR_ADDRESS = with_checksum("0x" + "0ff0" * 10)
-"""Who receives the crypto of all payouts: an invented address, of which nobody has the key."""
 
 PayoutState = Literal[
     "initiated",
@@ -100,7 +99,7 @@ class CreatedRequest(TypedDict):
     paymentReference: fields.PaymentReference
 
 
-class PayoutMetadata(Steps, TypedDict):
+class PayoutMetadata(pay.Steps, TypedDict):
     """How the transactions belong together and, if the wallet is given, whether it can pay them."""
 
     hasEnoughAllowance: NotRequired[bool]
@@ -112,7 +111,7 @@ class PayoutMetadata(Steps, TypedDict):
 class PayoutTransactions(TypedDict):
     """The transactions that pay a request."""
 
-    transactions: list[TransactionResponse]
+    transactions: list[pay.TransactionResponse]
     metadata: PayoutMetadata
 
 
@@ -129,6 +128,106 @@ class PayoutStateRequest(TypedDict):
     reason: NotRequired[fields.AnyText]
 
 
+DEMO_WALLET = "0x" + "0de0" * 10
+"""The address of the demo wallet, if a payment does not name another one; invented."""
+
+
+class PaidFee(TypedDict):
+    """A fee that was paid on top of a payment."""
+
+    type: Literal["protocol"]
+    stage: Literal["sending"]
+    provider: Literal["request-network"]
+    amount: str
+    amountInUSD: str
+    currency: str
+    receiverAddress: fields.Address
+    network: str
+
+
+class PaidRequest(TypedDict):
+    """The request of a payment."""
+
+    requestId: fields.RequestId
+    paymentReference: fields.PaymentReference
+    hasBeenPaid: bool
+    customerInfo: CustomerOfRequest | None
+    reference: str | None
+
+
+class PaidPayment(TypedDict):
+    """A payment that was seen on the blockchain."""
+
+    id: fields.Uuid
+    amount: str
+    sourceNetwork: str
+    destinationNetwork: str
+    sourceTxHash: fields.TransactionHash
+    destinationTxHash: fields.TransactionHash | None
+    timestamp: fields.Time
+    type: Literal["direct"]
+    currency: str
+    paymentCurrency: str
+    fees: list[PaidFee]
+    request: PaidRequest
+
+
+class Pagination(TypedDict):
+    """Which part of all payments these are."""
+
+    total: int
+    limit: int
+    offset: int
+    hasMore: bool
+
+
+class PaidPayments(TypedDict):
+    """A page of payments, in the order in which they were seen."""
+
+    payments: list[PaidPayment]
+    pagination: Pagination
+
+
+class RequestState(PaidRequest):
+    """What is known of a request."""
+
+    status: Literal["pending", "partially_paid", "paid"]
+    isListening: bool
+    isCryptoToFiatAvailable: bool
+    txHash: fields.TransactionHash | None
+    requestAmount: str
+    paidAmount: str
+    amountInUsd: str
+    conversionRate: str | None
+    payments: list[PaidPayment]
+    fees: list[PaidFee]
+
+
+class SignedTransaction(TypedDict):
+    """A transaction as a wallet sends it; the value in wei."""
+
+    to: fields.Address
+    data: fields.Hex
+    value: Annotated[fields.AnyText, Field(json_schema_extra={"pattern": "^[0-9]{1,78}$"}, examples=["0"])]
+
+
+class ExecutionRequest(TypedDict):
+    """The transactions of a payment, and the account that it pays out to, if it does."""
+
+    transactions: Annotated[list[SignedTransaction], Field(min_length=1, max_length=10)]
+    wallet: NotRequired[fields.Address]
+    clientUserId: NotRequired[fields.Id]
+    paymentDetailsId: NotRequired[fields.Id]
+
+
+class ExecutionResponse(TypedDict):
+    """The transaction that paid."""
+
+    transactionHash: fields.TransactionHash
+
+
+PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
+
 router = of_api()
 controls = of_sandbox()
 
@@ -136,13 +235,13 @@ controls = of_sandbox()
 @router.call("POST /v2/request", "create_request", "Create a request to be paid out to a bank account", status_code=201)
 def post_request(body: NewPayoutRequest, session: WorldSession) -> CreatedRequest:
     """Store the request; who is paid is told where its transactions are asked for."""
-    order = check_order(order_of(body), read_rates(session), session.settings.fee_rate)
+    order = pay.read_order(session, body)
     if order.currency.id not in _PAYOUT_CURRENCIES:
         listed = ", ".join(sorted(_PAYOUT_CURRENCIES))
         message = f"cannot be paid out to a bank; choose one of {listed}"
         raise Problem.of_field("paymentCurrency", message, "currency_payout")
     stored = dict(body)
-    bill = add_bill(session, "payout ", OPERATOR_ADDRESS, json.dumps(stored, sort_keys=True), stored)
+    bill = pay.add_bill(session, "payout ", pay.OPERATOR_ADDRESS, json.dumps(stored, sort_keys=True), stored)
     session.record("request", None, stored, bill.request_id)
     return {"requestId": bill.request_id, "paymentReference": bill.payment_reference}
 
@@ -156,34 +255,120 @@ def get_transactions(
     wallet: Annotated[fields.Address | None, Query(description="The address of the wallet that pays.")] = None,
 ) -> PayoutTransactions:
     """Return the transactions to sign, which pay the operator; the operator pays out to the account."""
-    bill = find_bill(session, (BillRow.request_id == request_id) & BillRow.is_payout)
+    bill = pay.find_bill(session, (BillRow.request_id == request_id) & BillRow.is_payout)
     if bill is None:
         raise Problem(404, f"Request {request_id} not found")
     check_wallet(wallet)
     account = find_payable_account(session, client_user_id, payment_details_id)
-    rates = read_rates(session)
-    order = check_order(order_of(bill.body), rates, session.settings.fee_rate)
-    _check_least(order_of(bill.body), account, rates)
-    transactions, metadata = transactions_of(session, order, bill, has_wallet=wallet is not None)
+    order = pay.read_order(session, bill.body)
+    _check_least(order, bill.body["amount"], account)
+    transactions, metadata = pay.transactions_of(session, order, bill, has_wallet=wallet is not None)
     if wallet is None:
         metadata = {name: value for name, value in metadata.items() if not name.startswith("hasEnough")}
     else:
         metadata["hasEnoughAllowance"] = not metadata["needsApproval"]
     if session.settings.clock == "wall":  # a manual clock stands in the past, and quotes are checked by a real one
         metadata["quoteExpiresAt"] = format_time(float(int(session.now)) + QUOTE_SECONDS)
-    return cast("PayoutTransactions", {"transactions": transactions, "metadata": metadata})
+    return {"transactions": transactions, "metadata": metadata}
+
+
+@router.call("GET /v2/request/{requestId}", "get_request", "Read a request", 404)
+def get_request(request_id: fields.RequestPathId, session: WorldSession) -> RequestState:
+    """Return whether the request is paid, and its payments."""
+    bill = pay.find_bill(session, BillRow.request_id == request_id)
+    if bill is None:
+        raise Problem(404, f"Request {request_id} not found")
+    rates, found = read_rates(session), payments_of(session, bill)
+    order, is_paid = bill.body, _is_paid(found)
+    payments = [_listed(each, rates, has_been_paid=is_paid) for each in found]
+    state = {
+        **_request_of(bill, is_paid=is_paid),
+        "status": "paid" if is_paid else "partially_paid" if found else "pending",
+        "isListening": not is_paid,
+        "isCryptoToFiatAvailable": bill.is_payout,
+        "txHash": found[0].transaction_hash if found else None,
+        "requestAmount": order["amount"],
+        "paidAmount": format_units(sum(each.body["amount"] for each in found), currency_of(order["paymentCurrency"])),
+        "amountInUsd": in_usd(Fraction(Decimal(order["amount"])), currency_of(order["invoiceCurrency"]), rates),
+        "conversionRate": None,
+        "payments": payments,
+        "fees": [fee for payment in payments for fee in payment["fees"]],
+    }
+    return cast("RequestState", state)
+
+
+@router.call("GET /v2/payments", "list_payments", "List payments")
+def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
+    session: WorldSession,
+    tx_hash: Annotated[fields.Id | None, Query(alias="txHash")] = None,
+    wallet: Annotated[fields.Id | None, Query(alias="walletAddress")] = None,
+    payment_reference: Annotated[fields.Id | None, Query(alias="paymentReference")] = None,
+    request_id: Annotated[fields.Id | None, Query(alias="requestId")] = None,
+    reference: Annotated[fields.Id | None, Query()] = None,
+    payment_type: Annotated[PaymentType | None, Query(alias="type")] = None,
+    invoice_currency: Annotated[fields.Id | None, Query(alias="invoiceCurrency")] = None,
+    payment_currency: Annotated[fields.Id | None, Query(alias="paymentCurrency")] = None,
+    from_date: Annotated[fields.Id | None, Query(alias="fromDate", examples=["2026-01-01T00:00:00Z"])] = None,
+    to_date: Annotated[fields.Id | None, Query(alias="toDate", examples=["2026-01-02T00:00:00Z"])] = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+) -> PaidPayments:
+    """Return the payments that have all that is asked for. A request that nobody has paid is not among them."""
+    listed = find_currency(payment_currency or "")
+    same: list[tuple[Any, str | None]] = [
+        (PaymentRow.transaction_hash, tx_hash and tx_hash.lower()),
+        (PaymentRow.key, wallet and session.lookup_key(f"wallet {wallet.lower()}")),
+        (BillRow.payment_reference, payment_reference and payment_reference.lower()),
+        (BillRow.request_id, request_id),
+        (BillRow.key, reference and session.lookup_key(f"reference {reference}")),
+        (func.lower(PaymentRow.invoice_currency), invoice_currency and invoice_currency.lower()),
+        (PaymentRow.payment_currency, listed.id if listed else payment_currency),
+    ]
+    wanted = [column == value for column, value in same if value is not None]
+    if not wanted and payment_type is None:
+        raise Problem(400, "Give at least one filter besides fromDate and toDate, such as reference")
+    if payment_type not in {None, "direct"}:  # the only type that the sandbox has
+        wanted.append(PaymentRow.id < 0)
+    if from_date is not None:
+        wanted.append(PaymentRow.paid_at >= _read_time(from_date, "fromDate"))
+    if to_date is not None:
+        wanted.append(PaymentRow.paid_at <= _read_time(to_date, "toDate"))
+    return cast("PaidPayments", _list_payments(session, wanted, limit, offset))
+
+
+@controls.call("POST /sandbox/transactions", "sandbox_execute", "Sign and send transactions", 403, 404, 409)
+def post_transactions(body: ExecutionRequest, session: WorldSession) -> ExecutionResponse:
+    """Make the transactions of a payment with the demo wallet: all of them, or none."""
+    wallet = body.get("wallet") or DEMO_WALLET
+    check_wallet(wallet)
+    steps = pay.read_steps(body["transactions"])
+    paid = pay.Paid.of(steps[-1])
+    bill = pay.find_bill(session, BillRow.payment_reference == "0x" + paid.reference.hex())
+    if bill is None:
+        raise Problem.of_field("transactions", "pay no payment or request of this sandbox", "transactions")
+    order = pay.read_order(session, bill.body)
+    pay.check_steps(order, steps, paid)
+    account = _find_account(session, bill, body)
+    pay.spend(session, order, steps, paid)
+    payment = _add_payment(session, bill, order, paid, wallet, account)
+    _fire_payment(session, payment, order)
+    if payment.outcome is not None:
+        for time, state in payout_steps(payment.outcome, session.now, session.settings.payouts_after):
+            session.change_later("payout", payment.id, state, time)
+    session.record("execution", body.get("clientUserId"), body, payment.payment_id)
+    return {"transactionHash": payment.transaction_hash}
 
 
 @controls.call("GET /sandbox/operator", "sandbox_get_operator", "Read the operator's address")
 async def get_operator() -> OperatorResponse:
     """Return who receives the crypto of all payouts. The live service publishes no such address."""
-    return {"address": OPERATOR_ADDRESS}
+    return {"address": pay.OPERATOR_ADDRESS}
 
 
 @controls.call("PUT /sandbox/payouts/{requestId}", "sandbox_decide_payout", "Set the state of a payout", 404)
 def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, session: WorldSession) -> PayoutStateRequest:
     """Set the state, as if the operator had decided so."""
-    bill = find_bill(session, BillRow.request_id == request_id)
+    bill = pay.find_bill(session, BillRow.request_id == request_id)
     payments = [] if bill is None else payments_of(session, bill)
     payouts = [each for each in payments if each.outcome is not None]
     if not payouts:
@@ -192,16 +377,6 @@ def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, sessi
         session.drop_changes("payout", each.id)
         _fire_step(session, each, body["status"], session.now, body.get("reason"))
     return body
-
-
-def order_of(body: Mapping[str, Any]) -> dict[str, str]:
-    """Return the body of a payment or a request as an order; a request pays the operator."""
-    return {
-        "payee": str(body.get("payee", OPERATOR_ADDRESS)),
-        "amount": str(body["amount"]),
-        "invoiceCurrency": str(body["invoiceCurrency"]),
-        "paymentCurrency": str(body["paymentCurrency"]),
-    }
 
 
 def check_wallet(wallet: str | None) -> None:
@@ -231,14 +406,14 @@ def _least_amounts() -> Mapping[tuple[str, str], int]:
     return {(row["currency"], row["rails"]): int(row["least"]) for row in rows(__package__, "payout_minimums")}
 
 
-def _check_least(order: Mapping[str, str], account: Mapping[str, Any], rates: Rates) -> None:
+def _check_least(order: pay.Order, amount: str, account: Mapping[str, Any]) -> None:
     """Raise Problem if an order is below the least amount of an account's currency and rails."""
     currency, rails = str(account["currency"]).upper(), str(account["rails"])
     least = _least_amounts().get((currency, rails)) or _least_amounts().get((currency, ""))
-    invoice, paid_out = find_currency(order["invoiceCurrency"]), find_currency(currency)
-    if least is None or invoice is None or paid_out is None:
+    paid_out = find_currency(currency)
+    if least is None or paid_out is None:
         return
-    if Fraction(Decimal(order["amount"])) * rates.exchange_rate(invoice, paid_out) < least:
+    if Fraction(Decimal(amount)) * order.rates.exchange_rate(order.invoice, paid_out) < least:
         message = f"is below the least amount: {least} {currency} by {rails} rails"
         raise Problem.of_field("amount", message, "below_currency_limit")
 
@@ -260,17 +435,9 @@ def payout_steps(outcome: str, paid_at: float, after: float) -> list[tuple[float
     return [(paid_at + after * place / (len(states) - 1), state) for place, state in enumerate(states)]
 
 
-def _step_payout(session: WorldSession, payment_id: int, state: str, at: float) -> None:
-    _fire_step(session, session.get_one(PaymentRow, payment_id), state, at)
-
-
-CHANGES["payout"] = _step_payout
-
-
 def _fire_step(session: WorldSession, payment: PaymentRow, state: str, at: float, reason: str | None = None) -> None:
     """Fire the events of a payout's new state. reason: why it failed; by default, in the sandbox's own words."""
-    request_id = payment.bill.request_id
-    ids = {"requestId": request_id, "requestID": request_id, "paymentReference": payment.bill.payment_reference}
+    ids = payment.bill.ids
     step = {**ids, "subStatus": state, "timestamp": format_time(at)}
     if state not in _FAILURES:
         processing = {"offrampId": payment.payment_id, "paymentProcessor": "sandbox", "rawPayload": {}}
@@ -282,3 +449,159 @@ def _fire_step(session: WorldSession, payment: PaymentRow, state: str, at: float
         refund = {"refundedTo": payment.body["wallet"], "refundAmount": format_units(payment.body["amount"], currency)}
         of_refund = {**ids, **refund, "currency": payment.payment_currency, "timestamp": format_time(at)}
         session.fire("payment.refunded", at, of_refund)
+
+
+CHANGES["payout"] = PaymentRow, _fire_step
+
+
+# Payments
+
+
+def _read_time(text: str, field: str) -> float:
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is not None:
+            return time.timestamp()
+    except (ValueError, OverflowError):
+        pass
+    raise Problem.of_field(field, "must be a time with its zone, such as 2026-01-01T00:00:00Z", "time")
+
+
+def _list_payments(
+    session: WorldSession, wanted: Sequence[ColumnElement[bool]], limit: int, offset: int
+) -> dict[str, Any]:
+    """Return a page of payments and what it is a part of."""
+    query = select(PaymentRow).join(PaymentRow.bill).where(PaymentRow.world_id == session.world.id, *wanted)
+    total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
+    found = session.scalars(query.order_by(PaymentRow.id).limit(limit).offset(offset)).all()
+    rates = read_rates(session)
+    is_paid = {each.bill_id: _is_paid(payments_of(session, each.bill)) for each in found}
+    return {
+        "payments": [_listed(each, rates, has_been_paid=is_paid[each.bill_id]) for each in found],
+        "pagination": {"total": total, "limit": limit, "offset": offset, "hasMore": offset + len(found) < total},
+    }
+
+
+def _is_paid(payments: Sequence[PaymentRow]) -> bool:
+    """Return True if the payments of a bill pay it in full."""
+    bodies = [each.body for each in payments]
+    return bool(bodies) and sum(each["amount"] for each in bodies) >= bodies[0]["requested"]
+
+
+def _listed(payment: PaymentRow, rates: Rates, *, has_been_paid: bool) -> dict[str, Any]:
+    """Return a payment as listed."""
+    currency = currency_of(payment.payment_currency)
+    return {
+        "id": payment.payment_id,
+        "amount": format_units(payment.body["amount"], currency),
+        "sourceNetwork": currency.network,
+        "destinationNetwork": currency.network,
+        "sourceTxHash": payment.transaction_hash,
+        "destinationTxHash": None,
+        "timestamp": format_time(payment.paid_at),
+        "type": "direct",
+        "currency": payment.invoice_currency,
+        "paymentCurrency": payment.payment_currency,
+        "fees": _list_fees(payment.body, currency, rates),
+        "request": _request_of(payment.bill, is_paid=has_been_paid),
+    }
+
+
+def _request_of(bill: BillRow, *, is_paid: bool) -> dict[str, Any]:
+    """Return what every payment says of its request."""
+    return {
+        "requestId": bill.request_id,
+        "paymentReference": bill.payment_reference,
+        "hasBeenPaid": is_paid,
+        "customerInfo": bill.body.get("customerInfo"),
+        "reference": bill.body.get("reference"),
+    }
+
+
+def _list_fees(body: Mapping[str, Any], currency: Currency, rates: Rates) -> list[dict[str, str]]:
+    """Return the fees of a payment as listed: none, or the protocol fee."""
+    if not body["fee"]:
+        return []
+    fee = {
+        "type": "protocol",
+        "stage": "sending",
+        "provider": "request-network",
+        "amount": format_units(body["fee"], currency),
+        "amountInUSD": in_usd(whole_units(body["fee"], currency), currency, rates),
+        "currency": currency.id,
+        "receiverAddress": body["feeAddress"],
+        "network": currency.network,
+    }
+    return [fee]
+
+
+def currency_of(currency_id: str) -> Currency:
+    """Return the currency of a stored order or payment."""
+    currency = find_currency(currency_id)
+    if currency is None:  # the token list is part of the program, and does not lose an entry
+        raise Problem(500, "A payment is in a currency that the sandbox does not know")
+    return currency
+
+
+def _add_payment(
+    session: WorldSession,
+    bill: BillRow,
+    order: pay.Order,
+    paid: pay.Paid,
+    wallet: str,
+    account: Mapping[str, Any] | None,
+) -> PaymentRow:
+    """Add a payment with ids of its own."""
+    ordinal = session.count(PaymentRow, bill_id=bill.id)
+    payment = session.insert(
+        PaymentRow,
+        bill_id=bill.id,
+        payment_id=session.identifiers.uuid("paid", bill.request_id, ordinal),
+        transaction_hash="0x" + session.identifiers.token_bytes(32, "transaction", bill.request_id, ordinal).hex(),
+        key=session.lookup_key(f"wallet {wallet.lower()}"),
+        invoice_currency=bill.body["invoiceCurrency"],
+        payment_currency=order.currency.id,
+        paid_at=session.now,
+        outcome=None if account is None else payout_outcome(str(account["bankName"])),
+        body={
+            "wallet": wallet,
+            "amount": paid.amount,
+            "fee": paid.fee,
+            "feeAddress": with_checksum(paid.fee_address),
+            "requested": order.amount,
+        },
+    )
+    payment.bill = bill
+    return payment
+
+
+def _fire_payment(session: WorldSession, payment: PaymentRow, order: pay.Order) -> None:
+    """Fire the event of a payment: its bill is paid in full with it, or in part."""
+    body, bill, currency = payment.body, payment.bill, order.currency
+    total = sum(each.body["amount"] for each in payments_of(session, bill))
+    event = {
+        **bill.ids,
+        "reference": bill.body.get("reference"),
+        "amount": format_units(body["amount"], currency),
+        "totalAmountPaid": format_units(total, currency),
+        "expectedAmount": format_units(body["requested"], currency),
+        "txHash": payment.transaction_hash,
+        "network": currency.network,
+        "currency": payment.invoice_currency,
+        "paymentCurrency": payment.payment_currency,
+        "isCryptoToFiat": payment.outcome is not None,
+        "payerAddress": body["wallet"],
+        "fees": _list_fees(body, currency, order.rates),
+        "timestamp": format_time(payment.paid_at),
+    }
+    session.fire("payment.confirmed" if total >= body["requested"] else "payment.partial", payment.paid_at, event)
+
+
+def _find_account(session: WorldSession, bill: BillRow, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the account that a payment pays out to, or None. Raises Problem if it is missing, or cannot be paid."""
+    if not bill.is_payout:
+        return None
+    for name in ("clientUserId", "paymentDetailsId"):
+        if name not in body:
+            raise Problem.of_field(name, "must be provided, since the request is paid out to an account", "missing")
+    return find_payable_account(session, str(body["clientUserId"]), str(body["paymentDetailsId"]))

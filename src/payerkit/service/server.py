@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import socket
 import tempfile
 import threading
@@ -153,8 +152,12 @@ class Service:
         with ExitStack() as resources:
             self._socket = resources.enter_context(listen(host, port))
             if db is None:
-                db = file = _create_temporary_file(resources)
-                environment = _temporary_keys(environment)
+                folder = tempfile.TemporaryDirectory(prefix="payerkit-sandbox-", ignore_cleanup_errors=True)
+                db = file = Path(resources.enter_context(folder)) / "sandbox.db"
+                environment = {  # so that no key is written to a file
+                    keys.ENCRYPTION_KEY_VARIABLE: keys.new_encryption_key(),
+                    keys.API_KEY_VARIABLE: environment.get(keys.API_KEY_VARIABLE) or keys.new_api_key(),
+                }
             seal = keys.load_seal(file, environment)
             source, given = keys.API_KEY_VARIABLE, {}
             if api_keys is not None:
@@ -203,11 +206,6 @@ class Service:
         self._resources.close()
 
 
-def check_address(host: str, port: int) -> None:
-    """Raise SetupError if no service can listen there, for one does already."""
-    listen(host, port).close()
-
-
 def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     """Return the settings of a server that bounds its connections and logs nothing about them."""
     return uvicorn.Config(
@@ -251,18 +249,3 @@ def listen(host: str, port: int, name: str = "port") -> socket.socket:
         listening.close()
         raise SetupError(f"{name}: cannot listen on {host}:{port} ({error.strerror}).") from None
     return listening
-
-
-def _create_temporary_file(resources: ExitStack) -> Path:
-    """Return a path for a database in a folder that is deleted when the service stops."""
-    folder = Path(tempfile.mkdtemp(prefix="payerkit-sandbox-"))
-    resources.callback(shutil.rmtree, folder, ignore_errors=True)
-    return folder / "sandbox.db"
-
-
-def _temporary_keys(environment: Mapping[str, str]) -> Mapping[str, str]:
-    """Return an environment with new keys, so that none is written to a file; a given API key is kept."""
-    return {
-        keys.ENCRYPTION_KEY_VARIABLE: keys.new_encryption_key(),
-        keys.API_KEY_VARIABLE: environment.get(keys.API_KEY_VARIABLE) or keys.new_api_key(),
-    }

@@ -138,11 +138,6 @@ class Settings(BaseSettings):
         is_command = bool(cls.model_config.get("env_prefix"))
         return (init_settings, EnvSettingsSource(settings_cls)) if is_command else (init_settings,)
 
-    @property
-    def root_path(self) -> str:
-        """The path in public_url, below which a proxy serves the sandbox; "" if there is none."""
-        return urlsplit(self.public_url or "").path.rstrip("/")
-
     @model_validator(mode="after")
     def _decide_all(self) -> Self:
         """Let `decide_after` replace the three times."""
@@ -203,11 +198,6 @@ class CommandSettings(Settings):
                 close = difflib.get_close_matches(name.upper(), known, n=1)
                 raise SetupError(f"{name}: there is no such setting{f'; did you mean {close[0]}?' if close else '.'}")
         return cls(**{name: value for name, value in given.items() if name in cls.model_fields and value is not None})
-
-    @property
-    def of_service(self) -> dict[str, Any]:
-        """The settings without those of the listening address and the database."""
-        return self.model_dump(include=set(Settings.model_fields))
 
 
 def _sentence(name: str, message: str, *, is_given: bool) -> str:

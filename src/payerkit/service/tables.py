@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.types import TypeDecorator
 
 from payerkit.service.keys import Encrypted
 
@@ -22,6 +23,21 @@ _Token = Annotated[str, mapped_column(String(66), unique=True)]
 _Key = Annotated[str, mapped_column(String(64), index=True)]
 _Body = Annotated[dict[str, Any], mapped_column(Encrypted)]
 _Currency = Annotated[str, mapped_column(String(80))]
+
+
+class Units(TypeDecorator[int]):
+    """A column of base units, as decimal text: they may have 256 bits."""
+
+    impl = String(80)
+    cache_ok = True
+
+    def process_bind_param(self, value: int | None, _dialect: object) -> str:
+        """Return base units as text."""
+        return str(value)
+
+    def process_result_value(self, value: str | None, _dialect: object) -> int:
+        """Return the base units that were stored."""
+        return int(value or 0)
 
 
 class Base(DeclarativeBase):
@@ -117,6 +133,12 @@ class BillRow(Base):
     is_payout: Mapped[bool]
     body: Mapped[_Body]
 
+    @property
+    def ids(self) -> dict[str, str]:
+        """The request id, in both published spellings, and the payment reference."""
+        names = {"requestId": self.request_id, "requestID": self.request_id}
+        return {**names, "paymentReference": self.payment_reference}
+
 
 class PaymentRow(Base):
     """A payment that a wallet made. key: of the wallet. outcome: how its payout ends by itself; None without one."""
@@ -172,11 +194,11 @@ class RateRow(Base):
 
 
 class HoldingRow(Base):
-    """The demo wallet's balance of a currency and the payment contract's allowance, in base units as decimal text."""
+    """The demo wallet's balance of a currency and the payment contract's allowance, in base units."""
 
     __tablename__ = "wallet"
 
     world_id: Mapped[int] = mapped_column(ForeignKey(WorldRow.id), primary_key=True)
     currency: Mapped[str] = mapped_column(String(80), primary_key=True)
-    balance: Mapped[str] = mapped_column(String(80))
-    allowance: Mapped[str] = mapped_column(String(80))
+    balance: Mapped[int] = mapped_column(Units)
+    allowance: Mapped[int] = mapped_column(Units)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -14,7 +16,7 @@ from inspect import Parameter, signature
 from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from payerkit.service.clock import START, Identifiers
@@ -22,7 +24,6 @@ from payerkit.service.database import Database
 from payerkit.service.errors import ANY_CALL, API_CALL, NO_JSON, WRITE, Problem, SetupError, describe_refusals
 from payerkit.service.faults import WRITE_METHODS, FaultInjector
 from payerkit.service.keys import DEFAULT_WORLD
-from payerkit.service.limits import CallLimits
 from payerkit.service.settings import Settings
 from payerkit.service.tables import Base, ChangeRow, EntryRow, EventRow, PayerRow, WorldRow
 
@@ -35,8 +36,8 @@ WriteKind = Literal["payer", "agreement", "payment_detail", "payment", "request"
 Step = Literal["kyc", "agreement"]
 """What a payer completes on a page."""
 
-CHANGES: dict[str, Callable[[WorldSession, int, str, float], None]] = {}
-"""What makes a change whose time has come, by its kind: of the row with this id, to a state, at a time."""
+CHANGES: dict[str, tuple[type[Base], Callable[[WorldSession, Any, str, float], None]]] = {}
+"""What makes a change whose time has come, by its kind: of a row of this table, to a state, at a time."""
 
 _ULID = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """The digits of a ULID: Crockford's base 32."""
@@ -50,7 +51,6 @@ _IS_DUE = (ChangeRow.world_id == bindparam("world")) & (ChangeRow.due <= bindpar
 _CHANGE = (ChangeRow.due, ChangeRow.id, ChangeRow.kind, ChangeRow.subject_id, ChangeRow.state)
 _TAKE_DUE = delete(ChangeRow).where(_IS_DUE).returning(*_CHANGE)
 _DROP = delete(ChangeRow).where(ChangeRow.kind == bindparam("kind"), ChangeRow.subject_id == bindparam("subject"))
-_EVENTS = select(func.count(EventRow.number)).where(EventRow.world_id == bindparam("world"))
 
 
 _insert = cache(insert)
@@ -80,15 +80,19 @@ class WorldSession(Session):
         """Make the changes whose time has come, in their order, each with its events."""
         changes = self.sql.execute(_TAKE_DUE, {"world": self.world.id, "now": self.now}).all()
         for due, _, kind, subject_id, state in sorted(changes):
-            CHANGES[kind](self, subject_id, state, due)
+            self._change(kind, subject_id, state, due)
         self.flush()  # since most calls read with `sql`
 
     def change_later(self, kind: str, subject_id: int, state: str, due: float) -> None:
         """Change a row at a time, or now, if the time has come."""
         if due <= self.now:
-            CHANGES[kind](self, subject_id, state, due)
+            self._change(kind, subject_id, state, due)
         else:
             self.insert(ChangeRow, kind=kind, subject_id=subject_id, state=state, due=due)
+
+    def _change(self, kind: str, subject_id: int, state: str, due: float) -> None:
+        table, change = CHANGES[kind]
+        change(self, self.get_one(table, subject_id), state, due)
 
     def drop_changes(self, kind: str, subject_id: int) -> None:
         """Forget the changes to come of a row, which was changed otherwise."""
@@ -98,7 +102,7 @@ class WorldSession(Session):
         """Store an event. Its body is written once, since its bytes are signed."""
         text = json.dumps({"event": name, **body}, ensure_ascii=False, separators=(",", ":"))
         if self._fired is None:
-            self._fired = self.count(_EVENTS)
+            self._fired = self.count(EventRow)
         number = int(time * 1000) << 80 | int.from_bytes(
             self.identifiers.token_bytes(10, "delivery", text, self._fired)
         )
@@ -120,11 +124,12 @@ class WorldSession(Session):
         stored: Any = self.sql.execute(_insert(table), values)
         return table(**values, **stored.inserted_primary_key._asdict())
 
-    def count(self, query: Select[int], **values: Any) -> int:
-        """Return how many rows of this world there are, if ids depend on it, else 0."""
+    def count(self, table: type[Base], **values: Any) -> int:
+        """Return how many rows of this world have some values, if ids depend on it, else 0."""
         if self.settings.seed is None:
             return 0
-        return self.sql.scalar(query, {"world": self.world.id, **values}) or 0
+        query = select(func.count()).select_from(table).filter_by(world_id=self.world.id, **values)
+        return self.sql.scalar(query) or 0
 
     def lookup_key(self, *parts: str) -> str:
         """Return a keyed hash in this world, by which a row is found, since its encryption differs each time.
@@ -285,3 +290,72 @@ def _in_transaction(endpoint: Callable[..., T], *, write: bool) -> Callable[...,
     run.__signature__ = given.replace(parameters=[first, *parameters])  # type: ignore[attr-defined]
     run.__name__, run.__doc__ = endpoint.__name__, endpoint.__doc__
     return run
+
+
+# Limits on how often the API may be called: per minute, or as on the live service
+
+LIVE_RATE = 5
+"""Calls a second that the live service allows by default, by the operator's documentation."""
+
+BLOCK_SECONDS = 300.0
+"""For how long the live service refuses every call after a sustained breach, by the same documentation."""
+
+BREACH = 50
+"""Refusals within BREACH_SECONDS that count as a sustained breach; invented, since the documentation has no number."""
+
+BREACH_SECONDS = 10.0
+
+_WINDOW_SECONDS = 60.0
+
+
+class CallLimits:
+    """Counts the calls of the API.
+
+    Time is real, whatever the service's clock is, since calls take real time; only what the clock is advanced by is
+    added, so that a block need not be waited for.
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute = settings.rate_limit
+        self._live_like = settings.live_like
+        self._clock = clock
+        self._ahead = 0.0
+        self._recent: deque[float] = deque()
+        self._refused: deque[float] = deque(maxlen=BREACH)
+        self._blocked_until = -math.inf
+        self._credit, self._credited = float(LIVE_RATE), -math.inf
+
+    def advance(self, seconds: float) -> None:
+        """Let time leap forward."""
+        self._ahead += seconds  # by one call at a time: each advances the clock in a transaction of the world
+
+    def count(self) -> None:
+        """Count a call. Raises Problem (429) if a limit is reached."""
+        now = self._clock() + self._ahead
+        if self._live_like:
+            self._count_live(now)
+        if self._per_minute:
+            self._count_minute(now)
+
+    def _count_live(self, now: float) -> None:
+        """Count a call: five at once, then five a second. A refusal does not say how long to wait."""
+        if now < self._blocked_until:
+            raise Problem(429, "Too Many Requests")
+        self._credit = min(LIVE_RATE, self._credit + (now - self._credited) * LIVE_RATE)
+        self._credited = now
+        if self._credit < 1:
+            self._refused.append(now)
+            if len(self._refused) == BREACH and now - self._refused[0] <= BREACH_SECONDS:
+                self._blocked_until = now + BLOCK_SECONDS
+                self._refused.clear()
+            raise Problem(429, "Too Many Requests")
+        self._credit -= 1
+
+    def _count_minute(self, now: float) -> None:
+        """Count a call. A refusal says when the oldest call of the last minute no longer counts."""
+        while self._recent and now - self._recent[0] >= _WINDOW_SECONDS:
+            self._recent.popleft()
+        if len(self._recent) >= self._per_minute:
+            wait = max(1, math.ceil(_WINDOW_SECONDS - (now - self._recent[0])))
+            raise Problem(429, "Too Many Requests", headers={"Retry-After": str(wait)})
+        self._recent.append(now)

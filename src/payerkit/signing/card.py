@@ -17,13 +17,7 @@ from payerkit.models.compared_with import ComparedWith
 from payerkit.models.payments import Payment
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
-from payerkit.signing.card_content import (
-    CardContent,
-    Point,
-    TransactionToSign,
-    card_content,
-    shown_points,
-)
+from payerkit.signing.card_content import CardContent, Point, TransactionToSign, shown_points
 from payerkit.wording import count_of
 
 _MARKS = {"error": "✗", "warning": "!", "info": "✓"}
@@ -58,15 +52,11 @@ class PaymentCard:
 
     @classmethod
     def of(
-        cls,
-        review: PaymentReview,
-        *,
-        order_source: str | None = None,
-        sources: Mapping[str, str] | None = None,
+        cls, review: PaymentReview, *, order_source: str | None = None, sources: Mapping[str, str] | None = None
     ) -> PaymentCard:
         """Return the card of a payment under review; the sources of its order are those of `card_content`."""
         findings = review_findings(review)
-        return cls(card_content(review, findings, order_source=order_source, sources=sources or {}), findings)
+        return cls(CardContent(review, findings, order_source=order_source, sources=sources or {}), findings)
 
     @property
     def verdict(self) -> str:
@@ -104,7 +94,7 @@ class PaymentCard:
 def card_of(payment: Payment, **given: Unpack[ComparedWith]) -> PaymentCard:
     """Return the card of a payment, as `Payment.card` documents it."""
     is_given = given.get("order") is not None or given.get("orders") is not None
-    review = PaymentReview.of(payment, **given)
+    review = PaymentReview(payment, **given)
     return PaymentCard.of(review, order_source="given" if is_given else payment.order_source)
 
 
@@ -136,7 +126,7 @@ def _page(content: CardContent) -> str:
 
 def _card(content: CardContent, *, foot: str = "") -> str:
     badge = "" if content.environment is None else html.badge(content.environment)
-    lead = "".join(f'<p class="pk-note">{html.escape(note)}</p>' for note in content.notes)
+    lead = f'<p class="pk-note">{html.escape(content.note)}</p>' if content.note else ""
     kind = html.VERDICT_KINDS[content.verdict]
     headline = f"<span>{html.escape(content.headline)}</span>"
     compared = [
@@ -211,7 +201,7 @@ def card_text(content: CardContent) -> str:
     lines = [
         f"{content.verdict.upper()}  {content.headline}{environment}",
         *_wrapped(content.sentence),
-        *(line for note in content.notes for line in _wrapped(note)),
+        *_wrapped(content.note),
         *_text_section(content.problems_title, content.problems),
         *(_wrapped(content.advice, first="  -> ", then="     ") if content.advice else []),
         *_text_section("Could not be checked", content.unchecked, mark="?"),

@@ -5,23 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from decimal import Context, Decimal
 from itertools import islice
 from typing import Any
 
 from payerkit.findings import Finding, PaymentFindings, Severity
 from payerkit.html import visible
 from payerkit.models.compared_with import OrderTerms
-from payerkit.onchain.addresses import address_problem, with_checksum
-from payerkit.onchain.amounts import format_amount, format_effect_amount
-from payerkit.onchain.currencies import networks, real_money_note
+from payerkit.onchain.addresses import address_problem, is_same, with_checksum
+from payerkit.onchain.amounts import format_amount, format_effect_amount, format_number, format_percentage, to_units
+from payerkit.onchain.calldata import EffectKind
+from payerkit.onchain.currencies import Currency, networks, real_money_note, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.review.check_payment import MAX_TRANSACTIONS
 from payerkit.review.payment_review import PaymentReview
-from payerkit.review.transactions import UNLIMITED, DecodedTransaction, contract_name
+from payerkit.review.transactions import UNLIMITED, DecodedTransaction, contract_at, contract_name
 from payerkit.signing.device import device_lines, digest_of
-from payerkit.signing.sentence import payment_sentence
 from payerkit.wording import count_of, in_words, listed
 
 _MOST_ROWS = 40
@@ -134,27 +134,6 @@ class Compared:
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionToSign:
-    """One transaction, for a person who compares it with a signing device.
-
-    origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. device:
-    what a device shows, line by line. other_digest: the calldata digest, for devices that show it beside a call that
-    they read. lookup: pages about contract and payee, with their titles.
-    """
-
-    title: str
-    origin: str
-    to: str
-    contract: str
-    function: str
-    does: tuple[tuple[str, str], ...]
-    lookup: tuple[tuple[str, str], ...]
-    other_digest: tuple[str, ...]
-    device: tuple[str, ...]
-    calldata: str
-
-
 @dataclass(frozen=True, slots=True)
 class MessageToSign:
     """A message to sign. path: the member of the response that holds it. rows: what it says, by the members' paths."""
@@ -163,78 +142,43 @@ class MessageToSign:
     rows: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CardContent:
-    """All that a card says.
+    """All that a card says about a payment.
 
-    sentence: what happens if all is signed. notes: what else to know at once. problems: what is not ok, the worst
+    order_source: where the order comes from. sources: the same for single members of the order, if they differ.
+
+    sentence: what happens if all is signed. note: what else to know at once. problems: what is not ok, the worst
     first, under the title problems_title; advice: what to do about all of them. unchecked: what could not be checked.
     policy_advice: where to put the lines of these points.
     passed: what is ok. compared: what the payment was compared with; compared_with: the same in short. messages: what
     else there is to sign, which nobody should because of this card.
     """
 
-    verdict: str
-    headline: str
-    sentence: str
-    environment: str | None
-    notes: tuple[str, ...]
-    problems_title: str
-    problems: tuple[Point, ...]
-    advice: str
-    unchecked: tuple[Point, ...]
-    policy_advice: str
-    passed: tuple[Point, ...]
-    compared_with: str
-    compared: tuple[Compared, ...]
-    transactions: tuple[TransactionToSign, ...]
-    messages: tuple[MessageToSign, ...]
-    checked_at: datetime
-
-
-def card_content(
-    review: PaymentReview,
-    findings: PaymentFindings,
-    *,
-    order_source: str | None,
-    sources: Mapping[str, str],
-) -> CardContent:
-    """Return what a card says about a payment.
-
-    order_source: where the order comes from. sources: the same for single members of the order, if they differ.
-    """
-    compared = tuple(_compared(review, order_source, sources))
-    many = len(review.transactions) > 1
-    problems = _points((each for each in findings if each.severity != "info" and not each.unchecked), many=many)
-    unchecked = _points((each for each in findings if each.unchecked), many=many)
-    points = (*problems, *unchecked)
-    decisions = [each for each in points if each.severity != "info"]
-    # Lines for a policy clear nothing that is wrong.
-    is_agreeable = not findings.errors and any(each.policy_lines for each in findings)
-    is_stopped = findings.verdict == "stop"
-    order = review.payment.order
-    note = "" if order is None else real_money_note(str(order.payment_currency), review.payment.environment)
-    return CardContent(
-        verdict=findings.verdict,
-        headline=_headline(findings.verdict, len(decisions), is_unchecked=not problems),
-        sentence=payment_sentence(review, is_stopped=is_stopped),
-        environment=review.payment.environment,
-        notes=(note,) if note else (),
-        problems_title="Not ok" if is_stopped else "To decide",
-        problems=problems,
-        advice=AFTER_STOP if is_stopped else "",
-        policy_advice=WITHOUT_POLICY if review.policy is NO_POLICY and is_agreeable else "",
-        unchecked=(*unchecked, *_own_word(compared), Point("info", "In any payment", NEVER_CHECKED, "")),
-        passed=_points((each for each in findings if each.severity == "info" and not each.unchecked), many=many),
-        compared_with=_compared_with(review, compared),
-        compared=compared,
-        transactions=tuple(_to_sign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]),
-        messages=tuple(
-            MessageToSign(visible(path)[:80], message_rows(message))
-            for path, message in islice(review.payment.whole.typed_messages.items(), MAX_TRANSACTIONS)
-        ),
-        checked_at=review.now,
-    )
+    def __init__(
+        self, review: PaymentReview, findings: PaymentFindings, *, order_source: str | None, sources: Mapping[str, str]
+    ) -> None:
+        many, is_stopped = len(review.transactions) > 1, findings.verdict == "stop"
+        told = [each for each in findings if not each.unchecked]
+        unchecked = _points((each for each in findings if each.unchecked), many=many)
+        # Lines for a policy clear nothing that is wrong.
+        is_agreeable = not findings.errors and any(each.policy_lines for each in findings)
+        order, self.environment = review.payment.order, review.payment.environment
+        self.note = "" if order is None else real_money_note(str(order.payment_currency), self.environment)
+        self.compared = [*_compared(review, order_source, sources)]
+        self.compared_with = _compared_with(review, self.compared)
+        self.problems_title = "Not ok" if is_stopped else "To decide"
+        self.problems = _points((each for each in told if each.severity != "info"), many=many)
+        self.advice = AFTER_STOP if is_stopped else ""
+        self.policy_advice = WITHOUT_POLICY if review.policy is NO_POLICY and is_agreeable else ""
+        self.unchecked = (*unchecked, *_own_word(self.compared), Point("info", "In any payment", NEVER_CHECKED, ""))
+        self.passed = _points((each for each in told if each.severity == "info"), many=many)
+        decisions = [each for each in (*self.problems, *unchecked) if each.severity != "info"]
+        self.verdict, self.checked_at = findings.verdict, review.now
+        self.headline = _headline(findings.verdict, len(decisions), is_unchecked=not self.problems)
+        self.sentence = payment_sentence(review, is_stopped=is_stopped)
+        self.transactions = [TransactionToSign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]]
+        typed_messages = islice(review.payment.whole.typed_messages.items(), MAX_TRANSACTIONS)
+        self.messages = [MessageToSign(visible(path)[:80], message_rows(message)) for path, message in typed_messages]
 
 
 def shown_points(points: tuple[Point, ...]) -> tuple[Point, ...]:
@@ -322,7 +266,7 @@ def _compared(review: PaymentReview, order_source: str | None, sources: Mapping[
         yield Compared("order", "none", "nothing to compare payee and amount with")
     if review.account:
         source = "as sent" if review.payment.environment else _SOURCES["file"]
-        yield Compared(_ACCOUNT, review.account_words, source)
+        yield Compared(_ACCOUNT, review.account, source)
     yield Compared("network", "not known" if review.network is None else str(networks()[review.network]), "")
     yield Compared("policy", review.policy.summary, review.policy.source)
     if len(review.orders) == 1:
@@ -345,29 +289,32 @@ def _members(review: PaymentReview, order: OrderTerms) -> dict[str, str]:
     }
 
 
-def _to_sign(review: PaymentReview, transaction: DecodedTransaction) -> TransactionToSign:
-    call, network = transaction.call, review.network
-    kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in transaction.effects))
-    before = sum(len(each.effects) for each in review.transactions[: transaction.index])
-    effects = transaction.effects[: max(_MOST_EFFECTS - before, 0)]
-    data, hidden = str(transaction.data or ""), len(transaction.effects) - len(effects)
-    most = min(_MOST_CALLDATA, _ALL_CALLDATA // len(review.transactions))
-    device, digest = device_lines(transaction, network, review.policy), digest_of(transaction)
-    return TransactionToSign(
-        title=f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}",
-        origin=transaction.origin,
-        to=str(with_checksum(transaction.to))[:80] if transaction.to else "no address",
-        contract=contract_name(transaction, network, review.policy) or "unknown",
-        function=call.function.name if call.function else call.selector or "unknown",
-        does=(
-            *(row for effect in effects for row in _does(review, effect)),
-            *([("more", f"{hidden} of its payments and approvals are not shown here")] if hidden else []),
-        ),
-        lookup=tuple(_lookup(review, transaction)),
-        other_digest=(digest,) if digest and not any(digest in line for line in device) else (),
-        device=device,
-        calldata=data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)",
-    )
+class TransactionToSign:
+    """One transaction, for a person who compares it with a signing device.
+
+    origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. device:
+    what a device shows, line by line. other_digest: the calldata digest, for devices that show it beside a call that
+    they read. lookup: pages about contract and payee, with their titles.
+    """
+
+    def __init__(self, review: PaymentReview, transaction: DecodedTransaction) -> None:
+        call, network, effects = transaction.call, review.network, transaction.effects
+        kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in effects))
+        before = sum(len(each.effects) for each in review.transactions[: transaction.index])
+        shown = effects[: max(_MOST_EFFECTS - before, 0)]
+        data, hidden = str(transaction.data or ""), len(effects) - len(shown)
+        most = min(_MOST_CALLDATA, _ALL_CALLDATA // len(review.transactions))
+        self.title = f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}"
+        self.origin = transaction.origin
+        self.to = str(with_checksum(transaction.to))[:80] if transaction.to else "no address"
+        self.contract = contract_name(transaction, network, review.policy) or "unknown"
+        self.function = call.function.name if call.function else call.selector or "unknown"
+        self.does = [row for effect in shown for row in _does(review, effect)]
+        self.does += [("more", f"{hidden} of its payments and approvals are not shown here")] if hidden else []
+        self.lookup = [*_lookup(review, transaction)]
+        self.device, digest = device_lines(transaction, network, review.policy), digest_of(transaction)
+        self.other_digest = [digest] if digest and not any(digest in line for line in self.device) else []
+        self.calldata = data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)"
 
 
 def _does(review: PaymentReview, effect: Effect) -> Iterator[tuple[str, str]]:
@@ -405,4 +352,139 @@ def _lookup(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[
     pages = {"contract": transaction.to, "payee": first.recipient if first.place is None else None}
     for name, address in pages.items():
         if address_problem(address) != "address_malformed" and network.explorer:
-            yield name, network.page_of(str(with_checksum(address)))
+            yield name, f"{network.explorer}/address/{with_checksum(address)}"  # by EIP-3091
+
+
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NOTHING = "There is nothing to sign."
+_ONLY_MESSAGES = "There is no transaction, but a message to sign, which payerkit cannot judge."
+_TWO_DIGITS = Context(prec=2)
+"""The share of a fee is rounded to what a person remembers of it; the findings have it exactly."""
+
+
+def payment_sentence(review: PaymentReview, *, is_stopped: bool = False) -> str:
+    """Return who is paid what, on which network, for which bank account, with which fee and how many signatures.
+
+    It says "would" if the payment is stopped.
+    """
+    if not review.transactions:
+        return _NOTHING if not review.payment.whole.typed_messages else _ONLY_MESSAGES
+    has_unlimited = any(effect.allowance == UNLIMITED for each in review.transactions for effect in each.effects)
+    words = [
+        _pays(review, review.payments, is_stopped=is_stopped),
+        *_fee_words(review, review.payments),
+        *(["an unlimited allowance"] if has_unlimited else []),
+        *_signatures(review),
+    ]
+    return f"{', '.join(words)}."
+
+
+def short_address(address: str) -> str:
+    """Return the beginning and the end of an address; enough to recognise it, not to compare it."""
+    return address if len(address) <= 14 else f"{address[:6]}...{address[-4:]}"
+
+
+def _pays(review: PaymentReview, payments: list[Effect], *, is_stopped: bool) -> str:
+    pay, make = ("Would pay", "Would make") if is_stopped else ("Pays", "Makes")
+    where = f" on {networks()[review.network].title}" if review.network else ""
+    if not payments:
+        is_readable = all(transaction.effects for transaction in review.transactions)
+        return f"{pay} nobody{where}" if is_readable else f"Would do something that payerkit cannot read{where}"
+    if _is_unknown_contract(review):
+        pay, make = "Would ask an unknown contract to pay", "Would ask an unknown contract to make"
+    purpose = f" for the account {review.account}" if review.account else ""
+    if len(payments) == 1:
+        return f"{pay} {_amount_to_pay(review, payments[0])}{where} to {_payee(review, payments[0])}{purpose}"
+    wallets = len({str(payment.recipient).lower() for payment in payments})
+    to = "one wallet" if wallets == 1 else f"{_number(wallets)} wallets"
+    total = _sum(review, payments, [payment.amount for payment in payments])
+    return f"{make} {_number(len(payments))} payments{where} to {to}{purpose}{f', {total} in all' if total else ''}"
+
+
+def _is_unknown_contract(review: PaymentReview) -> bool:
+    """Return True if a payment goes through a contract that payerkit does not know: then it may pay nobody."""
+    for transaction in {payment.step: review.transactions[payment.step] for payment in review.payments}.values():
+        contracts = transaction.call.function.contracts if transaction.call.function else ("ERC20",)
+        if review.network is None or contracts == ("ERC20",):  # a token is judged by itself
+            continue
+        found = contract_at(transaction.to, review.network, contracts)
+        if found is None or found.contract not in contracts:
+            return True
+    return False
+
+
+def _payee(review: PaymentReview, payment: Effect) -> str:
+    """Return the recipient: short if the order or the address book names it, in full if nothing vouches for it.
+
+    One that looks like a known address is in full, too: short, it would be taken for that.
+    """
+    if payment.recipient is None:
+        return "an unknown wallet"
+    address = str(with_checksum(payment.recipient))
+    if known := review.known(payment.recipient):
+        return f"{short_address(address)} ({known.name})" if known.name else short_address(address)
+    order = review.order_of(payment)
+    is_ordered = order is not None and is_same(order.payee, payment.recipient)
+    is_lookalike = review.policy.lookalike(payment.recipient) is not None
+    return short_address(address) if is_ordered and not is_lookalike else address
+
+
+def _amount_to_pay(review: PaymentReview, payment: Effect) -> str:
+    token = review.token(payment.token)
+    if payment.amount is None:
+        return "an unknown amount"
+    if payment.unit != "request":
+        return _in_units(payment.amount, token)
+    currency = payment.request_currency
+    amount = _in_units(payment.amount, currency, request_decimals(currency) if currency else None)
+    paid_in = token.ticker if token else "an unknown token"
+    is_bounded = payment.max_to_spend not in {None, UNLIMITED}
+    most = f" and at most {_in_units(payment.max_to_spend or 0, token)}" if is_bounded else ""
+    return f"{amount} in {paid_in}, at the rate on execution{most},"
+
+
+def _in_units(base: int, currency: Currency | None, decimals: int | None = None) -> str:
+    """Return an amount with the currency's symbol, or in base units if the currency is not known."""
+    if currency is None:
+        return f"{base} base units of an unknown token"
+    found = to_units(base, currency.decimals if decimals is None else decimals)
+    return f"{format_number(found or Decimal(0))} {currency.ticker}"
+
+
+def _fee_words(review: PaymentReview, payments: list[Effect]) -> list[str]:
+    """Return the fees of all payments as a share of all amounts, or as an amount; nothing if they cannot be added."""
+    legs = review.fee_legs.values()
+    fees = [*(payment.fee for payment in payments), *(leg.amount for leg in legs)]
+    if not payments or all(fee is None for fee in fees):
+        return []
+    fee, amount = sum(each or 0 for each in fees), sum(payment.amount or 0 for payment in payments)
+    if fee == 0:
+        return ["no fee"]
+    if len({(each.token, each.unit, each.path[:1]) for each in (*payments, *legs)}) > 1:
+        return ["with fees"]
+    if amount == 0:
+        return [f"fee {_sum(review, [*payments, *legs], fees) or 'unknown'}"]
+    return [f"fee {format_percentage(_TWO_DIGITS.divide(Decimal(100 * fee), Decimal(amount)))}"]
+
+
+def _sum(review: PaymentReview, effects: list[Effect], amounts: list[int | None]) -> str:
+    """Return the sum of amounts in one token; "" if there are several tokens, or something is not known."""
+    tokens = {(each.token, each.unit) for each in effects}
+    token = review.token(effects[0].token)
+    is_known = len(tokens) == 1 and effects[0].unit != "request" and token is not None and None not in amounts
+    return _in_units(sum(each or 0 for each in amounts), token) if is_known else ""
+
+
+def _signatures(review: PaymentReview) -> list[str]:
+    """Return how many signatures it takes, and for what else than payments and approvals some of them are."""
+    effects = [transaction.effects for transaction in review.transactions]
+    unread = sum(not each for each in effects)
+    other = sum(any(not one.is_payment and one.kind != EffectKind.APPROVE for one in each) for each in effects)
+    words = [f"{_number(len(effects))} {'signature' if len(effects) == 1 else 'signatures'}"]
+    words += [f"{_number(unread)} of them for something that payerkit cannot read"] if 0 < unread < len(effects) else []
+    words += [f"{_number(other)} of them for a call of another kind"] if other else []
+    return words + (["a message to sign beside them"] if review.payment.whole.typed_messages else [])
+
+
+def _number(count: int) -> str:
+    return _COUNTS[count] if count < len(_COUNTS) else str(count)

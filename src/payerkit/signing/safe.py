@@ -179,36 +179,6 @@ def _multi_sends() -> Mapping[tuple[str, str], tuple[str, ...]]:
     }
 
 
-def hash_calls(
-    calls: Sequence[SafeCall],
-    *,
-    safe: str,
-    network: str | None,
-    nonce: int,
-    version: str,
-    multi_send: str | None = None,
-) -> SafeHashes:
-    """Return the hashes of calls as one transaction of a Safe. Raises InvalidInput for an unusable argument."""
-    release, chain_id = version.removesuffix("+L2"), chain_id_of(network)
-    if release not in VERSIONS:
-        raise InvalidInput(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}.")
-    if type(nonce) is not int or not 0 <= nonce < 2**256:
-        raise InvalidInput("nonce: give the Safe's nonce as a whole number; the Safe app shows it.")
-    call = calls[0] if len(calls) == 1 else _batch(calls, _multi_send_of(release, str(network), multi_send))
-    domain = _domain_hash(safe, None if release in _WITHOUT_CHAIN else chain_id)
-    message = _message_hash(call, nonce)
-    return SafeHashes(
-        safe_tx_hash=_hex(keccak(b"\x19\x01" + domain + message)),
-        domain_hash=_hex(domain),
-        message_hash=_hex(message),
-        to=call.to,
-        value=call.value,
-        operation=call.operation,
-        nonce=nonce,
-        calldata_digest=calldata_digest(call.data),
-    )
-
-
 def _multi_send_of(version: str, network: str, given: str | None) -> str:
     """Return the address of MultiSendCallOnly, which a Safe calls for several transactions at once."""
     here = _multi_sends().get((version, network), ())
@@ -294,19 +264,29 @@ def hash_safe(
 ) -> SafeHashes:
     """Return the hashes of a payment as one transaction of a Safe, as `Payment.safe_hashes` documents it."""
     address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **given)
-    return hash_calls(
-        calls_of(review, anyway=anyway),
-        safe=address,
-        network=review.network,
+    calls, release, chain_id = calls_of(review, anyway=anyway), version.removesuffix("+L2"), chain_id_of(review.network)
+    if release not in VERSIONS:
+        raise InvalidInput(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}.")
+    if type(nonce) is not int or not 0 <= nonce < 2**256:
+        raise InvalidInput("nonce: give the Safe's nonce as a whole number; the Safe app shows it.")
+    call = calls[0] if len(calls) == 1 else _batch(calls, _multi_send_of(release, str(review.network), multi_send))
+    domain = _domain_hash(address, None if release in _WITHOUT_CHAIN else chain_id)
+    message = _message_hash(call, nonce)
+    return SafeHashes(
+        safe_tx_hash=_hex(keccak(b"\x19\x01" + domain + message)),
+        domain_hash=_hex(domain),
+        message_hash=_hex(message),
+        to=call.to,
+        value=call.value,
+        operation=call.operation,
         nonce=nonce,
-        version=version,
-        multi_send=multi_send,
+        calldata_digest=calldata_digest(call.data),
     )
 
 
 def _checked(payment: Payment, *, anyway: bool, **given: Unpack[ComparedWith]) -> PaymentReview:
     """Return a payment with what it is compared with. Raises InvalidInput if the verdict is "stop"."""
-    review = PaymentReview.of(payment, **given)
+    review = PaymentReview(payment, **given)
     found = review_findings(review)
     if found.verdict == "stop" and not anyway:
         raise InvalidInput(

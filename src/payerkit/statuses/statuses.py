@@ -1,30 +1,36 @@
-"""Read the statuses and the accounts of many payers: who is stuck, whose move it is, since when."""
+"""Read the statuses and accounts of many payers: who is stuck, whose move it is, since when; wait until they pass."""
 
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self, get_args
 
 import pandas as pd
 
-from payerkit.bulk.options import RunOptions
-from payerkit.bulk.rate_limit import RateLimiter, Records, StopSignal, list_accounts, request_each, request_lists
+from payerkit import html
+from payerkit.bulk.rate_limit import INTERRUPTED, Progress, RateLimiter, list_accounts, request_each, request_lists
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
+from payerkit.client.pace import is_non_negative
 from payerkit.endpoints import payer_status_call, payment_details_frame
-from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
+from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, kind_of, without_internal_frames
 from payerkit.events.frame import believed_events
 from payerkit.explanations import Explanation, account_group, count_words, explain_payer, is_compliant
 from payerkit.frames import frame_of
 from payerkit.masking import holds_email, mask
 from payerkit.models import PayerStatus
 from payerkit.wire import check_id, first, wire_name
+from payerkit.wording import count_of, in_words
+
+Accounts = Sequence[Mapping[str, Any]]
+"""The accounts that the service lists for a payer."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Snapshot:
 
     checked_at: datetime
     status: PayerStatus | None = None
-    accounts: Records | None = None
+    accounts: Accounts | None = None
     error: PayerkitError | None = None
     stopped: str = ""
     seen_since: datetime | None = None
@@ -81,9 +87,9 @@ class Snapshot:
         if self.status is None or (self.error is not None and self.compliant):
             advice = self.error.advice if self.error is not None else "Call again."
             return Explanation("payer", "", self.problem, "you", what_to_do=advice)
-        relevant = None if self.relevant is None else [record.get("status") for record in self.relevant]
+        words = None if self.relevant is None else [record.get("status") for record in self.relevant]
         status = self.status
-        return explain_payer(status.kyc_status, status.agreement_status, status.is_compliant, accounts=relevant)
+        return explain_payer(status.kyc_status, status.agreement_status, status.is_compliant, accounts=words)
 
     @property
     def problem(self) -> str:
@@ -111,7 +117,6 @@ class Snapshot:
 def take_snapshots(
     client: Client,
     ids: Sequence[str],
-    options: RunOptions,
     limiter: RateLimiter,
     *,
     accounts: bool = True,
@@ -120,25 +125,22 @@ def take_snapshots(
     """Return the statuses of each payer, in the order of the ids; the limiter knows why it ended early."""
 
     def take(own: Client, client_user_id: str) -> tuple[Snapshot, bool]:
-        status: PayerStatus | None = None
-        records: Records | None = None
-        error: PayerkitError | None = None
+        found: dict[str, Any] = {}
         try:
-            status = limiter.call(lambda: own.send(payer_status_call(client_user_id, PayerStatus.read)))
-            records = list_accounts(own, limiter, client_user_id) if accounts else None
-        except PayerkitError as problem:
-            error = problem
-        return Snapshot(datetime.now(UTC), status, records, error), error is None
+            found["status"] = limiter.call(lambda: own.send(payer_status_call(client_user_id, PayerStatus.read)))
+            found["accounts"] = list_accounts(own, limiter, client_user_id) if accounts else None
+        except PayerkitError as error:
+            found["error"] = error
+        return Snapshot(datetime.now(UTC), **found), "error" not in found
 
-    found = request_each(client, ids, take, options, limiter, progress=progress)
+    found = request_each(client, ids, take, limiter, progress=progress)
     unread = Snapshot(datetime.now(UTC), stopped=limiter.stop.reason)
     return {client_user_id: found.get(client_user_id, unread) for client_user_id in ids}
 
 
 def without_replaced(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return accounts without failed ones that another account replaces: same currency, and same holder or number."""
-    failed = [account_group(record.get("status")) == "failed" for record in records]
-    pairs = list(zip(records, failed, strict=True))
+    pairs = [(record, account_group(record.get("status")) == "failed") for record in records]
     replacing = {mark for record, has_failed in pairs if not has_failed for mark in _marks(record)}
     return [record for record, has_failed in pairs if not has_failed or replacing.isdisjoint(_marks(record))]
 
@@ -174,7 +176,11 @@ def _changed_at(record: Mapping[str, Any]) -> datetime | None:
     return None
 
 
-_PAYER, _ACCOUNT = "compliance.updated", "payment_detail.updated"
+_ABOUT = {
+    "compliance.updated": ("client_user_id", ("kyc_status", "agreement_status", "is_compliant")),
+    "payment_detail.updated": ("payment_details_id", ("status",)),
+}
+"""The events about statuses: the column that says whose they are, and those that say what they are."""
 
 _TEXTS = ("event", "client_user_id", "payment_details_id", "kyc_status", "agreement_status", "status", "reason")
 _TIMES = ("timestamp", "received_at")
@@ -196,11 +202,9 @@ class StatusReport:
 
 @dataclass(frozen=True)
 class PayerEvents:
-    """What events say, in the order in which they happened: of payers by client user id, of accounts by their id."""
+    """What events say, in the order in which they happened, by column and id of the payer or account."""
 
-    payers: Mapping[str, Sequence[StatusReport]]
-    accounts: Mapping[str, Sequence[StatusReport]]
-    has_masked_ids: bool = False
+    reports: Mapping[tuple[str, str], Sequence[StatusReport]]
 
     @classmethod
     def read(cls, events: Any) -> Self:
@@ -208,23 +212,17 @@ class PayerEvents:
 
         Tests, and events whose signature does not match, say nothing.
         """
-        if events is None:
-            return cls({}, {})
-        payers: dict[str, list[StatusReport]] = {}
-        accounts: dict[str, list[StatusReport]] = {}
-        has_masked_ids = False
-        for row in _events_by_time(believed_events(events, _NEEDED)):
-            if row["event"] == _PAYER and row["client_user_id"]:
-                has_masked_ids |= row["client_user_id"] == MASK
-                states = (row["kyc_status"], row["agreement_status"], row["is_compliant"])
-                payers.setdefault(row["client_user_id"], []).append(_report(row, states))
-            elif row["event"] == _ACCOUNT and row["payment_details_id"]:
-                accounts.setdefault(row["payment_details_id"], []).append(_report(row, (row["status"],)))
-        return cls(payers, accounts, has_masked_ids)
+        reports: dict[tuple[str, str], list[StatusReport]] = {}
+        for row in () if events is None else _events_by_time(believed_events(events, _NEEDED)):
+            name, columns = _ABOUT.get(row["event"], ("", ()))
+            if name and row[name]:
+                states, at = tuple(row[each] for each in columns), row["timestamp"] or row["received_at"]
+                reports.setdefault((name, row[name]), []).append(StatusReport(states, at, row["reason"]))
+        return cls(reports)
 
     def require_ids(self, ids: Iterable[str]) -> None:
         """Raise InvalidInput if the events of these payers cannot be found, since their ids are masked."""
-        if self.has_masked_ids and any(map(holds_email, ids)):
+        if ("client_user_id", MASK) in self.reports and any(map(holds_email, ids)):
             raise InvalidInput(
                 "events: ids that are e-mail addresses are masked in it. Read the events with reveal=True; the result "
                 "masks them again."
@@ -250,22 +248,19 @@ class PayerEvents:
         if snapshot.status is None:
             return ()
         states = (snapshot.status.kyc_status, snapshot.status.agreement_status, snapshot.compliant)
-        return _last_run(self.payers.get(client_user_id, ()), states)
+        return _last_run(self.reports.get(("client_user_id", client_user_id), ()), states)
 
     def _of_accounts(self, snapshot: Snapshot) -> Iterable[Sequence[StatusReport]]:
         """Yield the events since the last change of each account that counts."""
         for record in snapshot.relevant or ():
-            yield _last_run(self.accounts.get(str(record.get("id")), ()), (record.get("status"),))
+            said = self.reports.get(("payment_details_id", str(record.get("id"))), ())
+            yield _last_run(said, (record.get("status"),))
 
 
 def _last_run(reports: Sequence[StatusReport], states: Sequence[Any]) -> Sequence[StatusReport]:
     """Return the last events, as long as they say what holds now; none if the very last one says something else."""
     count = next((place for place, report in enumerate(reversed(reports)) if not report.says(states)), len(reports))
     return reports[len(reports) - count :]
-
-
-def _report(row: Mapping[str, Any], states: tuple[Any, ...]) -> StatusReport:
-    return StatusReport(states, row["timestamp"] or row["received_at"], row["reason"])
 
 
 def _events_by_time(events: pd.DataFrame) -> Iterable[dict[str, Any]]:
@@ -283,22 +278,12 @@ def _events_by_time(events: pd.DataFrame) -> Iterable[dict[str, Any]]:
 _TIME: Final = "datetime64[ns, UTC]"
 
 _DTYPES = {
-    "client_user_id": "string",
-    "kyc_status": "string",
-    "agreement_status": "string",
+    **dict.fromkeys(("client_user_id", "kyc_status", "agreement_status"), "string"),
     "compliant": "boolean",
-    "accounts": "Int64",
-    "accounts_approved": "Int64",
-    "accounts_open": "Int64",
-    "accounts_failed": "Int64",
-    "account_statuses": "string",
-    "whose_move": "string",
-    "what_to_do": "string",
-    "reason": "string",
-    "since": _TIME,
-    "checked_at": _TIME,
-    "error": "string",
-    "payer_key": "string",
+    **dict.fromkeys(("accounts", "accounts_approved", "accounts_open", "accounts_failed"), "Int64"),
+    **dict.fromkeys(("account_statuses", "whose_move", "what_to_do", "reason"), "string"),
+    **dict.fromkeys(("since", "checked_at"), _TIME),
+    **dict.fromkeys(("error", "payer_key"), "string"),
 }
 """Columns and their dtypes."""
 
@@ -362,13 +347,12 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
         [<NA>, True]
     """
     check_client(client)
-    options = RunOptions(workers=workers, rate=rate)
     if not isinstance(accounts, bool):
         raise InvalidInput("accounts: expected True or False.")
     known, said, wanted = earlier_times(previous), PayerEvents.read(events), distinct_ids(ids)
     said.require_ids(wanted)
-    limiter = RateLimiter(client.pace, StopSignal(), rate=rate)
-    found = take_snapshots(client, wanted, options, limiter, accounts=accounts, progress=progress)
+    limiter = RateLimiter(client.pace, rate=rate, workers=workers)
+    found = take_snapshots(client, wanted, limiter, accounts=accounts, progress=progress)
     if limiter.stop.is_interrupted:
         raise KeyboardInterrupt
     return with_earlier_times(snapshots_frame(found, client.account_secret, said, reveal=reveal is True), known)
@@ -469,9 +453,8 @@ def list_many(
         [<NA>, True]
     """
     check_client(client)
-    options = RunOptions(workers=workers, rate=rate)
-    limiter = RateLimiter(client.pace, StopSignal(), rate=rate)
-    results = request_lists(client, distinct_ids(ids), options, limiter, progress=progress)
+    limiter = RateLimiter(client.pace, rate=rate, workers=workers)
+    results = request_lists(client, distinct_ids(ids), limiter, progress=progress)
     return accounts_frame(results, client.account_secret, reveal=reveal is True)
 
 
@@ -482,16 +465,245 @@ def distinct_ids(ids: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(check_id(each, "ids") for each in ids))
 
 
-def accounts_frame(results: Mapping[str, Records | str], secret: bytes, *, reveal: bool) -> pd.DataFrame:
+def accounts_frame(results: Mapping[str, Accounts | str], secret: bytes, *, reveal: bool) -> pd.DataFrame:
     """Return the results of `request_lists` as `list_many` returns them."""
-    payers, records, errors = [], [], []
+    rows: list[tuple[str, str | None, Mapping[str, Any]]] = []
     for client_user_id, result in results.items():
-        for record in [{}] if isinstance(result, str) else result:
-            payers.append(client_user_id if reveal else mask("clientUserId", client_user_id))
-            records.append(record)
-            errors.append(result if isinstance(result, str) else None)
-    frame = payment_details_frame(records, secret=secret, reveal=reveal)
+        shown = client_user_id if reveal else mask("clientUserId", client_user_id)
+        rows += [(shown, result, {})] if isinstance(result, str) else [(shown, None, record) for record in result]
+    frame = payment_details_frame([record for _, _, record in rows], secret=secret, reveal=reveal)
     # Undocumented fields of the service become columns; these two names are ours.
-    frame = frame.drop(columns=[name for name in ("client_user_id", "error") if name in frame.columns])
-    frame.insert(0, "client_user_id", pd.Series(payers, dtype="string"))
-    return frame.assign(error=pd.array(errors, dtype="string"))
+    frame = frame.drop(columns=["client_user_id", "error"], errors="ignore")
+    frame.insert(0, "client_user_id", pd.Series([payer for payer, _, _ in rows], dtype="string"))
+    return frame.assign(error=pd.array([error for _, error, _ in rows], dtype="string"))
+
+
+# Waiting
+
+Until = Literal["compliant", "approved"]
+WaitState = Literal["reached", "final", "waiting", "unread"]
+
+_STATES: tuple[WaitState, ...] = get_args(WaitState)
+_SHOWN_ROWS = 20
+
+
+class WaitReport:
+    """What waiting for payers came to. `str()` and a notebook show a summary.
+
+    Attributes:
+        frame: The last result of `payer_statuses` for each payer, with accounts only if it was waited for them, and
+            `state` (string): reached; final (waiting does not help, see `what_to_do`); waiting (not there yet when the
+            wait ended); unread (see `error`).
+        until: What was waited for: "compliant" or "approved".
+        seconds: How long was waited.
+        stopped: Why the wait ended early; "" if it did not.
+
+    Example:
+        >>> report = wait_for(client, ["user-123"], timeout=0, progress=False)
+        >>> report
+        1 payer: 1 still waiting for the payer.
+        Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].
+        >>> report.counts
+        {'reached': 0, 'final': 0, 'waiting': 1, 'unread': 0}
+    """
+
+    def __init__(self, frame: pd.DataFrame, reasons: Counter[str], until: Until, seconds: float, stopped: str) -> None:
+        self.frame = frame
+        self.until = until
+        self.seconds = seconds
+        self.stopped = stopped
+        self._reasons = reasons
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of payers in each state; together, all payers."""
+        counted = self.frame["state"].value_counts()
+        return {state: int(counted.get(state, 0)) for state in _STATES}
+
+    def _summary(self) -> str:
+        found = ", ".join(f"{count} {reason}" for reason, count in self._reasons.items())
+        return f"{count_of(len(self.frame), 'payer')}: {found or 'nothing to wait for'}."
+
+    def _advice(self) -> list[str]:
+        waiting = 'Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].'
+        final = 'Waiting does not help the others: see what_to_do in frame[frame["state"] == "final"].'
+        return [
+            *([f"The wait ended early: {self.stopped}"] if self.stopped else []),
+            *([waiting] if self.counts["waiting"] else []),
+            *([final] if self.counts["final"] else []),
+            *(['Not read: see frame["error"].'] if self.counts["unread"] else []),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join([self._summary(), *self._advice()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        not_there = self.frame[self.frame["state"] != "reached"]
+        open_rows = not_there.head(_SHOWN_ROWS)
+        names = ["client_user_id", "state", "kyc_status", "agreement_status", "account_statuses"]
+        columns = [*names, "whose_move", "what_to_do"]
+        cells = open_rows[columns].astype(object).where(open_rows[columns].notna(), None).to_numpy().tolist()
+        head = [in_words(name) for name in columns]
+        more = "" if len(open_rows) == len(not_there) else f" (the first {_SHOWN_ROWS})"
+        table = html.grid(head, cells, caption=f"Not {self.until}{more}") if cells else ""
+        advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
+        return html.picture(html.title(self._summary()), advice, table)
+
+
+@without_internal_frames
+def wait_for(  # noqa: PLR0913 - the options of a run, each by name
+    client: Client,
+    ids: Iterable[str],
+    until: Until = "compliant",
+    *,
+    every: float = 30.0,
+    timeout: float | None = 3600.0,
+    previous: pd.DataFrame | None = None,
+    workers: int = 32,
+    rate: float | None = None,
+    progress: bool = True,
+    reveal: bool = False,
+) -> WaitReport:
+    """Wait until payers are compliant, or their accounts approved, and report who is.
+
+    It looks at once, and then asks again only for payers who are not there yet and whom waiting can help: a rejected
+    payer is reported, not waited for.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        ids: Client user ids, such as a column; duplicates are waited for once.
+        until: "compliant": the payer may pay. "approved": the payer is compliant and has an account, and all accounts
+            that count are approved (`payer_statuses` says which do).
+        every: Seconds between two snapshots, 1 or more.
+        timeout: Seconds until the wait ends, 0 for one look; None to wait as long as it takes.
+        previous: An earlier result of `payer_statuses` for the same payers, from which `since` is taken over.
+        workers: Calls at the same time, 1 to 32.
+        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
+        progress: Show a line with who is waited for.
+        reveal: Show ids that are e-mail addresses, which are masked otherwise.
+
+    Returns:
+        A `WaitReport`, whose `frame` has one row per payer.
+
+    Raises:
+        InvalidInput: For ids that cannot be sent and options out of range. Nothing was sent.
+        InterruptedRun: After Ctrl+C, with the report so far as `report`. Nothing was changed.
+
+    Example:
+        >>> client.sandbox.complete_kyc("user-123")
+        >>> wait_for(client, ["user-123"], until="approved", progress=False)
+        1 payer: 1 approved.
+    """
+    check_client(client)
+    limiter = RateLimiter(client.pace, rate=rate, workers=workers)
+    if until not in get_args(Until):
+        raise InvalidInput('until: expected "compliant" or "approved".')
+    if not (is_non_negative(every) and every >= 1):
+        raise InvalidInput("every: expected a number of seconds, 1 or more.")
+    if timeout is not None and not is_non_negative(timeout):
+        raise InvalidInput("timeout: expected a number of seconds, 0 or more, or None.")
+    known = earlier_times(previous)
+    wait = _Wait(client, distinct_ids(ids), until, limiter)
+    with Progress(shown=progress, where=client.environment) as bar:
+        bar.begin("payer", len(wait.ids))
+        try:
+            wait.go(float(every), timeout, bar)
+        except KeyboardInterrupt:  # between two looks
+            wait.stop.set(INTERRUPTED)
+    report = wait.report(known, reveal=reveal is True)
+    if wait.stop.is_interrupted:
+        raise InterruptedRun(str(report), report=report, advice="Nothing was changed. Call again to go on waiting.")
+    return report
+
+
+class _Wait:
+    """Looks at payers again and again, each time only at those whom waiting can help."""
+
+    def __init__(self, client: Client, ids: list[str], until: Until, limiter: RateLimiter) -> None:
+        self.ids, self.until, self.stop = ids, until, limiter.stop
+        self.seconds = 0.0
+        self._client, self._limiter = client, limiter
+        self._snapshots: dict[str, Snapshot] = {}
+
+    def go(self, every: float, timeout: float | None, bar: Progress) -> None:
+        """Look until all payers are there or cannot get there, the time is over, or the run is stopped."""
+        pending = self._look(self.ids)
+        while pending and not self.stop:
+            moves = Counter(self._snapshots[each].explanation.whose_move for each in pending)
+            waiting = ", ".join(f"{count} for {move}" for move, count in moves.most_common())
+            bar.draw(len(self.ids) - len(pending), f"waiting: {waiting}")
+            left = every if timeout is None else min(every, timeout - self.seconds)
+            if left <= 0:
+                return
+            self._client.sleep(left)
+            # Counted as asked for: no time passes here on a sandbox's clock that is turned by hand.
+            self.seconds += left
+            pending = self._look(pending)
+        bar.draw(len(self.ids) - len(pending))
+
+    def _look(self, ids: list[str]) -> list[str]:
+        """Read the statuses of some payers; return the payers to read again later."""
+        started = time.monotonic()
+        with_accounts = self.until == "approved"
+        found = take_snapshots(self._client, ids, self._limiter, accounts=with_accounts)
+        for client_user_id, snapshot in found.items():
+            earlier = self._snapshots.get(client_user_id)
+            if earlier is None:
+                self._snapshots[client_user_id] = snapshot
+            elif not snapshot.stopped:  # else it was not looked at: what was read before stands
+                self._snapshots[client_user_id] = snapshot.after(earlier)
+        self.seconds += time.monotonic() - started
+        return [each for each in ids if self._may_get_there(self._snapshots[each])]
+
+    def _may_get_there(self, snapshot: Snapshot) -> bool:
+        state = state_of(snapshot, self.until)
+        return state == "waiting" or (state == "unread" and snapshot.error is not None and snapshot.error.retryable)
+
+    def report(self, known: pd.DataFrame, *, reveal: bool) -> WaitReport:
+        """Return the report. known: of earlier times, from `previous`."""
+        unread = Snapshot(datetime.now(UTC), stopped=self.stop.reason)
+        snapshots = {each: self._snapshots.get(each, unread) for each in self.ids}
+        states = {each: state_of(snapshot, self.until) for each, snapshot in snapshots.items()}
+        reasons = Counter(
+            _reason(snapshots[each], state, self.until)
+            for wanted in _STATES
+            for each, state in states.items()
+            if state == wanted
+        )
+        frame = with_earlier_times(snapshots_frame(snapshots, self._client.account_secret, reveal=reveal), known)
+        frame = frame.assign(state=pd.array(list(states.values()), dtype="string"))
+        return WaitReport(frame, reasons, self.until, self.seconds, self.stop.reason)
+
+
+def state_of(snapshot: Snapshot, until: Until) -> WaitState:
+    """Return whether a payer is there, may get there by waiting, or cannot."""
+    found = snapshot.explanation
+    if snapshot.status is None or (until == "approved" and snapshot.compliant and snapshot.accounts is None):
+        return "unread"
+    if snapshot.compliant and (until == "compliant" or found.is_passed):
+        return "reached"
+    return "final" if found.final else "waiting"
+
+
+def _reason(snapshot: Snapshot, state: WaitState, until: Until) -> str:
+    """Return the words of a summary that say where a payer stands."""
+    if state == "reached":
+        return until
+    if state == "unread":
+        return "not read"
+    if state == "waiting":
+        move = snapshot.explanation.whose_move
+        return f"still waiting for {'you' if move == 'you' else f'the {move}'}"
+    refused = next((part.of for part in snapshot.explanation.parts if part.final and not part.is_passed), "")
+    return _REFUSED[refused]
+
+
+_REFUSED = {
+    "kyc": "rejected",
+    "agreement": "without an agreement",
+    "account": "with a failed bank account",
+    "": "without a bank account",
+}
+"""What keeps a payer from getting there, by what has a final status."""

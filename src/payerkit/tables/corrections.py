@@ -84,19 +84,19 @@ class RowToken(NamedTuple):
 
     def write(self) -> str:
         """Return the token."""
-        marks = []
-        for column, digest, finding in self.damage:
-            marks.append([column, digest, *(getattr(finding, name) for name in _FINDING)])
+        marks = [
+            (column, digest, [getattr(finding, name) for name in _FINDING]) for column, digest, finding in self.damage
+        ]
         label = self.label if isinstance(self.label, int | str) else str(self.label)
-        return _encode([label, self.id_digest, self.fragile, *marks])
+        return _encode([label, self.id_digest, self.fragile, marks])
 
     @classmethod
     def read(cls, text: str) -> RowToken:
         """Return what a token says. Raises ValueError or TypeError for any other text."""
-        label, id_digest, fragile, *marks = _decode(text)
-        damage = []
-        for column, digest, *finding in marks:
-            damage.append((column, digest, Finding(**dict(zip(_FINDING, finding, strict=True)))))
+        label, id_digest, fragile, marks = _decode(text)
+        damage = [
+            (column, digest, Finding(**dict(zip(_FINDING, found, strict=True)))) for column, digest, found in marks
+        ]
         return cls(label, id_digest, fragile, damage)
 
     def find(self, columns: Mapping[str, Sequence[str | None]], place: int) -> Iterator[FoundInCell]:
@@ -158,17 +158,6 @@ _HEADER_ROWS = 20
 _ADVICE = "Take it from the file as it was saved, or save the plan once more."
 
 
-class IdentifiedRows(NamedTuple):
-    """Rows of a corrections file.
-
-    numbers: the file's row of each label of the table that it was made of; new rows have new labels. findings: about
-    cells that were damaged, and still have the text of then, or that were rewritten since.
-    """
-
-    numbers: dict[Hashable, int]
-    findings: list[FoundInCell]
-
-
 @dataclass(frozen=True, slots=True)
 class OwnFile:
     """What a corrections file says about itself.
@@ -185,11 +174,12 @@ class OwnFile:
         """Return cells without the apostrophes that keep spreadsheets from computing them."""
         return cells.map(_unescaped, na_action="ignore") if self.token.is_escaped else cells
 
-    def identify(self, rows: pd.DataFrame) -> IdentifiedRows:
-        """Return which rows these are. rows: the cells, restored, by the numbers of the file's rows and columns.
+    def identify(self, rows: pd.DataFrame) -> tuple[dict[Hashable, int], list[FoundInCell]]:
+        """Return the file's row of each label of the table that it was made of, and what is found in the cells.
 
-        A row without a token is a new one, and so is the second row with one token. Raises InvalidInput for a token
-        that was changed.
+        Found are cells that were damaged, and still have the text of then, or that were rewritten since. rows: the
+        cells, restored, by the numbers of the file's rows and columns. A row without a token is a new one, with a new
+        label, and so is the second row with one token. Raises InvalidInput for a token that was changed.
         """
         columns: dict[str, list[str | None]] = {}
         for number, name in self.columns.items():
@@ -205,7 +195,7 @@ class OwnFile:
             numbers[label] = row
             if token is not None:
                 findings += token.find(columns, place)
-        return IdentifiedRows(numbers, findings)
+        return numbers, findings
 
 
 def _read_token(text: str, row: Hashable) -> RowToken:

@@ -236,7 +236,8 @@ def _near(joined: str) -> HeaderReading | None:
     if not 4 <= len(joined) <= _MAX_LENGTH:
         return None
     most = len(joined) * (2 / _LEAST_NEAR - 1)  # a name that is longer, or as much shorter, cannot be near
-    alike = [name for name in _sure_headers() if len(joined) ** 2 / most <= len(name) <= most]
+    sure = [name for name, found in _headers().items() if found.how in {"certain", "either"}]
+    alike = [name for name in sure if len(joined) ** 2 / most <= len(name) <= most]
     close = difflib.get_close_matches(joined, alike, n=2, cutoff=_LEAST_NEAR)
     columns = tuple(dict.fromkeys(column for name in close for column in _headers()[name].columns))
     return HeaderReading(columns, "near") if columns else None
@@ -263,11 +264,6 @@ def _headers() -> dict[str, HeaderReading]:
     for words, column in (*_titles(), *OUR_NAMES.items()):
         found.setdefault(_joined(str(words)), HeaderReading((column,), "certain"))
     return found
-
-
-@cache
-def _sure_headers() -> tuple[str, ...]:
-    return tuple(name for name, found in _headers().items() if found.how in {"certain", "either"})
 
 
 def _titles() -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, MutableMapping, Sequence
 from collections.abc import Mapping as AnyMapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self, get_args
 
@@ -15,16 +15,7 @@ from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.html import Kind, advice, chip, grid, picture, title, visible
-from payerkit.tables.header import (
-    BANK_COLUMNS,
-    HOLDER_COLUMNS,
-    NO_READING,
-    OUR_NAMES,
-    HeaderReading,
-    likely_column,
-    own_columns,
-    read_header,
-)
+from payerkit.tables import header
 from payerkit.tables.sheet import column_letters
 from payerkit.wire import parse_json, repeated_names
 from payerkit.wording import count_of, listed
@@ -35,7 +26,7 @@ _OWN_NAME = "bank_postal_code"
 """The one column with `bank_` whose field has another name for payers, so that `postal_code` is the same."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FileColumn:
     """A column of a file. key: its header; with the letter of the column if that is not its own alone.
 
@@ -104,6 +95,9 @@ class Mapping(MutableMapping[str, str | None]):
         unnamed: For each column without a name that has cells, by its number from 0, the first row with one.
 
     Attributes:
+        all_columns: All columns of the file in its order, blank ones included.
+        problems: What is wrong with the choices: a column that is not there, no field, or a second column for a field.
+        first_values: The first values of each of all columns, masked.
         sheet: Name of the sheet; None for the only one.
         header_row: Number of the row with the names, as in the file; None to find it.
         normalise: As for `read_payers`.
@@ -128,7 +122,7 @@ class Mapping(MutableMapping[str, str | None]):
     ) -> None:
         self._headers = tuple(headers)
         self._unnamed = dict(unnamed or {})
-        self._examples: tuple[tuple[str, ...], ...] = ()
+        self.first_values: Sequence[tuple[str, ...]] = ()
         self.sheet: str | None = None
         self.header_row: int | None = None
         self.normalise: Normalise = False
@@ -152,33 +146,23 @@ class Mapping(MutableMapping[str, str | None]):
 
     def _decide(self, chosen: AnyMapping[str, str | None]) -> None:
         """Read the headers beside what is chosen."""
-        self._all, self._problems = map_headers(self._headers, chosen, self._unnamed)
-        self._open = [each for each in self._all if each.is_open]
+        self.all_columns, self.problems = map_headers(self._headers, chosen, self._unnamed)
+        self._open = [each for each in self.all_columns if each.is_open]
 
     @property
     def columns(self) -> tuple[FileColumn, ...]:
         """All columns of the file with a header or with cells, in its order."""
-        return tuple(each for each in self._all if each.how != "blank")
-
-    @property
-    def all_columns(self) -> tuple[FileColumn, ...]:
-        """All columns of the file in its order, blank ones included."""
-        return self._all
-
-    @property
-    def problems(self) -> tuple[FieldProblem, ...]:
-        """What is wrong with the choices: a column that is not there, no field, or a second column for one field."""
-        return self._problems
+        return tuple(each for each in self.all_columns if each.how != "blank")
 
     @property
     def fields(self) -> dict[int, str]:
         """Our column for each column of the file that is read, by its number from 0."""
-        return {each.place: each.column for each in self._all if each.column is not None}
+        return {each.place: each.column for each in self.all_columns if each.column is not None}
 
     @property
     def chosen(self) -> dict[str, str | None]:
         """What a person decided, by header."""
-        return {each.key: each.column for each in self._all if each.how == "chosen"}
+        return {each.key: each.column for each in self.all_columns if each.how == "chosen"}
 
     @property
     def open(self) -> dict[str, tuple[str, ...]]:
@@ -204,29 +188,29 @@ class Mapping(MutableMapping[str, str | None]):
     def check(self) -> Self:
         """Return the mapping. Raises InvalidInput that names every open column and every problem, and what to pass."""
         missing = self._open
-        if not missing and not self._problems:
+        if not missing and not self.problems:
             return self
         is_foreign = not self._is_known() and not any(each.candidates for each in missing)
         if missing and (self.looks_personal or is_foreign):
             raise InvalidInput("No column is a known field. Does the table have a header row?", advice=_RENAME)
         told = tuple(column_problem(each.shown_key, each.problem) for each in missing)
         message = "The table has columns that cannot be used."
-        raise InvalidInput(message, fields=(*told, *self._problems), advice=self._advice() if told else _RENAME)
+        raise InvalidInput(message, fields=(*told, *self.problems), advice=self._advice() if told else _RENAME)
 
     def _is_known(self) -> bool:
         """Return True if any column is known, or was chosen."""
-        return any(each.column is not None or each.how in {"chosen", "second"} for each in self._all)
+        return any(each.column is not None or each.how in {"chosen", "second"} for each in self.all_columns)
 
     @property
     def looks_personal(self) -> bool:
         """True if the names may be a row of data: none is known, and one looks like personal data."""
-        return not self._is_known() and any(mask_name(each.header) != each.header for each in self._all)
+        return not self._is_known() and any(mask_name(each.header) != each.header for each in self.all_columns)
 
     def _advice(self) -> str:
         """Return what is to be passed as `mapping`, in the file's order: what was chosen, and the proposals."""
         proposals = self.proposals
         entries = []
-        for each in self._all:
+        for each in self.all_columns:
             if each.how == "chosen" or each.is_open:
                 name = proposals.get(each.key, each.column)
                 remark = _remark(each, name) if each.is_open else ""
@@ -239,11 +223,7 @@ class Mapping(MutableMapping[str, str | None]):
     def examples(self, key: str) -> tuple[str, ...]:
         """Return the first values of a column; where they may be personal, X and x stand for letters, 0 for digits."""
         place = self._column(key).place
-        return self._examples[place] if place < len(self._examples) else ()
-
-    def show(self, examples: Iterable[tuple[str, ...]]) -> None:
-        """Set the first values of each column, masked."""
-        self._examples = tuple(examples)
+        return self.first_values[place] if place < len(self.first_values) else ()
 
     def __getitem__(self, key: str) -> str | None:
         try:
@@ -256,7 +236,7 @@ class Mapping(MutableMapping[str, str | None]):
 
     def __setitem__(self, key: str, value: str | None) -> None:
         column = self._column(key)
-        if value is not None and value not in OUR_NAMES:
+        if value is not None and value not in header.OUR_NAMES:
             raise InvalidInput(f"mapping: {value} is not a field of a payer or of bank details.{_hint(str(value))}")
         self._decide(self.chosen | {column.key: value})
 
@@ -289,7 +269,7 @@ class Mapping(MutableMapping[str, str | None]):
 
     def _column(self, key: str) -> FileColumn:
         """Return the column that a key means. Raises InvalidInput if there is none, or more than one."""
-        found = meant_by(key, self._all)
+        found = meant_by(key, self.all_columns)
         if len(found) == 1:
             return found[0]
         if found:
@@ -433,22 +413,28 @@ def _our_column(value: Any, name: str) -> str | list[str] | None:
     """Return one of our columns, by our name or the name on the wire; a list of them, and None, as they are."""
     if value is None or (isinstance(value, list) and all(isinstance(each, str) for each in value)):
         return value
-    if isinstance(value, str) and value in OUR_NAMES:
-        return OUR_NAMES[value]
+    if _is_ours(value):
+        return header.OUR_NAMES[value]
     hint = _hint(value) if isinstance(value, str) else ""
     raise InvalidInput(f"{name}: expected a field of a payer or of bank details, or null to leave it out.{hint}")
 
 
+def _is_ours(name: object) -> bool:
+    return isinstance(name, str) and name in header.OUR_NAMES
+
+
 def _hint(name: str) -> str:
     """Return which column of ours a person may have meant, as a sentence."""
-    likely = likely_column(name)
+    likely = header.likely_column(name)
     return f" Did you mean {likely}?" if likely else ""
 
 
 def _setting_problems(settings: AnyMapping[str, Any]) -> dict[str, str]:
     """Return what is wrong with settings, by name."""
     sheet, row, normalise, order = (settings[key] for key in _SETTINGS)
-    are_columns = isinstance(normalise, list) and all(isinstance(each, str) and each in OUR_NAMES for each in normalise)
+    are_columns = isinstance(normalise, list) and all(
+        isinstance(each, str) and each in header.OUR_NAMES for each in normalise
+    )
     rules = {
         "sheet": (sheet is None or isinstance(sheet, str), "expected the name of a sheet, or null."),
         "header_row": (row is None or (type(row) is int and row > 0), "expected a row's number, or null."),
@@ -475,48 +461,43 @@ def map_headers(
     for place, name in enumerate(names):
         key = name if name and times[name] == 1 else f"{name} ({column_letters(place)})".strip()
         columns.append(FileColumn(key, name, place))
-    decided, problems = _decide(columns, chosen)
-    readings = []
-    for place, name in enumerate(names):
-        columns[place] = decided.get(place, columns[place])
-        readings.append(NO_READING if place in decided else read_header(name))
+    problems = _decide(columns, chosen)
+    readings = [header.read_header(each.header) if each.how == "unknown" else header.NO_READING for each in columns]
     owners = _owners(columns, readings)
     for each, found in zip(columns, readings, strict=True):
-        if each.place not in decided:
-            if each.header:
-                columns[each.place] = _read(each, found, owners)
-            elif each.place in unnamed:
-                columns[each.place] = replace(each, first_row=unnamed[each.place])
-            else:
-                columns[each.place] = replace(each, how="blank")
-    columns = _without_needed(columns, readings)
-    return _without_second(columns, owners), problems
+        if each.how != "unknown":
+            continue
+        if each.header:
+            _read(each, found, owners)
+        elif each.place in unnamed:
+            each.first_row = unnamed[each.place]
+        else:
+            each.how = "blank"
+    _open_unsure(columns, readings)
+    _open_second(columns, owners)
+    return tuple(columns), tuple(problems)
 
 
-def _decide(
-    columns: Sequence[FileColumn], chosen: AnyMapping[str, str | None]
-) -> tuple[dict[int, FileColumn], tuple[FieldProblem, ...]]:
-    """Return the columns that a person chose, by number, and problems of the choices.
+def _decide(columns: Sequence[FileColumn], chosen: AnyMapping[str, str | None]) -> list[FieldProblem]:
+    """Decide the columns that a person chose, and return problems of the choices.
 
     A column for which no field was chosen is open, with the field that was likely meant.
     """
-    decided: dict[int, FileColumn] = {}
     problems = []
     for key, wanted in chosen.items():
-        meant = meant_by(key, columns)
+        meant, name = meant_by(key, columns), header.OUR_NAMES.get(wanted)
         if not meant and wanted is not None:
             problems.append(column_problem(key, "not a column of the table."))
         for each in meant:
-            name = OUR_NAMES.get(wanted)
             if wanted is not None and name is None:
-                if each.place not in decided or decided[each.place].how == "near":
-                    likely = likely_column(wanted)
-                    decided[each.place] = replace(each, candidates=(likely,) if likely else (), how="near")
+                if each.how != "chosen":
+                    likely = header.likely_column(wanted)
+                    each.candidates, each.how = (likely,) if likely else (), "near"
                 continue
-            if name is not None and any(name == other.column for other in decided.values()):
+            if name is not None and any(name == other.column for other in columns):
                 problems.append(column_problem(each.shown_key, f"a second column for {name}."))
-            decided[each.place] = replace(each, column=name, how="chosen")
-    return decided, tuple(problems)
+            each.column, each.candidates, each.how = name, (), "chosen"
+    return problems
 
 
 def meant_by(key: str, columns: Iterable[FileColumn]) -> list[FileColumn]:
@@ -543,10 +524,10 @@ class _Owners(NamedTuple):
         """Return False for a column that the table would rather not have."""
         if name == "last_name":
             return "first_name" in self.names
-        return self.has_payers or not self.has_accounts or name not in own_columns(PAYER)
+        return self.has_payers or not self.has_accounts or name not in header.own_columns(PAYER)
 
 
-def _owners(columns: Iterable[FileColumn], readings: Iterable[HeaderReading]) -> _Owners:
+def _owners(columns: Iterable[FileColumn], readings: Iterable[header.HeaderReading]) -> _Owners:
     """Return what is told apart by what was chosen, and by the headers that are certain."""
     named, certain = set[str](), set[str]()
     for each, found in zip(columns, readings, strict=True):
@@ -555,37 +536,37 @@ def _owners(columns: Iterable[FileColumn], readings: Iterable[HeaderReading]) ->
         elif found.is_certain:
             (named if found.how == "exact" else certain).add(found.columns[0])
     certain |= named
-    has_payers = not own_columns(PAYER).isdisjoint(certain) or not named.isdisjoint(BANK_COLUMNS)
-    return _Owners(has_payers, not own_columns(BANK_DETAILS).isdisjoint(certain), certain)
+    has_payers = not header.own_columns(PAYER).isdisjoint(certain) or not named.isdisjoint(header.BANK_COLUMNS)
+    return _Owners(has_payers, not header.own_columns(BANK_DETAILS).isdisjoint(certain), certain)
 
 
-def _read(each: FileColumn, found: HeaderReading, owners: _Owners) -> FileColumn:
-    """Return a column with what its header says in this table."""
+def _read(each: FileColumn, found: header.HeaderReading, owners: _Owners) -> None:
+    """Take what the header of a column says in this table."""
     names = found.columns
     if found.how == "exact":
         is_payers = names == ("postal_code",) and owners.has_payers and not owners.has_accounts
         names = ("postcode",) if is_payers and "postcode" not in owners.names else names
     elif not owners.has_payers:
-        names = tuple(dict.fromkeys(BANK_COLUMNS.get(name, name) for name in names))
+        names = tuple(dict.fromkeys(header.BANK_COLUMNS.get(name, name) for name in names))
     is_certain = found.is_certain or (found.how == "either" and len(names) == 1)
-    how = "certain" if found.how == "either" and is_certain else found.how
-    candidates = tuple(sorted(names, key=owners.fits, reverse=True))
-    return replace(each, column=names[0] if is_certain else None, candidates=candidates, how=how)
+    each.column = names[0] if is_certain else None
+    each.candidates = tuple(sorted(names, key=owners.fits, reverse=True))
+    each.how = "certain" if found.how == "either" and is_certain else found.how
 
 
-def _without_needed(columns: Sequence[FileColumn], readings: Sequence[HeaderReading]) -> list[FileColumn]:
-    """Return the columns; open those that are certain only beside one of the same owner that is missing."""
+def _open_unsure(columns: Sequence[FileColumn], readings: Sequence[header.HeaderReading]) -> None:
+    """Open the columns that are certain only beside one of the same owner that is missing."""
     present = {as_field(each.column) for each in columns}
-    found = []
     for each, reading in zip(columns, readings, strict=True):
-        needed = as_field(HOLDER_COLUMNS.get(reading.needs) if each.column in BANK_COLUMNS else reading.needs)
-        is_unsure = each.how == "certain" and reading.needs and needed not in present
-        found.append(replace(each, column=None, how="ambiguous") if is_unsure else each)
-    return found
+        needed = as_field(
+            header.HOLDER_COLUMNS.get(reading.needs) if each.column in header.BANK_COLUMNS else reading.needs
+        )
+        if each.how == "certain" and reading.needs and needed not in present:
+            each.column, each.how = None, "ambiguous"
 
 
-def _without_second(columns: Sequence[FileColumn], owners: _Owners) -> tuple[FileColumn, ...]:
-    """Return the columns, open where another one fills the same: what was chosen comes first, then our own names.
+def _open_second(columns: Sequence[FileColumn], owners: _Owners) -> None:
+    """Open the columns where another one fills the same: what was chosen comes first, then our own names.
 
     Of two that are merely known names, neither may keep it.
     """
@@ -593,23 +574,19 @@ def _without_second(columns: Sequence[FileColumn], owners: _Owners) -> tuple[Fil
     by_field: dict[str | None, list[tuple[int, int]]] = {}
     for each in columns:
         by_field.setdefault(as_field(each.column), []).append((ranks.get(each.how, 2), each.place))
-    found = []
     for each in columns:
         same = by_field[as_field(each.column)]
         best = min(same)
         is_first = each.place == best[1] and (best[0] < 2 or len(same) == 1)
-        if each.column is None or each.how == "chosen" or is_first:
-            found.append(each)
-            continue
-        holders = HOLDER_COLUMNS.get(each.column) if owners.has_payers and owners.has_accounts else None
-        candidates = tuple(filter(None, dict.fromkeys((each.column, holders))))
-        found.append(replace(each, column=None, candidates=candidates, how="second"))
-    return tuple(found)
+        if each.column is not None and each.how != "chosen" and not is_first:
+            holders = header.HOLDER_COLUMNS.get(each.column) if owners.has_payers and owners.has_accounts else None
+            each.candidates = tuple(filter(None, dict.fromkeys((each.column, holders))))
+            each.column, each.how = None, "second"
 
 
 def as_field(name: str | None) -> str | None:
     """Return a column of ours, the same for both names of the account holder's postal code."""
-    return BANK_COLUMNS[_OWN_NAME] if name == _OWN_NAME else name
+    return header.BANK_COLUMNS[_OWN_NAME] if name == _OWN_NAME else name
 
 
 def column_problem(key: str, message: str) -> FieldProblem:

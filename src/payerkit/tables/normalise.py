@@ -6,14 +6,15 @@ Names, addresses and ids are never rewritten; nor is a text that may mean two th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pandas as pd
 
 from payerkit.checks.places import one_alias
 from payerkit.checks.readings import is_clearable, is_placeholder, reading
-from payerkit.checks.schema import BANK_DETAILS, FORMATS, PAYER, Format, Schema
+from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.masking import mask
 from payerkit.tables.header import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns, payer_columns
@@ -24,16 +25,8 @@ Readings = Mapping[tuple[int, str], str | None]
 _PREFIX = "bank_"
 
 
-class _Texts:
-    """The texts of a column, None for a blank cell and for one that is no text, and the rows of each text."""
-
-    def __init__(self, column: pd.Series[Any]) -> None:
-        self.cells: list[str | None] = []
-        self.rows_of: dict[str | None, list[int]] = {}
-        for row, cell in enumerate(column.tolist()):
-            text = cell if isinstance(cell, str) else None
-            self.cells.append(text)
-            self.rows_of.setdefault(text, []).append(row)
+_Texts = Mapping[str, Sequence[str | None]]
+"""The texts of each column; None for a blank cell, and for one that is no text."""
 
 
 def rewrite(frame: pd.DataFrame, readings: Readings) -> pd.DataFrame:
@@ -71,58 +64,17 @@ def readings_of(frame: pd.DataFrame, date_order: str | None = None) -> dict[tupl
     frame: its columns are named by field. date_order: what stands first in dates such as 03/04/1985, "day_first" or
     "month_first"; with anything else, dates that may mean two days have no reading.
     """
-    texts = {column: _Texts(frame[column]) for column in frame.columns}
+    texts = {
+        column: [cell if isinstance(cell, str) else None for cell in frame[column].tolist()] for column in frame.columns
+    }
     found: dict[tuple[int, str], str | None] = {}
     for column in texts:
-        for place, after in _read_column(column, texts, date_order):
-            found[place, column] = after
+        for row, after in _read_column(column, texts, date_order):
+            found[row, column] = after or None
     for schema in (PAYER, BANK_DETAILS):
         found |= dict.fromkeys(_placeholders_alone(schema, texts))
     order = {column: number for number, column in enumerate(frame.columns)}
     return dict(sorted(found.items(), key=lambda item: (item[0][0], order[item[0][1]])))
-
-
-def _read_column(column: str, texts: Mapping[str, _Texts], date_order: str | None) -> Iterator[tuple[int, str | None]]:
-    """Yield the rows of a column whose cell has a reading, each with it."""
-    own, place = texts[column].rows_of, _place_of(column, texts)
-    if column == HOLDER_IS_PAYER:
-        for text, rows in own.items():
-            if text is not None and (after := one_alias(HOLDER_IS_PAYER, text)):
-                yield from ((row, after) for row in rows)
-    if place is None:
-        return
-    schema, name, prefix = place
-    field = schema.fields[name]
-    is_right = _IS_RIGHT_BY_FORMAT.get(field.format) or _IS_RIGHT.get(name)
-    has_readings = bool(is_right or field.lookup or field.options)  # there are few texts of the latter
-    around = {other: texts[f"{prefix}{other}"].cells for other in _READ_BY.get(name, ()) if f"{prefix}{other}" in texts}
-    for text, rows in own.items():
-        if text is None:
-            continue
-        if not field.required and is_clearable(schema, name, text):
-            yield from ((row, None) for row in rows)
-        if not has_readings or (is_right and is_right(text)):
-            continue
-        yield from _read_rows(schema, name, text, around, rows, date_order)
-
-
-def _read_rows(
-    schema: Schema,
-    name: str,
-    text: str,
-    around: Mapping[str, Sequence[str | None]],
-    rows: Iterable[int],
-    date_order: str | None,
-) -> Iterator[tuple[int, str | None]]:
-    """Yield rows in which a field has one text, each with its reading, if there is one. around: what it is read by."""
-    known: dict[tuple[str | None, ...], str | None] = {}
-    for row in rows:
-        record = {other: cells[row] for other, cells in around.items()}
-        key = tuple(record.values())
-        if key not in known:
-            known[key] = reading(schema, name, text, _as_written(record), date_order=date_order)
-        if known[key] is not None:
-            yield row, known[key]
 
 
 _READ_BY = {
@@ -134,12 +86,39 @@ _READ_BY = {
 """The fields by which the text of a field is read."""
 
 
-def _as_written(record: dict[str, str | None]) -> dict[str, str | None]:
-    """Return the values by which a field is read, as they would be written."""
-    for other in ("country", "state"):
-        if record.get(other):
-            record[other] = reading(PAYER, other, record[other], record) or record[other]
-    return record
+def _read_column(column: str, texts: _Texts, date_order: str | None) -> Iterator[tuple[int, str]]:
+    """Yield the rows of a column whose cell has a reading, each with it; "" for a cell that means a blank one."""
+    place = _place_of(column, texts)
+    if place is None and column != HOLDER_IS_PAYER:
+        return
+    around: dict[str, Sequence[str | None]] = {}
+    if place is not None:
+        _, name, prefix = place
+        around = {other: texts[f"{prefix}{other}"] for other in _READ_BY.get(name, ()) if f"{prefix}{other}" in texts}
+    known: dict[tuple[str | None, ...], str | None] = {}
+    for row, text in enumerate(texts[column]):
+        if text is None:
+            continue
+        key = (text, *(cells[row] for cells in around.values()))
+        if key not in known:
+            record = dict(zip(around, key[1:], strict=True))
+            known[key] = _read_text(*place[:2], text, record, date_order) if place else one_alias(column, text)
+        if (after := known[key]) is not None:
+            yield row, after
+
+
+def _read_text(
+    schema: Schema, name: str, text: str, record: dict[str, str | None], date_order: str | None
+) -> str | None:
+    """Return what a text means in a field, "" if it means nothing, or None. record: the fields that it is read by."""
+    is_right, after = _IS_RIGHT.get(name), None
+    if not (is_right and is_right(text)):
+        for other in ("country", "state"):
+            if record.get(other):
+                record[other] = reading(PAYER, other, record[other], record) or record[other]
+        after = reading(schema, name, text, record, date_order=date_order)
+    is_blank = not after and not schema.fields[name].required and is_clearable(schema, name, text)
+    return "" if is_blank else after
 
 
 def _place_of(column: str, columns: Collection[str]) -> tuple[Schema, str, str] | None:
@@ -161,43 +140,26 @@ def _matcher(pattern: str) -> Callable[[str], object]:
 _POSTAL_CODE = _matcher("[0-9]{5,}|.*[^0-9].*")
 """Any but a few digits, of which a zero may be lost."""
 
-_IS_RIGHT_BY_FORMAT: Mapping[Format, Callable[[str], object]] = {
-    FORMATS["phone"]: _matcher("[+][1-9][0-9]{6,14}"),
-    FORMATS["day"]: _matcher("[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"),
-    FORMATS["email"]: _matcher(r"[^\s<>:;,]+@[^\s<>:;,]*[^\s<>:;,.]"),
-}
 _IS_RIGHT: Mapping[str, Callable[[str], object]] = {
-    "iban": _matcher("(?!IBAN)[A-Za-z0-9]*"),
-    "swift_bic": _matcher("[A-Za-z0-9]*"),
-    "routing_number": _matcher("[0-9]{9}"),
-    "ifsc": _matcher("[A-Z]{4}0[A-Z0-9]{6}"),
+    "phone": _matcher("[+][1-9][0-9]{6,14}"),
     "postcode": _POSTAL_CODE,
     "postal_code": _POSTAL_CODE,
     "state": _matcher("[A-Z]{2,3}"),
 }
-"""Matchers of texts that have no reading: that are right already, or are never rewritten."""
+"""Matchers of texts that are right already, or are never rewritten, beyond those that have no reading."""
 
 
-def _placeholders_alone(schema: Schema, texts: Mapping[str, _Texts]) -> Iterator[tuple[int, str]]:
+def _placeholders_alone(schema: Schema, texts: _Texts) -> Iterator[tuple[int, str]]:
     """Yield the placeholders of rows that have nothing else in the columns of this schema alone.
 
     Such a row describes no payer, or no account: its placeholders mean blank cells, in required columns, too.
     """
-    names = [name for name in texts if name in own_columns(schema)]
-    cleared: dict[str, list[int]] = {}
-    alone: set[int] | None = None
-    for column in sorted(names, key=lambda name: len(texts[name].rows_of)):
-        rows_of = texts[column].rows_of
-        cleared[column] = []
-        for text, rows in rows_of.items():
-            if text is not None and is_clearable(schema, field_of(column), text):
-                cleared[column] += rows
-        blank = {*cleared[column], *rows_of.get(None, ())}
-        alone = blank if alone is None else alone & blank
-        if not alone:
-            return
-    for column, rows in cleared.items():
-        yield from ((row, column) for row in rows if row in (alone or ()))
+    own = [column for column in texts if column in own_columns(schema)]
+    means_nothing = cache(lambda column, text: is_clearable(schema, field_of(column), text))
+    for row, cells in enumerate(zip(*(texts[column] for column in own), strict=True)):
+        filled = [(column, text) for column, text in zip(own, cells, strict=True) if text is not None]
+        if all(means_nothing(*each) for each in filled):
+            yield from ((row, column) for column, _ in filled)
 
 
 def shown_change(column: str, before: str, after: str | None) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, get_args
 
 import pandas as pd
 
@@ -76,7 +76,20 @@ def read_payers(
           client_user_id postcode first_name
         0            007    01234       Jane
     """
-    return _read(source, _Options.of(mapping, sheet, normalise, date_order))
+    kept = mapping if isinstance(mapping, ColumnMapping) else ColumnMapping(())
+    chosen = kept.chosen if kept is mapping else {str(name): column for name, column in dict(mapping or {}).items()}
+    normalise = normalise if normalise is not False else kept.normalise
+    date_order = date_order if date_order is not None else kept.date_order
+    if date_order is not None and date_order not in get_args(DateOrder):
+        raise InvalidInput('date_order: expected "day_first", "month_first" or None.')
+    sheet = sheet if sheet is not None else kept.sheet
+    raw = open_table(
+        source, lambda text: text in chosen or is_known_header(text), sheet=sheet, header_row=kept.header_row
+    )
+    if raw.own:  # it is read as the file that it was made of, but for what is given
+        normalise = normalise or raw.own.token.settings.get("normalise", False)
+        date_order = date_order or raw.own.token.settings.get("date_order")
+    return _read(raw, chosen, normalise, date_order)
 
 
 @without_internal_frames
@@ -142,60 +155,22 @@ def propose_mapping(source: Any, *, sheet: str | None = None) -> ColumnMapping:
     mapping = _map_columns(raw, {})
     if mapping.looks_personal:
         mapping.check()
-    _keep_settings(mapping, raw, _Options())
     return mapping
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """How a table is read, as a person said. chosen: the columns that were decided."""
-
-    chosen: Mapped = field(default_factory=dict)
-    sheet: str | None = None
-    header_row: int | None = None
-    normalise: bool | Collection[str] = False
-    date_order: DateOrder | None = None
-
-    @classmethod
-    def of(cls, mapping: Mapped | None, sheet: str | None, normalise: Any, date_order: Any) -> Self:
-        """Return options, checked; those that are not given are the mapping's. Raises InvalidInput."""
-        kept = mapping if isinstance(mapping, ColumnMapping) else None
-        chosen = kept.chosen if kept else {str(name): field for name, field in dict(mapping or {}).items()}
-        order = date_order if date_order is not None else getattr(kept, "date_order", None)
-        if order is not None and order not in get_args(DateOrder):
-            raise InvalidInput('date_order: expected "day_first", "month_first" or None.')
-        return cls(
-            chosen,
-            sheet if sheet is not None else getattr(kept, "sheet", None),
-            getattr(kept, "header_row", None),
-            normalise if normalise is not False or kept is None else kept.normalise,
-            order,
-        )
-
-    def as_before(self, settings: Mapping[str, Any]) -> Self:
-        """Return options that are those of the file that a corrections file was made of, where none are given."""
-        normalise = self.normalise or settings.get("normalise", False)
-        return replace(self, normalise=normalise, date_order=self.date_order or settings.get("date_order"))
-
-    def is_known(self, text: str) -> bool:
-        """Return True for the name of a column: a person said so, or it is a known one."""
-        return text in self.chosen or is_known_header(text)
-
-
-def _read(source: Any, options: _Options) -> SourceTable:
-    """Return a table whose columns are named by field, and whose cells are rewritten as the options say."""
-    raw = open_table(source, options.is_known, sheet=options.sheet, header_row=options.header_row)
-    options = options.as_before(raw.own.token.settings) if raw.own else options
-    mapping = _map_columns(raw, options.chosen).check()
+def _read(raw: RawTable, chosen: Mapped, normalise: Normalise, date_order: DateOrder | None) -> SourceTable:
+    """Return a table whose columns are named by field, and whose cells are rewritten where there is consent."""
+    mapping = _map_columns(raw, chosen).check()
     rows, numbers, known = raw.rows, dict[Hashable, int](), list[FoundInCell]()
     if raw.own:
         numbers, known = raw.own.identify(rows)
         rows = rows.set_axis(pd.Index([*numbers], name="row"))
     frame = rows[list(mapping.fields)].set_axis(list(mapping.fields.values()), axis=1)
-    found, readings = _read_cells(raw, mapping.fields, frame, known, options.date_order)
-    consented = chosen_columns(options.normalise, frame.columns)
+    found, readings = _read_cells(raw, mapping.fields, frame, known, date_order)
+    consented = chosen_columns(normalise, frame.columns)
     rewritten = {cell: after for cell, after in readings.items() if cell[1] in consented}
-    _keep_settings(mapping, raw, options)
+    mapping.normalise = normalise if isinstance(normalise, bool) else sorted(consented)
+    mapping.date_order = date_order
     labels, cells = frame.index.tolist(), {name: frame[name].tolist() for name in frame.columns}
     findings: dict[CellFinding, None] = {}  # each once
     for place, name, finding in found:
@@ -237,16 +212,9 @@ def _map_columns(raw: RawTable, chosen: Mapped) -> ColumnMapping:
         chosen = added | {f"({column_letters(place)})": column for place, column in raw.own.columns.items()}
         names = tuple("" if place in raw.own.ours else name for place, name in enumerate(names))
     mapping = ColumnMapping.of(names, chosen, unnamed=raw.unnamed)
-    mapping.show([_examples(each.column, raw.rows[each.place]) for each in mapping.all_columns])
-    return mapping
-
-
-def _keep_settings(mapping: ColumnMapping, raw: RawTable, options: _Options) -> None:
-    """Set how a table was read, to read another one in the same way."""
-    normalise = [options.normalise] if isinstance(options.normalise, str) else options.normalise
+    mapping.first_values = [_examples(each.column, raw.rows[each.place]) for each in mapping.all_columns]
     mapping.sheet, mapping.header_row = raw.sheet.name or None, raw.header_row or None
-    mapping.normalise = normalise if isinstance(normalise, bool) else sorted(normalise)
-    mapping.date_order = options.date_order
+    return mapping
 
 
 def _examples(column: str | None, cells: pd.Series[Any]) -> tuple[str, ...]:
@@ -267,10 +235,9 @@ def _examples(column: str | None, cells: pd.Series[Any]) -> tuple[str, ...]:
 
 def _shape_of(text: str) -> str:
     """Return a text with X and x in place of letters, and 0 in place of digits."""
-    shape = ""
-    for char in text:
-        shape += "0" if char.isdigit() else "X" if char.isupper() else "x" if char.isalpha() else char
-    return shape
+    return "".join(
+        "0" if char.isdigit() else "X" if char.isupper() else "x" if char.isalpha() else char for char in text
+    )
 
 
 def _read_cells(

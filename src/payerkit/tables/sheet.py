@@ -67,12 +67,8 @@ def cells_with(pattern: str, cells: pd.Series[Any]) -> pd.Series[Any]:
 
 def column_letters(column: int) -> str:
     """Return the letters of a column, from 0, as a spreadsheet shows them: A, B, ... Z, AA."""
-    letters = ""
-    column += 1
-    while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
+    before, last = divmod(column, 26)
+    return (column_letters(before - 1) if before else "") + chr(ord("A") + last)
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,8 @@ def write_workbook(
     title: of the sheet; "rows" if Excel cannot have it. widths: of all columns; the last one is hidden. hidden: the
     numbers of rows that are hidden.
     """
-    book = import_openpyxl().Workbook(write_only=True)
+    openpyxl = import_openpyxl()
+    book = openpyxl.Workbook(write_only=True)
     clean = "".join(char for char in title if char not in "[]:*?/\\").strip("' ")[:31]
     sheet = book.create_sheet(clean or "rows")
     for number, width in enumerate(widths):
@@ -148,38 +149,33 @@ def write_workbook(
         sheet.row_dimensions[number].hidden = True
     sheet.freeze_panes = "A2"
     styles: dict[str, Any] = {}
-    sheet.append([_cell(sheet, Styled(header), "header", styles) for header in headers])
+    sheet.append([_cell(openpyxl, sheet, Styled(header), "header", styles) for header in headers])
     for row in rows:
-        sheet.append([_cell(sheet, each, f"{each.kind} {each.is_wrapped}", styles) for each in row])
+        sheet.append([_cell(openpyxl, sheet, each, f"{each.kind} {each.is_wrapped}", styles) for each in row])
     book.properties.creator = _AUTHOR
     with new_file_for_owner(path) as file:
         book.save(file)
 
 
-def _cell(sheet: Any, styled: Styled, style: str, styles: dict[str, Any]) -> Any:
+def _cell(openpyxl: Any, sheet: Any, styled: Styled, style: str, styles: dict[str, Any]) -> Any:
     """Return a cell in a style. styles: those that were made before: their parts are slow to set one by one."""
-    from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415 - an extra
-
-    cell = WriteOnlyCell(sheet, styled.text)
+    cell = openpyxl.cell.WriteOnlyCell(sheet, styled.text)
     cell.data_type = "s"
     if style in styles:
         cell._style = styles[style]  # noqa: SLF001
     else:
-        from openpyxl.styles import Alignment, Font, PatternFill  # noqa: PLC0415
-
+        looks = openpyxl.styles
         cell.number_format = AS_TEXT
         if styled.kind:
             ground, text = COLOURS[styled.kind]
-            cell.fill, cell.font = PatternFill("solid", fgColor=ground), Font(color=text)
+            cell.fill, cell.font = looks.PatternFill("solid", fgColor=ground), looks.Font(color=text)
         if style == "header":
-            cell.font = Font(bold=True)
+            cell.font = looks.Font(bold=True)
         if styled.is_wrapped:
-            cell.alignment = Alignment(wrap_text=True, vertical="top")
+            cell.alignment = looks.Alignment(wrap_text=True, vertical="top")
         styles[style] = cell._style  # noqa: SLF001
     if styled.note:
-        from openpyxl.comments import Comment  # noqa: PLC0415
-
-        cell.comment = Comment(styled.note, _AUTHOR)
+        cell.comment = openpyxl.comments.Comment(styled.note, _AUTHOR)
         lines = sum(1 + len(line) // 45 for line in styled.note.splitlines())
         cell.comment.width, cell.comment.height = 320, 40 + 18 * lines
     return cell

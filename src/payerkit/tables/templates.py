@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
-import io
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from payerkit._tsv import rows
 from payerkit.checks.places import countries
@@ -18,6 +18,7 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, SchemaField
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.tables.header import HOLDER_IS_PAYER, account_columns, columns_by_field
 from payerkit.tables.spreadsheets import AS_TEXT, import_openpyxl, require_new_file
+from payerkit.wording import listed
 
 _LAST_ROW = 1048576
 """The last row of an Excel sheet: drop-downs are for all rows."""
@@ -25,7 +26,8 @@ _LAST_ROW = 1048576
 
 def write_workbook(path: Path, columns: Sequence[str], records: Sequence[Mapping[str, str]]) -> None:
     """Write a table of payers with accounts to a new .xlsx file."""
-    book = import_openpyxl().Workbook()
+    openpyxl = import_openpyxl()
+    book = openpyxl.Workbook()
     sheet = book.active
     sheet.title = "payers and accounts"
     lists = book.create_sheet("lists")
@@ -37,62 +39,47 @@ def write_workbook(path: Path, columns: Sequence[str], records: Sequence[Mapping
     }
     for number, column in enumerate(columns, start=1):
         schema, field = fields[column]
-        _write_column(sheet, number, [column, *(record.get(column) for record in records)])
-        _add_note(sheet.cell(1, number), schema, field)
-        _add_choices(sheet, sheet.cell(1, number).column_letter, field, lists)
+        texts = [column, *(record.get(column, "") for record in records)]
+        for row, value in enumerate(texts, start=1):
+            sheet.cell(row, number, value or None).number_format = AS_TEXT
+        header = sheet.cell(1, number)
+        header.font = openpyxl.styles.Font(bold=True)
+        header.comment = openpyxl.comments.Comment(_note(schema, field), "payerkit", height=120, width=300)
+        dimension = sheet.column_dimensions[header.column_letter]
+        dimension.number_format = AS_TEXT  # for the rows below the examples
+        dimension.width = max(map(len, texts)) + 3
+        if values := field.options or _looked_up(field):
+            choices = openpyxl.worksheet.datavalidation.DataValidation(
+                "list", formula1=_source(lists, values), allow_blank=True, showErrorMessage=True
+            )
+            choices.errorStyle = "stop" if field.options else "warning"
+            choices.errorTitle, choices.error = field.title, field.format.message or "Not in the list."
+            sheet.add_data_validation(choices)
+            choices.add(f"{header.column_letter}2:{header.column_letter}{_LAST_ROW}")
     sheet.freeze_panes = "B2"  # the header and the ids stay in view
     book.save(path)
 
 
-def _write_column(sheet: Any, number: int, cells: Sequence[str | None]) -> None:
-    from openpyxl.styles import Font  # noqa: PLC0415
-
-    for row, value in enumerate(cells, start=1):
-        cell = sheet.cell(row, number, value)
-        cell.number_format = AS_TEXT
-    sheet.cell(1, number).font = Font(bold=True)
-    dimension = sheet.column_dimensions[sheet.cell(1, number).column_letter]
-    dimension.number_format = AS_TEXT  # for the rows below the examples
-    dimension.width = max(len(value or "") for value in cells) + 3
-
-
-def _add_note(cell: Any, schema: Schema, field: SchemaField) -> None:
-    from openpyxl.comments import Comment  # noqa: PLC0415
-
+def _note(schema: Schema, field: SchemaField) -> str:
     owner = "Of the payer." if schema is PAYER else "Of the account and its holder, the payee."
     if schema is BANK_DETAILS and field.section == "Beneficiary":
         owner += f" Is the holder the payer? Add a column {HOLDER_IS_PAYER} with yes or no."
     needed = "Required." if field.required else "If needed."
-    note = Comment(f"{field.title}. {field.full_help} {needed} {owner}", "payerkit")
-    note.width, note.height = 300, 120
-    cell.comment = note
+    return f"{field.title}. {field.full_help} {needed} {owner}"
 
 
-def _add_choices(sheet: Any, letter: str, field: SchemaField, lists: Any) -> None:
-    """Add a drop-down to a column, if its field has few values, or a table of them that need not be complete.
-
-    lists: the sheet with the values, one list in each column.
-    """
-    from openpyxl.worksheet.datavalidation import DataValidation  # noqa: PLC0415
-
-    values = field.options or _looked_up(field)
-    if not values:
-        return
+def _source(lists: Any, values: Sequence[str]) -> str:
+    """Return the cells with the values of a drop-down. lists: the sheet with them, one list in each column."""
     place = next((each for each in lists.iter_cols() if tuple(cell.value for cell in each if cell.value) == values), ())
     if not place:
         number = lists.max_column + bool(lists["A1"].value)
         place = tuple(lists.cell(row, number, value) for row, value in enumerate(values, start=1))
     column = place[0].column_letter
-    source = f"{lists.title}!${column}$1:${column}${len(values)}"
-    choices = DataValidation("list", formula1=source, allow_blank=True, showErrorMessage=True)
-    choices.errorStyle = "stop" if field.options else "warning"
-    choices.errorTitle, choices.error = field.title, field.format.message or "Not in the list."
-    sheet.add_data_validation(choices)
-    choices.add(f"{letter}2:{letter}{_LAST_ROW}")
+    return f"{lists.title}!${column}$1:${column}${len(values)}"
 
 
 def _looked_up(field: SchemaField) -> tuple[str, ...]:
-    """Return the values of a field that has a table of them: countries, and the currencies that the operator lists."""
+    """Return the values of a field that has a table of them, which need not be complete: countries and currencies."""
     if field.lookup == "countries":
         return tuple(sorted(countries()))
     return tuple(sorted({currency for currency, _ in requirements()})) if field.lookup == "fiat" else ()
@@ -164,13 +151,15 @@ def template(*routes: str, path: str | Path | None = None) -> str:
         payer | {names[name]: value for name, value in account.items()}
         for payer, account in zip(payers, accounts, strict=True)
     ]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
+    text: str = pd.DataFrame(records, columns=columns).to_csv(index=False, lineterminator="\n")
     if path is not None:
-        _write(Path(path), text.getvalue(), columns, records)
-    return text.getvalue()
+        path = Path(path)
+        require_new_file(path, (".csv", ".xlsx"))
+        if path.suffix.lower() == ".csv":
+            path.write_text(text, "utf-8-sig", newline="")  # with the mark by which Excel knows UTF-8
+        else:
+            write_workbook(path, columns, records)
+    return text
 
 
 def is_example(client_user_id: str, email: str | None) -> bool:
@@ -202,13 +191,5 @@ def _known_route(route: str) -> str:
         raise InvalidInput(f"routes: {name} has no template, since it is not published what {name} needs.")
     likely = [each for each in _examples() if name and each.startswith(name)]
     likely = likely or difflib.get_close_matches(name, _examples(), n=3)
-    hint = f" Did you mean {', '.join(likely[:-1])}{' or ' if likely[1:] else ''}{likely[-1]}?" if likely else ""
+    hint = f" Did you mean {listed(likely, 'or')}?" if likely else ""
     raise InvalidInput(f"routes: unknown route {name!r}.{hint}", advice=f"Routes: {', '.join(_examples())}.")
-
-
-def _write(path: Path, text: str, columns: Sequence[str], records: Sequence[Record]) -> None:
-    require_new_file(path, (".csv", ".xlsx"))
-    if path.suffix.lower() == ".csv":
-        path.write_text(text, "utf-8-sig", newline="")  # with the mark by which Excel knows UTF-8
-    else:
-        write_workbook(path, columns, records)
