@@ -45,7 +45,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     opened.database.close()
 
 
-def pay(world: World, body: dict[str, str], settings: Settings) -> dict[str, Any]:
+def pay(world: World, body: Any, settings: Settings) -> Any:
     """Create a payment in a world with other settings."""
     ids = Identifiers(settings.seed)
     there = replace(world, settings=settings, identifiers=ids)

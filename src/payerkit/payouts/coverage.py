@@ -144,14 +144,13 @@ class PayoutEvent:
 
     completes: whether the request is paid in full by then; None if the event is not about that.
 
-    request: the id of its request, or else the reference on the blockchain. is_test: a header says so, which is not
-    signed.
+    is_test: a header says so, which is not signed.
     """
 
     def __init__(self, row: Mapping[str, Any]) -> None:
+        self.row = row
         self.kind: str = row["event"]
         self.completes = _PAID.get(self.kind)
-        self.request: str | None = row["request_id"] or row["payment_reference"]
         self.is_test = str(row["is_test"]).lower() == "true"
         self.time: pd.Timestamp | None = row["timestamp"]
         self.has_time = bool(row["has_time"])
@@ -162,7 +161,6 @@ class PayoutEvent:
         self.reason: str | None = row["reason"]
         self.amount = read_decimal(row["amount"])
         self.currency: str | None = row["currency"]
-        self.payment_currency: str | None = row["payment_currency"]
         self.tx_hash: str | None = row["tx_hash"]
 
     @property
@@ -277,27 +275,22 @@ COPY = "Payments that differ in their hash alone may be one, on a reorganized ch
 _REFUND = "How much is left after what was given back cannot be told: ask the service."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SeenPayment:
-    """A payment that was listed, or that an event tells of. has_been_paid: whether the whole request is paid."""
+    """A payment that was listed, or that an event tells of, from its row.
 
-    time: pd.Timestamp | None
-    request: str | None
-    amount: Decimal | None
-    payment_currency: str | None
-    source_tx_hash: str | None
-    destination_tx_hash: str | None
-    has_been_paid: bool | None
+    tx_hash: the transaction that paid; tx_hashes: all of them, in lower case. has_been_paid: whether the whole request
+    is paid.
+    """
 
-    @property
-    def tx_hash(self) -> str | None:
-        """The transaction that paid."""
-        return self.source_tx_hash or self.destination_tx_hash
-
-    @property
-    def tx_hashes(self) -> set[str]:
-        """Its transactions in lower case."""
-        return {each.lower() for each in (self.source_tx_hash, self.destination_tx_hash) if each}
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self.time: pd.Timestamp | None = row["timestamp"]
+        self.request: str | None = row["request_id"] or row["payment_reference"]
+        self.amount = read_decimal(row["amount"])
+        self.payment_currency: str | None = row["payment_currency"]
+        hashes: list[str] = [each for each in (row["source_tx_hash"], row["destination_tx_hash"]) if each]
+        self.tx_hash = hashes[0] if hashes else None
+        self.tx_hashes = {each.lower() for each in hashes}
+        self.has_been_paid = {"true": True, "false": False}.get(str(row["has_been_paid"]).lower())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ What an order's state is, from its payments and from the last off-ramp status th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -47,7 +47,6 @@ from payerkit.payouts.coverage import (
     rows_of,
 )
 from payerkit.payouts.payments import DTYPES, find_duplicates
-from payerkit.wire import read_decimal
 from payerkit.wording import count_of
 
 if TYPE_CHECKING:
@@ -235,7 +234,7 @@ def _order_row(matched: _Matched, news: NewsIndex, *, has_events: bool) -> dict[
 
 def _unmatched_row(row: dict[str, Any], news: NewsIndex) -> dict[str, Any]:
     """Return the row of a payment that is for none of the orders."""
-    paid = _of_row(row)
+    paid = SeenPayment(row)
     why = "No order has its request id or reference: find out what it pays."
     if row["candidates"]:
         why = f"{count_of(row['candidates'], 'order')} have its reference: find out which of them it pays."
@@ -263,7 +262,7 @@ def _bank_cells(latest: PayoutEvent | None) -> dict[str, Any]:
 
 def _seen_payments(rows: Iterable[dict[str, Any]], told: PayoutNews) -> list[SeenPayment]:
     """Return the payments of an order: those listed, and those that only an event tells of."""
-    seen = [_of_row(row) for row in rows]
+    seen = [SeenPayment(row) for row in rows]
     listed = bool(seen)
     for event in told.payments:
         hashes = {event.tx_hash.lower()} if event.tx_hash else set()
@@ -271,36 +270,12 @@ def _seen_payments(rows: Iterable[dict[str, Any]], told: PayoutNews) -> list[See
         # A payment without a transaction, listed or reported, may be the same one: counted twice, it would be wrong.
         is_new = not known and not (listed and (not hashes or any(not each.tx_hashes for each in seen)))
         if is_new and (hashes or not seen):
-            seen.append(_of_event(event))
+            hash_of = {"source_tx_hash": event.tx_hash, "destination_tx_hash": None}
+            seen.append(SeenPayment({**event.row, **hash_of, "has_been_paid": event.completes}))
         for place in known or range(len(seen)):
             if event.completes:
-                seen[place] = replace(seen[place], has_been_paid=True)
+                seen[place].has_been_paid = True
     return sorted(seen, key=lambda each: pd.Timestamp.max.tz_localize("UTC") if each.time is None else each.time)
-
-
-def _of_row(row: dict[str, Any]) -> SeenPayment:
-    said = {"true": True, "false": False}.get(str(row["has_been_paid"]).lower())
-    return SeenPayment(
-        time=row["timestamp"],
-        request=row["request_id"] or row["payment_reference"],
-        amount=read_decimal(row["amount"]),
-        payment_currency=row["payment_currency"],
-        source_tx_hash=row["source_tx_hash"],
-        destination_tx_hash=row["destination_tx_hash"],
-        has_been_paid=said,
-    )
-
-
-def _of_event(event: PayoutEvent) -> SeenPayment:
-    return SeenPayment(
-        time=event.time,
-        request=event.request,
-        amount=event.amount,
-        payment_currency=event.payment_currency,
-        source_tx_hash=event.tx_hash,
-        destination_tx_hash=None,
-        has_been_paid=event.completes,
-    )
 
 
 def _state(coverage: Coverage | None, latest: PayoutEvent | None, *, is_shared: bool) -> str:

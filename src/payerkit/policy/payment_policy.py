@@ -306,7 +306,7 @@ class PaymentPolicy:
             *(fee_line(each.address, each.max_percent, each.name, each.max_amount) for each in self.fees),
             *(allowance_line(each.token, each.spender, each.most) for each in self.allowances),
             *(address_line(one.address, one.name, one.network, one.role) for one in self.addresses or ()),
-            *(token_line(**_token_members(each)) for each in self.tokens),
+            *(token_line(one.id, one.network, one.address, one.decimals, _own_symbol(one)) for one in self.tokens),
             _rates_table(self.rates) if self.rates else "",
         ]
         return "\n\n".join(filter(None, parts))
@@ -463,10 +463,9 @@ def _read_token(token: Currency | Mapping[str, Any]) -> Currency:
     return _make(_token, token)
 
 
-def _token_members(token: Currency) -> dict[str, Any]:
-    """Return a further token as a dict; its symbol only if the id does not give it."""
-    members = {name: getattr(token, name) for name in ("id", "network", "address", "decimals")}
-    return members if token.symbol == symbol_in(token.id, token.network) else members | {"symbol": token.symbol}
+def _own_symbol(token: Currency) -> str | None:
+    """Return the symbol of a further token if its id does not give it."""
+    return None if token.symbol == symbol_in(token.id, token.network) else token.symbol
 
 
 def symbol_in(currency_id: str, network: str) -> str:
@@ -477,8 +476,7 @@ def symbol_in(currency_id: str, network: str) -> str:
 
 def _token(*, id: str, network: str, address: str, decimals: int, symbol: str = "") -> Currency:  # noqa: A002 - a member
     for name, text in {"id": id, "network": network, "symbol": symbol}.items():
-        if not isinstance(text, str):
-            raise InvalidInput(f"{name}: expected text, got {kind_of(text)}.")
+        _read_text(text, name)
     if not is_currency_id(id):
         raise InvalidInput("id: expected printable ASCII characters: others may only look like those of another id.")
     if alike := lookalike_id(id):
@@ -490,19 +488,13 @@ def _token(*, id: str, network: str, address: str, decimals: int, symbol: str = 
     named = network_in_id(id)
     if named is not None and named.name != network:
         raise InvalidInput(f"network: the id ends with {named.name}. Correct one of them.")
-    place, symbol = read_address(address, "address"), symbol or symbol_in(id, network)
-    token = Currency(id=id, kind="erc20", network=network, symbol=symbol, decimals=decimals, address=place)
-    _check_against_list(token)
-    return token
-
-
-def _check_against_list(token: Currency) -> None:
-    """Raise InvalidInput if a further token contradicts the token list: then one of the two is wrong."""
-    listed = find_token(token.network, token.address)
-    if listed is not None and listed.decimals != token.decimals:
+    place, listed, same = read_address(address, "address"), find_token(network, address), find_currency(id)
+    if listed is not None and listed.decimals != decimals:  # then one of the two is wrong
         raise InvalidInput(f"decimals: the token list has {listed.decimals} for this address, as {listed.id}.")
-    if (same := find_currency(token.id)) is not None and same != listed:
+    if same is not None and same != listed:
         raise InvalidInput(f"id: in the token list, {same.id} is another token. Choose another id.")
+    symbol = symbol or symbol_in(id, network)
+    return Currency(id=id, kind="erc20", network=network, symbol=symbol, decimals=decimals, address=place)
 
 
 def _check_single(name: str, keys: list[Any]) -> None:

@@ -203,7 +203,7 @@ _DAMAGED = (
     r"[^ -~]|[&?<>#]|^ *['=]|^ *[mMtT][aAeE][iIlL][lL:]|[eE][+][0-9]|"
     r"^ *[0-9][0-9]?[-.] ?[A-Za-z][A-Za-z][A-Za-z] *$|^ *[A-Za-z][A-Za-z][A-Za-z][- ][0-9][0-9] *$"
 )
-r"""Matches every text that may be damaged. Without \s and (?, for which pandas would not use Arrow's fast search."""
+"""Matches every text that may be damaged."""
 
 
 def text_damage(text: str) -> TextDamage | None:

@@ -297,7 +297,6 @@ def _owners() -> dict[str, re.Pattern[str]]:
 
 IsKnown = Callable[[str], bool]
 
-_FIRST_ROWS = 1000
 _MOST_ROWS = 40
 """Among the first so many rows that are not blank, the header is looked for."""
 
@@ -349,9 +348,7 @@ class _Top:
     def __init__(self, sheet: Sheet, is_known: IsKnown, row: int | None) -> None:
         self._sheet = sheet
         self._is_known = cache(is_known)  # each cell is asked about more than once
-        part = sheet.cells.head(_FIRST_ROWS).dropna(how="all").head(_MOST_ROWS)
-        if part.empty:
-            part = sheet.cells.dropna(how="all").head(_MOST_ROWS)
+        part = sheet.cells.dropna(how="all").head(_MOST_ROWS)
         if row is not None and row not in part.index:
             part = pd.concat([part, sheet.cells.loc[sheet.cells.index == row].dropna(how="all")])
             if row not in part.index:

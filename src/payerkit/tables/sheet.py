@@ -52,14 +52,8 @@ class Sheet:
     name: str = ""
 
 
-_SHORT = 1000
-"""So many cells of a column are searched one by one, as Python's objects always are: pandas takes time to begin."""
-
-
 def cells_with(pattern: str, cells: pd.Series[Any]) -> pd.Series[Any]:
     """Return the cells of a column in which a pattern is found."""
-    if len(cells) > _SHORT and cells.dtype != "object":
-        return cells[cells.str.contains(pattern, na=False)]
     search, texts = re.compile(pattern).search, cells.tolist()
     found = {text for text in {cell for cell in texts if isinstance(cell, str)} if search(text)}
     return cells[[isinstance(cell, str) and cell in found for cell in texts]] if found else cells[:0]
