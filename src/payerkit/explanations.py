@@ -11,9 +11,8 @@ from payerkit import html
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.frames import frame_of
-from payerkit.html import visible
 from payerkit.wire import our_name
-from payerkit.wording import Wording, in_words
+from payerkit.wording import Wording, in_words, visible
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,12 +7,13 @@ read where styles are removed, as on GitHub, or where colours are forced.
 from __future__ import annotations
 
 import html
-import unicodedata
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import Literal
 from urllib.parse import urlsplit
+
+from payerkit.wording import visible
 
 Kind = Literal["error", "warning", "info", "success", "neutral", "other"]
 """What a colour of the palette stands for: the three severities, what is done or right, and two without judgement."""
@@ -21,20 +22,6 @@ MARKS: dict[Kind, str] = {"error": "✗", "warning": "!", "info": "i", "success"
 """The sign that says the same as the colour."""
 VERDICT_KINDS: dict[str, Kind] = {"ok": "success", "look": "warning", "stop": "error"}
 """The colour of each verdict on a payment."""
-
-_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Unicode categories of characters that are invisible or change the direction of the text around them."""
-
-
-def visible(text: str) -> str:
-    """Return a text with its control, format and surrogate characters as Unicode escapes."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_escape_char(char) if unicodedata.category(char) in _HIDDEN else char for char in text)
-
-
-def _escape_char(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
 
 
 class Html(str):

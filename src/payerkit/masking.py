@@ -8,8 +8,9 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 from payerkit.checks.schema import MASK, SCHEMAS, Masking
-from payerkit.html import escape, visible
+from payerkit.html import escape
 from payerkit.wire import wire_name
+from payerkit.wording import visible
 
 _MASKING = {wire_name(name): field.masking for schema in SCHEMAS.values() for name, field in schema.fields.items()}
 """How a field is masked, by its wire name; it is the same in all schemas, and in responses."""

@@ -1,8 +1,9 @@
-"""Words for counts, lists and names, as messages and cards have them."""
+"""Words for counts, lists and names, as messages and cards have them, and texts of others made visible."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Self
 
@@ -80,3 +81,18 @@ def listed(words: Iterable[object], conjunction: str = "and") -> str:
     """Return words as people list them, such as "1, 2 and 3"; there must be one at least."""
     *first, last = map(str, words)
     return f"{', '.join(first)} {conjunction} {last}" if first else last
+
+
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode categories of characters that are invisible or change the direction of the text around them."""
+
+
+def visible(text: str) -> str:
+    """Return a text with its control, format and surrogate characters as Unicode escapes."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape_char(char) if unicodedata.category(char) in _HIDDEN else char for char in text)
+
+
+def _escape_char(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")

@@ -14,13 +14,12 @@ from payerkit.bulk.rows import Problem, Step, of_severity
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import COLUMNS, Severity
 from payerkit.frames import frame_of
-from payerkit.html import visible
 from payerkit.masking import mask
 from payerkit.tables.corrections import RowProblem, write_corrections
 from payerkit.tables.damage import BASIS
 from payerkit.tables.normalise import reading_in_words
 from payerkit.tables.source_table import Origin, findings_in, origin_of
-from payerkit.wording import Wording, count_of, in_file, in_words
+from payerkit.wording import Wording, count_of, in_file, in_words, visible
 
 if TYPE_CHECKING:
     from payerkit.bulk.row_browser import RowBrowser

@@ -19,11 +19,10 @@ from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import Severity
 from payerkit.frames import frame_of
-from payerkit.html import visible
 from payerkit.reasons import HELD, PAYER_NOT_SENT
 from payerkit.tables.source_table import Origin, changes_frame
 from payerkit.tables.spreadsheets import write_rows
-from payerkit.wording import count_of
+from payerkit.wording import count_of, visible
 
 if TYPE_CHECKING:
     from payerkit.bulk.row_browser import RowBrowser

@@ -23,11 +23,11 @@ from payerkit.checks.schema import PAYER
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import table_finding
 from payerkit.frames import frame_of
-from payerkit.html import is_web_address, visible
+from payerkit.html import is_web_address
 from payerkit.reasons import HELD, PAYER_NOT_SENT, Outcome
 from payerkit.tables.mapping import name_columns
 from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
-from payerkit.wording import count_of, in_words
+from payerkit.wording import count_of, in_words, visible
 
 if TYPE_CHECKING:
     from payerkit.bulk.row_browser import RowBrowser

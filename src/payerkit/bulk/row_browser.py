@@ -12,9 +12,8 @@ import traitlets
 
 from payerkit import html
 from payerkit.bulk.overview import shown_id
-from payerkit.html import visible
 from payerkit.widgets import PageCode, ReplyingWidget
-from payerkit.wording import count_of, in_words
+from payerkit.wording import count_of, in_words, visible
 
 Flags = npt.NDArray[np.bool_]
 """One a row."""

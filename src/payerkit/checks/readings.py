@@ -53,8 +53,8 @@ def reading(
         found = read_date(text, date_order)
     elif field.lookup:
         found = _read_code(field_name, field.lookup, text)
-    elif field.options:
-        found = fold(text) if fold(text) in field.options else places.one_alias(field_name, text)
+    elif field.format.options:
+        found = fold(text) if fold(text) in field.format.options else places.one_alias(field_name, text)
     else:
         reader = _READERS.get(field_name)
         found = reader(text, record) if reader else None

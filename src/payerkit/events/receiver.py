@@ -14,8 +14,8 @@ from typing import Any
 
 from payerkit.events.event import is_signed, read_secrets
 from payerkit.events.file import DELIVERY, SIGNATURE, Delivery, EventsFile, kept_headers
-from payerkit.html import visible
 from payerkit.wire import ApiKey, parse_json
+from payerkit.wording import visible
 
 MAX_BODY = 2**18
 """Bytes of a body; those of events have some hundred."""

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from payerkit.explanations import explain_word
-from payerkit.html import visible
 from payerkit.models import Payout
-from payerkit.wording import count_of, in_words, listed
+from payerkit.wording import count_of, in_words, listed, visible
 
 
 class AccountChoice:

@@ -11,11 +11,10 @@ from payerkit.bulk.accounts import Grade, compare
 from payerkit.client.pace import MAX_LOOKUPS, RECONCILE_AFTER
 from payerkit.explanations import explain_word
 from payerkit.forms.form_state import Banner
-from payerkit.html import visible
 from payerkit.masking import mask_account
 from payerkit.models import BankDetails
 from payerkit.wire import our_name
-from payerkit.wording import in_words
+from payerkit.wording import in_words, visible
 
 SearchState = Literal["not_yet", "found", "absent", "unclear"]
 """Too few looks so far, the account is there, it is not there, or only a person can decide."""

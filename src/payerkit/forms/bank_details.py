@@ -22,10 +22,10 @@ from payerkit.forms.form import Form
 from payerkit.forms.form_state import Banner, Button, FormState
 from payerkit.forms.job import Job
 from payerkit.forms.payer import PayerForm
-from payerkit.html import visible
 from payerkit.models import BankDetails, PaymentDetail
 from payerkit.models.requests import Hidden
 from payerkit.wire import check_id
+from payerkit.wording import visible
 
 _ALWAYS_SHOWN = {"rails", "state"}
 _ACCOUNT_SECTIONS = {"Account", "Bank"}

@@ -10,8 +10,7 @@ from payerkit.checks.schema import SchemaField
 from payerkit.findings import Finding, Findings
 from payerkit.forms import lookups
 from payerkit.forms.entries import Entries, FormModel, form_fields
-from payerkit.html import visible
-from payerkit.wording import in_form
+from payerkit.wording import in_form, visible
 
 _IN_FOURS = {"account_number", "iban", "rib_number"}
 """Long numbers, which people compare in groups of four characters. A routing number is compared as one."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from payerkit.html import visible
+from payerkit.wording import visible
 
 Phase = Literal["open", "review", "unknown", "done"]
 """The phase of a form: open for input, reviewed before it is sent, sent with an unknown outcome, or sent with a

@@ -12,13 +12,12 @@ from payerkit import html
 from payerkit.bulk.plan import Plan, plan_onboarding
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS
 from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
-from payerkit.html import visible
 from payerkit.tables.header import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns
 from payerkit.tables.mapping import FileColumn
 from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.read import propose_mapping, read_payers
 from payerkit.widgets import PageCode, ReplyingWidget
-from payerkit.wording import count_of, listed
+from payerkit.wording import count_of, listed, visible
 
 _TITLE = "Columns of the file"
 

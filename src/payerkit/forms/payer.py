@@ -18,11 +18,10 @@ from payerkit.forms.drawn_fields import count_warnings
 from payerkit.forms.form import Form
 from payerkit.forms.form_state import Banner, Button, FormState
 from payerkit.forms.job import Job
-from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
 from payerkit.models.requests import Hidden
 from payerkit.wire import is_loopback
-from payerkit.wording import in_form, in_words
+from payerkit.wording import in_form, in_words, visible
 
 
 class PayerForm(Form):

@@ -22,7 +22,6 @@ from payerkit.forms.form_state import Banner, Button, FormState
 from payerkit.forms.job import Job
 from payerkit.forms.payment_fields import OPTIONAL, PAYMENT_FIELDS, AccountOrder, PaymentEntry, check_entry, fields_of
 from payerkit.forms.payment_progress import PaymentProgress, bank_state
-from payerkit.html import visible
 from payerkit.models import Payment, PaymentOrder, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.models.requests import RequestModel
 from payerkit.onchain.amounts import read_rate
@@ -35,6 +34,7 @@ from payerkit.payouts.requests import (
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.signing.card import PaymentCard
 from payerkit.wire import id_problem, wire_name
+from payerkit.wording import visible
 
 _CHOOSE = "Choose the receiver first: the other fields follow from it."
 _UNKNOWN_REQUEST = "It is not known whether the request was created."

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Unpack
 from pydantic import BeforeValidator, Field, Strict, StrictBool, StrictInt
 
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.html import visible
 from payerkit.masking import mask, mask_account
 from payerkit.models.requests import PaymentOrder, PayoutOrder
 from payerkit.models.responses import Remembered, Response, read_by
@@ -21,7 +20,7 @@ from payerkit.models.whole_response import WholeResponse, read_whole
 from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
 from payerkit.onchain.currencies import read_network
 from payerkit.wire import first, parse_json, read_time, repeated_names
-from payerkit.wording import listed
+from payerkit.wording import listed, visible
 
 if TYPE_CHECKING:
     from payerkit.models.compared_with import AnyOrder, ComparedWith, KnowsPaid, Orders

@@ -13,7 +13,7 @@ from unicodedata import category, name, normalize
 
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput
-from payerkit.html import visible
+from payerkit.wording import visible
 
 
 def keccak(data: bytes) -> bytes:

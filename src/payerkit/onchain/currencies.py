@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar
 
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput
-from payerkit.html import visible
 from payerkit.onchain.addresses import keccak, shape
+from payerkit.wording import visible
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -16,7 +16,6 @@ import pandas as pd
 from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.frames import columns, frame_of
-from payerkit.html import visible
 from payerkit.models import Payment
 from payerkit.models.compared_with import ComparedWith, KnowsPaid
 from payerkit.models.payments import read_payment
@@ -30,7 +29,7 @@ from payerkit.review.fees import find_charges
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.transactions import finding
 from payerkit.signing.safe import SafeCall, builder_file, calls_of, chain_id_of, write_builder_file
-from payerkit.wording import count_of, listed
+from payerkit.wording import count_of, listed, visible
 
 _COLUMNS = columns(
     "verdict network payee payee_name account order_source amount token fee payments request_id "

@@ -14,10 +14,9 @@ from payerkit.checks.inputs import is_blank
 from payerkit.checks.texts import invisible
 from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
 from payerkit.findings import Finding, Findings
-from payerkit.html import visible
 from payerkit.onchain.addresses import Lookalikes, is_mixed, lookalikes, read_address, shape
 from payerkit.onchain.currencies import networks
-from payerkit.wording import count_of, listed
+from payerkit.wording import count_of, listed, visible
 
 if TYPE_CHECKING:
     import pandas as pd

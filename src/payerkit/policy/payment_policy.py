@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
-from payerkit.html import visible
 from payerkit.onchain.addresses import are_alike, is_same, read_address, with_checksum
 from payerkit.onchain.amounts import format_number, format_percentage, positive_number, read_percentage, read_rate
 from payerkit.onchain.currencies import (
@@ -25,7 +24,7 @@ from payerkit.onchain.currencies import (
     networks,
 )
 from payerkit.policy.address_book import AddressBook, KnownAddress
-from payerkit.wording import count_of, in_words
+from payerkit.wording import count_of, in_words, visible
 
 if TYPE_CHECKING:
     from payerkit.policy.address_book import AddressSource

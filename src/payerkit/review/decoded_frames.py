@@ -8,7 +8,6 @@ import pandas as pd
 
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.frames import columns, frame_of
-from payerkit.html import visible
 from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import effect_units
@@ -17,6 +16,7 @@ from payerkit.onchain.effects import Effect, read_effects
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.transactions import DecodedTransaction, contract_name, resolve_currency
+from payerkit.wording import visible
 
 TRANSACTION_COLUMNS = columns(
     "step place network contract to function selector does token recipient recipient_name amount amount_base "

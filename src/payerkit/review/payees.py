@@ -7,7 +7,6 @@ from functools import cache
 
 from payerkit._tsv import rows
 from payerkit.findings import Finding
-from payerkit.html import visible
 from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import address_problem, are_alike, is_same, with_checksum
 from payerkit.onchain.amounts import share_of, to_units
@@ -26,6 +25,7 @@ from payerkit.policy.address_book import AddressBook
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy, address_line, allowance_line, symbol_in, token_line
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.transactions import UNLIMITED, DecodedTransaction, finding, shown
+from payerkit.wording import visible
 
 
 def review_order_payees(review: PaymentReview) -> Iterator[Finding]:

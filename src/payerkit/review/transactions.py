@@ -10,7 +10,6 @@ from typing import Any, cast
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding, Severity
-from payerkit.html import visible
 from payerkit.models.compared_with import OrderTerms
 from payerkit.models.payments import Payment
 from payerkit.models.whole_response import CALLDATA_NAMES
@@ -28,6 +27,7 @@ from payerkit.onchain.currencies import (
 )
 from payerkit.onchain.effects import NATIVE, Effect, read_effects
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
+from payerkit.wording import visible
 
 UNLIMITED = 2**256 - 1
 """An amount without a limit: the largest that a contract can hold."""

@@ -12,13 +12,12 @@ from typing import Unpack
 
 from payerkit import html
 from payerkit.findings import PaymentFindings
-from payerkit.html import visible
 from payerkit.models.compared_with import ComparedWith
 from payerkit.models.payments import Payment
 from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
 from payerkit.signing.card_content import CardContent, Point, TransactionToSign, shown_points
-from payerkit.wording import count_of
+from payerkit.wording import count_of, visible
 
 _MARKS = {"error": "✗", "warning": "!", "info": "✓"}
 _KINDS: dict[str, html.Kind] = {"✗": "error", "!": "warning", "✓": "success", "?": "neutral"}

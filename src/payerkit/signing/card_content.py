@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any
 
 from payerkit.findings import Finding, PaymentFindings, Severity
-from payerkit.html import visible
 from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import address_problem, is_same, with_checksum
 from payerkit.onchain.amounts import format_amount, format_effect_amount, format_number, format_percentage, to_units
@@ -22,7 +21,7 @@ from payerkit.review.check_payment import MAX_TRANSACTIONS
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.transactions import UNLIMITED, DecodedTransaction, contract_at, contract_name
 from payerkit.signing.device import device_lines, digest_of
-from payerkit.wording import count_of, in_words, listed
+from payerkit.wording import count_of, in_words, listed, visible
 
 _MOST_ROWS = 40
 _MOST_CHARACTERS = 80

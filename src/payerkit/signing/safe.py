@@ -12,7 +12,6 @@ from typing import Any, Unpack
 
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.html import visible
 from payerkit.models.compared_with import ComparedWith
 from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import address_problem, is_same, keccak, read_address, with_checksum
@@ -22,6 +21,7 @@ from payerkit.review.check_payment import review_findings
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.transactions import DecodedTransaction
 from payerkit.signing.device import calldata_digest, digest_of
+from payerkit.wording import visible
 
 
 @dataclass(frozen=True, slots=True)

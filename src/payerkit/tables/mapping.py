@@ -14,11 +14,11 @@ from payerkit.checks.dates import DateOrder
 from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.errors import FieldProblem, InvalidInput
-from payerkit.html import Kind, advice, chip, grid, picture, title, visible
+from payerkit.html import Kind, advice, chip, grid, picture, title
 from payerkit.tables import header
 from payerkit.tables.sheet import column_letters
 from payerkit.wire import parse_json, repeated_names
-from payerkit.wording import count_of, listed
+from payerkit.wording import count_of, listed, visible
 
 _NO_FIELD = "not a field of a payer or of bank details"
 
