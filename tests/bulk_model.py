@@ -29,7 +29,7 @@ from payerkit.bulk.rate_limit import Options, RateLimiter, StopSignal
 from payerkit.bulk.rows import Step
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
-from payerkit.client import Client, Retries
+from payerkit.client import Client
 from payerkit.client.transport import Attempt, BrokenOffError, HttpRequest, HttpResponse, NotSentError, Transport
 from payerkit.onboarding import Report
 
@@ -385,18 +385,8 @@ class ModelClient(Client):
     """A client whose requests end in a model."""
 
     def __init__(self, service: ModelService, key: str = "example-key", **options: Any) -> None:
-        self._service = service
-        clock = service.clock
-        super().__init__("https://api.example.com", key, rate=None, clock=clock.now, sleep=clock.wait, **options)
-
-    def _new_transport(self, pool_size: int) -> _ModelTransport:  # noqa: ARG002 - a model has no connections
-        return _ModelTransport(self._service)
-
-    def without_retries(self, *, pool_size: int) -> Client:  # noqa: ARG002 - as above
-        """Return a client of the same model that tries each call once."""
-        client = ModelClient(self._service, self.reveal_key())
-        client.retries, client.pace, client._keeps_pace = Retries(attempts=1), self.pace, False
-        return client
+        options |= {"clock": service.clock.now, "sleep": service.clock.wait, "transport": _ModelTransport(service)}
+        super().__init__("https://api.example.com", key, rate=None, **options)
 
 
 BOTH: tuple[Step, ...] = ("payer", "bank_details")

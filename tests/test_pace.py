@@ -108,7 +108,7 @@ def test_one_pace_for_all_threads_and_copies() -> None:
     clock = SteppedClock(12)
     client = payerkit.connect("https://api.example.com", api_key="key")
     client.pace = Pace(4, clock=clock.now)
-    paces = [client.without_retries(pool_size=1).pace, client.pace, client.without_retries(pool_size=2).pace]
+    paces = [client.without_retries().pace, client.pace, client.without_retries().pace]
     moments: list[float] = []
 
     def leave(pace: Pace) -> None:
@@ -210,7 +210,7 @@ def test_retry_after_pauses_all_calls(connected: Connect) -> None:
     with FarEnd([reply(429, headers={"Retry-After": "20"}), GOOD]) as far:
         client = connected(far.url, retries=payerkit.client.Retries(attempts=1), **clock.options())
         failure(client)
-        left = client.without_retries(pool_size=1).pace.pause_left()
+        left = client.without_retries().pace.pause_left()
         status(client)
 
     assert (20, [20]) == (left, clock.waits)

@@ -15,7 +15,7 @@ from payerkit import html
 from payerkit.client.call import ApiVersion
 from payerkit.client.client import PREVIOUS_API_KEY, Client, Header
 from payerkit.client.pace import DEFAULT_RATE, Rate, Retries
-from payerkit.client.transport import Timeout
+from payerkit.client.transport import MAX_CONNECTIONS, Timeout
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.profiles import API_KEY, find_key, is_profile, key_variable, read_profile
 from payerkit.sandbox_controls import SandboxControls
@@ -35,7 +35,7 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
     api_key: str | None = None,
     timeout: Timeout | float | None = None,
     retries: Retries | None = None,
-    pool_size: int = 10,
+    pool_size: int = MAX_CONNECTIONS,
     session: requests.Session | None = None,
     rate: Rate = "default",
     header: Header | None = None,

@@ -424,10 +424,8 @@ def request_each(
     request: from a client that does not retry and a client user id, returns a result and whether it is complete.
     """
     results: dict[str, T] = {}
-    with (
-        client.without_retries(pool_size=limiter.workers) as own,
-        Progress(shown=progress, where=client.environment) as bar,
-    ):
+    own = client.without_retries()
+    with Progress(shown=progress, where=client.environment) as bar:
 
         def task(client_user_id: str) -> None:
             results[client_user_id], is_complete = request(own, client_user_id)

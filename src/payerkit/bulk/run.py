@@ -191,15 +191,12 @@ def run_table(
     file, own_clock = Path(path), clock or limiter.clock
     previous = client.previous_account_secret
     try:
-        with (
-            Journal(file, client.account_secret, previous_secret=previous, clock=own_clock) as journal,
-            client.without_retries(pool_size=options.workers) as own,
-        ):
+        with Journal(file, client.account_secret, previous_secret=previous, clock=own_clock) as journal:
             journal.require_service(client.service_name())
             tasks = Tasks.of_journal(table, journal)
             journal.begin_run()
             with Progress(shown=options.progress, where=client.environment) as progress:
-                run = TableRun(own, tasks, journal, options, limiter, progress)
+                run = TableRun(client.without_retries(), tasks, journal, options, limiter, progress)
                 try:
                     run.go()
                     report = Report(tasks, journal, limiter.stop.outcome, run.limit)

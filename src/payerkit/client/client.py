@@ -15,6 +15,7 @@ from payerkit import html
 from payerkit.client.call import ApiVersion, Call, CallEnd
 from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries
 from payerkit.client.transport import (
+    MAX_CONNECTIONS,
     MAX_RESPONSE,
     Attempt,
     BrokenOffError,
@@ -50,11 +51,16 @@ log = logging.getLogger("payerkit")
 
 
 class ClientOptions(TypedDict, total=False):
-    """Internal options, used by tests: how a call waits, by which clock, how many bytes of a response are read."""
+    """Internal options, used by tests.
+
+    sleep: how a call waits. clock: by which time. max_response: bytes of a response that are read. transport: what
+    sends requests.
+    """
 
     sleep: Callable[[float], None]
     clock: Callable[[], float]
     max_response: int
+    transport: Transport
 
 
 class Client:
@@ -88,7 +94,7 @@ class Client:
         *,
         timeout: Timeout | float | None = None,
         retries: Retries | None = None,
-        pool_size: int = 10,
+        pool_size: int = MAX_CONNECTIONS,
         session: requests.Session | None = None,
         rate: Rate = "default",
         header: Header = "x-api-key",
@@ -108,21 +114,17 @@ class Client:
             if value not in choices:
                 raise InvalidInput(f"{name}: expected {' or '.join(map(repr, choices))}.")
         self.header, self.api = header, api
-        self._session, self._options = session, options
         self._sleep = options.get("sleep", time.sleep)
         default = None if self._is_local else DEFAULT_RATE
         self.pace = Pace(default if rate == "default" else rate, clock=options.get("clock", time.monotonic))
         self._keeps_pace = True
         self._is_closed = False
-        self._transport = self._new_transport(pool_size)
-
-    def _new_transport(self, pool_size: int) -> Transport:
-        return Transport(
+        self._transport = options.get("transport") or Transport(
             self.base_url,
             is_local=self._is_local,
-            session=self._session,
+            session=session,
             pool_size=pool_size,
-            max_response=self._options.get("max_response", MAX_RESPONSE),
+            max_response=options.get("max_response", MAX_RESPONSE),
         )
 
     def send(self, call: Call[T], *, cancellation: Cancellation | None = None) -> T:
@@ -244,14 +246,13 @@ class Client:
         """The controls of the embedded service, as `SandboxControls`; None on a live client."""
         return None
 
-    def without_retries(self, *, pool_size: int) -> Client:
-        """Return a client of the same service with its own connections, which tries each call once, and at once.
+    def without_retries(self) -> Client:
+        """Return a client with the same connections and `pace`, which tries each call once, and at once.
 
-        It has the same `pace`. To keep it is left to the caller, as the retries are.
+        To keep the pace is left to the caller, as the retries are.
         """
         client = Client.__new__(Client)
-        changed = {"retries": Retries(attempts=1), "_keeps_pace": False, "_is_closed": False}
-        vars(client).update(vars(self), **changed, _transport=self._new_transport(pool_size))
+        vars(client).update(vars(self), retries=Retries(attempts=1), _keeps_pace=False)
         return client
 
     def service_name(self) -> str:

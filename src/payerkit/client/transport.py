@@ -41,6 +41,9 @@ from payerkit.errors import InvalidInput, UnknownOutcome, kind_of
 MAX_RESPONSE = 16 * 2**20
 """Bytes of a response body, unpacked; more is not read."""
 
+MAX_CONNECTIONS = 32
+"""Connections that are kept open between calls: as many as a run makes calls at the same time."""
+
 MAX_IDLE = 15.0
 """Seconds after which an idle connection is not used for a write: the service may be about to close it."""
 
