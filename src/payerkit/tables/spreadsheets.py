@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -71,15 +71,12 @@ def new_file_for_owner(path: Path) -> Iterator[IO[bytes]]:
 
 def _move_to_new(part: Path, path: Path) -> None:
     """Give a file its name. Raises InvalidInput if that name was taken meanwhile."""
-    try:
+    with suppress(OSError):  # the name is taken, or the file system has no links
         os.link(part, path)  # unlike a rename, it never replaces a file
-    except OSError:  # the name is taken, or the file system has no links
-        if not path.exists():
-            part.rename(path)
-            return
-    else:
         return
-    raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
+    if path.exists():
+        raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
+    part.rename(path)
 
 
 # Excel workbooks
