@@ -11,13 +11,13 @@ from numbers import Number
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from payerkit.checks.inputs import by_field_name, check_field, match_names, suggestion, unknown_names, unwrap_secret
+from payerkit.checks import inputs
 from payerkit.checks.rules import Rank, Rule, ignored_codes, load_rules, ranked_rules
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, PAYMENT_ORDER, SCHEMAS, Schema
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import COLUMNS, Finding, Findings, order_findings, table_finding, table_findings
 from payerkit.frames import frame_of
-from payerkit.wire import MAX_ID, wire_name
+from payerkit.wire import MAX_ID
 from payerkit.wording import Wording
 
 if TYPE_CHECKING:
@@ -143,10 +143,10 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
 
     if not isinstance(frame, pd.DataFrame):
         raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got {kind_of(frame)}.")
-    places, twice, unknown = match_names(schema, frame.columns)
+    places, twice, unknown = inputs.match_names(schema, frame.columns)
     unknown = [name for name in unknown if not _belongs_to_other_schema(schema, str(name), places)]
     if unknown:
-        problems = unknown_names(schema, unknown, is_headless=not places)
+        problems = inputs.unknown_names(schema, unknown, is_headless=not places)
         raise InvalidInput(f"{schema.name}: unknown columns. Rename or drop them.", fields=tuple(problems))
     columns = [frame.iloc[:, place].tolist() for place in places.values()]
     cells = zip(*columns, strict=True) if columns else repeat((), len(frame))
@@ -163,7 +163,7 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
 def _belongs_to_other_schema(schema: Schema, name: str, given: Collection[str]) -> bool:
     """Return True for a field of another schema, unless it is probably a misnamed one that the table lacks."""
     is_known = any(name in other.names for other in SCHEMAS.values() if other is not schema)
-    field = suggestion(schema, name)
+    field = inputs.suggestion(schema, name)
     return is_known and (field is None or field in given)
 
 
@@ -173,7 +173,7 @@ def check_record(schema: Schema, record: Any, ignore: Iterable[str], also: Colle
     also: further codes that may be ignored. Raises InvalidInput, as `check_payer` documents it.
     """
     ignored = ignored_codes(schema, ignore, also)
-    values, findings = by_field_name(schema, as_mapping(schema, record))
+    values, findings = inputs.by_field_name(schema, as_mapping(schema, record))
     return Findings(next(check_records(schema, [values], ignored, findings)))
 
 
@@ -229,7 +229,7 @@ def check_records(
         for name, rank, errors in memo_of_fields:
             value = values.get(name)
             if value not in errors:
-                errors[value] = check_field(schema, name, value)
+                errors[value] = inputs.check_field(schema, name, value)
             if (error := errors[value]) is not None:
                 found.append((rank, error))
                 readable.pop(name, None)  # rules read only what can be sent
@@ -257,7 +257,7 @@ def _without_content(value: Any, *, is_amount: bool) -> Hashable:
 
     A number is told from others only as an amount.
     """
-    value = unwrap_secret(value)
+    value = inputs.unwrap_secret(value)
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Number) and not isinstance(value, bool):
@@ -328,15 +328,8 @@ def _rows_of_tables() -> Iterator[tuple[str, ...]]:
 def _errors(schema: Schema) -> Iterator[Finding]:
     """Yield the errors of a schema's fields and names, found in wrong ones."""
     for name in schema.fields:
-        found = (check_field(schema, name, value) for value in _WRONG_VALUES)
+        found = (inputs.check_field(schema, name, value) for value in _WRONG_VALUES)
         yield from (error for error in found if error is not None)
-    yield from (_about_record(error) for error in unknown_names(schema, [_UNNAMED], is_headless=False))
-    twice = next(name for name in schema.fields if wire_name(name) != name)
-    _, given_twice, _ = match_names(schema, [twice, wire_name(twice)])
-    yield from (_about_record(error, twice) for error in given_twice)
-
-
-def _about_record(error: Finding, name: str = _UNNAMED) -> Finding:
-    """Return the error of a name as that of a record with any such name."""
-    message = error.message.replace(name, _UNNAMED).replace(wire_name(name), _UNNAMED)
-    return replace(error, field="", wire_name="", message=message)
+    unknown = inputs.unknown_names(schema, [_UNNAMED], is_headless=False)
+    yield from (replace(error, field="", wire_name="") for error in unknown)
+    yield inputs.given_twice(schema, "", _UNNAMED, _UNNAMED)

@@ -36,8 +36,10 @@ _MIDNIGHT = re.compile("(?:[t ]00?:00(?::00(?:[.]0+)?)?z?| 12:00(?::00)? ?am)$")
 _YEAR_FIRST = re.compile("([0-9]{4})[-/. ]([0-9]{1,2})[-/. ]([0-9]{1,2})").fullmatch
 _YEAR_LAST = re.compile("([0-9]{1,2})([-/. ])([0-9]{1,2})\\2([0-9]{4})").fullmatch
 _EIGHT_DIGITS = re.compile("((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})").fullmatch
-_DAY_MONTH = re.compile("([0-9]{1,2})(?:st|nd|rd|th|er)? (?:of |de )?([a-z]+) (?:del? )?([0-9]{4})").fullmatch
-_MONTH_DAY = re.compile("([a-z]+) ([0-9]{1,2})(?:st|nd|rd|th)? ([0-9]{4})").fullmatch
+_DAY_MONTH = re.compile(
+    "(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er)? (?:of |de )?(?P<month>[a-z]+) (?:del? )?(?P<year>[0-9]{4})"
+).fullmatch
+_MONTH_DAY = re.compile("(?P<month>[a-z]+) (?P<day>[0-9]{1,2})(?:st|nd|rd|th)? (?P<year>[0-9]{4})").fullmatch
 
 
 def read_date(text: str, order: str | None = None) -> str | None:
@@ -60,13 +62,8 @@ def read_date(text: str, order: str | None = None) -> str | None:
         found = set(filter(None, days.values()))
         return found.pop() if len(found) == 1 else None
     words = fold(text)
-    if match := _DAY_MONTH(words):
-        day, month, year = match.groups()
-        return _day(year, _MONTHS.get(month, "0"), day)
-    if match := _MONTH_DAY(words):
-        month, day, year = match.groups()
-        return _day(year, _MONTHS.get(month, "0"), day)
-    return None
+    match = _DAY_MONTH(words) or _MONTH_DAY(words)
+    return _day(match["year"], _MONTHS.get(match["month"], "0"), match["day"]) if match else None
 
 
 def has_two_readings(text: str) -> bool:

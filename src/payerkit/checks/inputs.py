@@ -67,11 +67,15 @@ def match_names(schema: Schema, names: Iterable[object]) -> tuple[dict[str, int]
         if field is None:
             unknown.append(name)
         elif field in places:
-            message = f"Given twice: as {field} and as {wire_name(field)}."
-            findings.append(error_finding(schema, field, "given_twice", message))
+            findings.append(given_twice(schema, field, field, wire_name(field)))
         else:
             places[field] = place
     return places, findings, unknown
+
+
+def given_twice(schema: Schema, field: str, one: str, other: str) -> Finding:
+    """Return the error of a field that is given by two names."""
+    return error_finding(schema, field, "given_twice", f"Given twice: as {one} and as {other}.")
 
 
 def field_errors(schema: Schema, values: Mapping[str, Any]) -> list[Finding]:

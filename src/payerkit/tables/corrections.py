@@ -207,11 +207,8 @@ def _read_token(text: str, row: Hashable) -> RowToken:
 def own_header(sheet: Sheet) -> int | None:
     """Return the number of the header's row in a corrections file; None for any other sheet."""
     first = sheet.cells.head(_HEADER_ROWS)
-    for row, texts in zip(first.index.tolist(), first.to_numpy(object), strict=True):
-        for text in texts:
-            if isinstance(text, str) and text.startswith(TITLE):
-                return int(row)
-    return None
+    found = first.map(lambda text: isinstance(text, str) and text.startswith(TITLE)).any(axis=1)
+    return next(iter(first.index[found].tolist()), None)
 
 
 def own_file(names: Sequence[str | None]) -> OwnFile | None:

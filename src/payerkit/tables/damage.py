@@ -43,9 +43,6 @@ _SHORT_MONTHS = "jan|feb|mar|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez
 CellFindings = list[tuple[int, int, Finding]]
 """The number of the row, the number of the column, and what was found."""
 
-_CODES: frozenset[NoteKind] = frozenset({"digits_lost", "formula_without_value", "hidden_row"})
-"""Kinds of notes that are codes of findings; the others have `became_` in front."""
-
 _RIGHT: dict[str, frozenset[NoteKind]] = {
     "day": frozenset({"date", "number", "fraction"}),  # the checks of the field see a number that is no day
     HOLDER_IS_PAYER: frozenset({"boolean", "number"}),
@@ -127,7 +124,7 @@ def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator
         elif note.column in columns:
             name = columns[note.column]
             if note.kind not in _RIGHT.get("day" if holds_days(name) else name, ()):
-                code = note.kind if note.kind in _CODES else f"became_{note.kind}"
+                code = note.kind if note.kind in _KINDS else f"became_{note.kind}"
                 yield note.row, note.column, file_finding(code, field_of(name))
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -31,11 +31,11 @@ def inert(text: str) -> str:
 
 def write_rows(frame: pd.DataFrame, target: str | Path | IO[str]) -> None:
     """Write a frame as CSV, its index first, without formulas: in cells, labels and names of columns."""
-    labels = [inert("row" if name is None else str(name)) for name in frame.index.names]
-    texts: pd.DataFrame = frame.select_dtypes("string")
-    changed = {str(name): cells.map(inert, na_action="ignore") for name, cells in texts.items() if _has_formulas(cells)}
-    frame = frame.assign(**changed).set_axis(_inert_labels(frame.index))
-    frame.rename(columns=lambda name: inert(str(name))).to_csv(target, index_label=labels)
+    names = ["row" if name is None else str(name) for name in frame.index.names] + [str(name) for name in frame.columns]
+    plain = frame.reset_index(allow_duplicates=True).set_axis(range(len(names)), axis=1)
+    texts = plain.select_dtypes(["string", "object", "category"])
+    plain[texts.columns] = texts.map(lambda cell: inert(cell) if isinstance(cell, str) else cell)
+    plain.to_csv(target, header=list(map(inert, names)), index=False)
 
 
 def open_for_owner(path: Path) -> IO[str]:
@@ -71,29 +71,12 @@ def new_file_for_owner(path: Path) -> Iterator[IO[bytes]]:
 
 def _move_to_new(part: Path, path: Path) -> None:
     """Give a file its name. Raises InvalidInput if that name was taken meanwhile."""
-    try:
+    with suppress(OSError):  # the name is taken, or the file system has no links
         os.link(part, path)  # unlike a rename, it never replaces a file
-    except OSError:  # the name is taken, or the file system has no links
-        if not path.exists():
-            part.rename(path)
-            return
-    else:
         return
-    raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
-
-
-def _has_formulas(texts: pd.Series[Any]) -> bool:
-    return bool((texts.str.startswith(FORMULA) | texts.str.contains(_BEHIND.replace("(", "(?:"))).any())
-
-
-def _inert_labels(labels: pd.Index[Any]) -> pd.Index[Any]:
-    """Return the labels of rows, or the levels of such labels, without formulas."""
-    if isinstance(labels, pd.MultiIndex):
-        levels: Any = [_inert_labels(level) for level in labels.levels]
-        return labels.set_levels(levels, verify_integrity=False)
-    if pd.api.types.is_numeric_dtype(labels):
-        return labels
-    return labels.map(lambda label: inert(label) if isinstance(label, str) else label)
+    if path.exists():
+        raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
+    part.rename(path)
 
 
 # Excel workbooks
