@@ -163,7 +163,10 @@ def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -
         if effect.kind == EffectKind.APPROVE:
             yield from review_approval(review, effect)
         elif effect.at in review.fee_legs:
-            yield from _check_fee_leg(review, effect)
+            # Its share is one of all fees.
+            is_known = effect.reference is None or effect.reference in {each.reference for each in review.payments}
+            yield finding("fee_leg" if is_known else "fee_leg.reference", effect)
+            yield from _check_execution(review, effect)
         elif effect.is_payment:
             yield from _check_payment(review, effect)
         else:
@@ -211,13 +214,6 @@ def _check_payment(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
     if payment.kind != EffectKind.TRANSFER:
         yield finding("other_way", payment, effect=payment.kind.value)
     yield from _check_execution(review, payment)
-
-
-def _check_fee_leg(review: PaymentReview, leg: Effect) -> Iterator[Finding]:
-    """Yield the findings about a payment that only carries a fee, but for its share, which is one of all fees."""
-    is_known = leg.reference is None or leg.reference in {each.reference for each in review.payments}
-    yield finding("fee_leg" if is_known else "fee_leg.reference", leg)
-    yield from _check_execution(review, leg)
 
 
 def _check_execution(review: PaymentReview, payment: Effect) -> Iterator[Finding]:

@@ -52,19 +52,21 @@ class PaidStatus:
     @classmethod
     def of(cls, statements: defaultdict[str, list[Member]]) -> Self:
         """Return what a response says, from its members by their roles."""
-        said = [each.value for each in statements["has_been_paid"]]
-        words = [each for each in statements["status"] if _is_state(each.value)]
-        states = tuple([(each.path, explain_word(each.value, "request")) for each in words])
-        is_paid = any(comparable(each) in _YES for each in said) or any(state.status in _PAID for _, state in states)
-        amounts = {
-            name: [read_number(each.value) for each in statements[name]] for name in ("paid_amount", "requested_amount")
-        }
-        most = {name: max(filter(None, numbers), default=None) for name, numbers in amounts.items()}
-        is_unpaid = any(each is False for each in said)  # 0 and "false" are no statement
+        is_paid, is_unpaid, states = False, False, list[tuple[str, Explanation]]()
+        for each in statements["has_been_paid"]:
+            is_paid |= (each.value.lower() if isinstance(each.value, str) else each.value) in _YES
+            is_unpaid |= each.value is False  # 0 and "false" are no statement
+        for each in statements["status"]:
+            if _is_state(each.value):
+                states.append((each.path, explain_word(each.value, "request")))
+                is_paid |= states[-1][1].status in _PAID
+        most = {}
+        for name in ("paid_amount", "requested_amount"):
+            most[name] = max(filter(None, [read_number(each.value) for each in statements[name]]), default=None)
         return cls(
             has_been_paid=True if is_paid else False if is_unpaid else None,
             problem="The service does not say.",
-            states=states,
+            states=tuple(states),
             **most,
         )
 

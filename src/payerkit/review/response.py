@@ -128,11 +128,10 @@ def _check_paid(review: PaymentReview) -> Iterator[Finding]:
 def _check_failure(review: PaymentReview) -> Iterator[Finding]:
     """Tell where a response says itself that something failed, or cannot be paid any more."""
     stated = review.statements
-    failed = [each for each in stated["error"] if not _is_nothing(each.value)]
-    failed += [each for each in stated["success"] if _is_nothing(each.value)]
-    failed += [each for each in (*stated["http_status"], *stated["status"]) if _is_failure(each.value)]
-    for member in failed:
-        yield finding("response_failed", field=shown(member.path))
+    for each in (*stated["error"], *stated["success"], *stated["http_status"], *stated["status"]):
+        is_no, is_failure = _is_nothing(each.value), _is_failure(each.value)
+        if {"error": not is_no, "success": is_no}.get(each.role, is_failure):
+            yield finding("response_failed", field=shown(each.path))
 
 
 def _compare_with_order(review: PaymentReview, order: OrderTerms) -> Iterator[Finding]:
