@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import pandas as pd
 
@@ -161,11 +161,10 @@ class PayoutEvent:
         return not self.is_test or self.setback > 0 or self.kind == "payment.refunded"
 
 
-@dataclass(slots=True)
-class PayoutNews:
+class PayoutNews(NamedTuple):
     """The events about one request, in their order."""
 
-    events: list[PayoutEvent] = field(default_factory=list)
+    events: list[PayoutEvent]
 
     @property
     def payments(self) -> list[PayoutEvent]:

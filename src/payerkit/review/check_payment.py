@@ -19,14 +19,7 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.amounts import review_amount, review_maximum, review_value
 from payerkit.review.fees import review_fees
 from payerkit.review.orders import review_orders
-from payerkit.review.payees import (
-    review_approval,
-    review_order_currencies,
-    review_order_payees,
-    review_payee,
-    review_token,
-    review_token_contract,
-)
+from payerkit.review.payees import review_approval, review_payee, review_terms, review_token, review_token_contract
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.response import review_members, review_metadata, review_payout, review_response
 from payerkit.review.transactions import DecodedTransaction, contract_at, finding, network_of
@@ -129,8 +122,7 @@ def _check_whole(review: PaymentReview) -> Iterator[Finding]:
     if not review.orders:
         yield finding("no_order")
     yield from _check_network(review)
-    yield from review_order_currencies(review)
-    yield from review_order_payees(review)
+    yield from review_terms(review)
     if not review.payments:
         yield finding("no_payment")
     if len(review.orders) > 1:
