@@ -80,6 +80,27 @@ class Member(NamedTuple):
         """What it is read as, by `members.tsv`; "" for an unknown member."""
         return _roles().get(self.plain, "")
 
+    @property
+    def is_chain_id(self) -> bool:
+        """Whether its value is a chain id, of any network."""
+        return chain_number(self.value) is not None
+
+    def usable(self) -> Iterator[str]:
+        """Yield what a wallet could use in it: hex in lower case without 0x, else in words what it is.
+
+        Hex is looked for in the name, too, and in any form: within text, in groups, as a number, as a list of bytes.
+        """
+        is_said = not isinstance(self.value, bool) and self.value not in (None, "", [], {})
+        if is_said and self.role == "signed":
+            yield "a part of what wallets sign"
+        for text in (self.name, _as_text(self.value)):
+            yield from map(str.lower, _HEX.findall(text))
+            yield from map(str.lower, _HEX.findall(_GAPS.sub("", _HEX.sub("-", text))))
+            if _LINK.search(text):
+                yield "a link, name or call for wallets"
+            if _BASE64.fullmatch(text):
+                yield "data in base64"
+
 
 @dataclass(slots=True, repr=False)
 class WholeResponse:
@@ -254,23 +275,6 @@ def _is_message(value: Any) -> bool:
     """Return True if an object is a message to sign, or enough of one to be taken for it."""
     names = {plain_name(str(name)) for name in value} if isinstance(value, Mapping) else set()
     return len(names & _MESSAGE) > 1 and not names.isdisjoint({"domain", "primarytype"})
-
-
-def usable(member: Member) -> Iterator[str]:
-    """Yield what a wallet could use in a member: hex in lower case without 0x, else in words what it is.
-
-    Hex is looked for in the name, too, and in any form: within text, in groups, as a number, as a list of bytes.
-    """
-    is_said = not isinstance(member.value, bool) and member.value not in (None, "", [], {})
-    if is_said and member.role == "signed":
-        yield "a part of what wallets sign"
-    for text in (member.name, _as_text(member.value)):
-        yield from map(str.lower, _HEX.findall(text))
-        yield from map(str.lower, _HEX.findall(_GAPS.sub("", _HEX.sub("-", text))))
-        if _LINK.search(text):
-            yield "a link, name or call for wallets"
-        if _BASE64.fullmatch(text):
-            yield "data in base64"
 
 
 def _as_text(value: Any) -> str:
