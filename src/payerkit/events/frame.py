@@ -13,7 +13,7 @@ import pandas as pd
 
 from payerkit.errors import EventsWarning, InvalidInput, without_internal_frames
 from payerkit.events.event import Event, Secret, is_signed, read_secrets
-from payerkit.events.file import Delivery, EventSource, read_deliveries
+from payerkit.events.file import SIGNATURE, Delivery, EventSource, read_deliveries
 from payerkit.frames import columns, frame_of
 from payerkit.masking import mask
 from payerkit.wire import pandas_time, parse_json, wire_name
@@ -174,7 +174,7 @@ def _signature_state(delivery: Delivery | None, secrets: Sequence[bytes] | None)
         return "unreadable"
     if secrets is None:
         return "unchecked"
-    return "valid" if is_signed(delivery.body, delivery.signature, secrets) else "invalid"
+    return "valid" if is_signed(delivery.body, delivery.headers.get(SIGNATURE), secrets) else "invalid"
 
 
 def _read_event(body: bytes) -> Event:

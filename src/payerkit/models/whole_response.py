@@ -148,7 +148,7 @@ class WholeResponse:
             if is_chain_name(each.name):
                 if each.value is not None:
                     claims.append(each)
-            elif plain_name(each.name).endswith(_ENDINGS) and named_network(each.value):
+            elif plain_name(each.name).endswith(tuple(_NAMES)) and named_network(each.value):
                 others.append(each)
         return claims, others
 
@@ -300,7 +300,6 @@ _PIECE = re.compile(r"0x[0-9a-fA-F]{1,38}|[0-9a-fA-F]{2}")
 
 
 _NAMES = {"chain", "chainid", "chainname", "network", "networkid", "networkname"}
-_ENDINGS = tuple(_NAMES)
 _NUMBER = re.compile(r"(?:eip155:)?(?:0[xX](?P<hex>[0-9a-fA-F]{1,64})|(?P<decimal>[0-9]{1,78}))")
 """A chain id as text; with `eip155:` in front by CAIP-2."""
 

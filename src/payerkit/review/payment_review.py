@@ -57,7 +57,8 @@ class PaidStatus:
             is_paid |= (each.value.lower() if isinstance(each.value, str) else each.value) in _YES
             is_unpaid |= each.value is False  # 0 and "false" are no statement
         for each in statements["status"]:
-            if _is_state(each.value):
+            is_word = isinstance(each.value, str) and not each.value.isdecimal()
+            if is_word and each.value.strip().lower() not in _FINE:
                 states.append((each.path, explain_word(each.value, "request")))
                 is_paid |= states[-1][1].status in _PAID
         most = {}
@@ -111,11 +112,6 @@ class PaidStatus:
 def read_number(value: object) -> Decimal | None:
     """Return a positive number in JSON, exactly as it is written there; None for anything else."""
     return positive_number(str(value) if isinstance(value, float) else value)
-
-
-def _is_state(value: object) -> bool:
-    """Return True for a word that may be the state of a request: neither a number nor one for another thing."""
-    return isinstance(value, str) and not value.isdecimal() and value.strip().lower() not in _FINE
 
 
 class PaymentReview:
