@@ -42,11 +42,6 @@ class Delivery:
     received_at: datetime | None = None
 
     @property
-    def signature(self) -> str | None:
-        """The signature of the body."""
-        return self.headers.get(SIGNATURE)
-
-    @property
     def delivery_id(self) -> str | None:
         """The id of the delivery, the same each time that it is tried."""
         return self.headers.get(DELIVERY) or None

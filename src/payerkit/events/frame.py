@@ -6,7 +6,6 @@ import hashlib
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ import pandas as pd
 
 from payerkit.errors import EventsWarning, InvalidInput, without_internal_frames
 from payerkit.events.event import Event, Secret, is_signed, read_secrets
-from payerkit.events.file import Delivery, EventSource, read_deliveries
+from payerkit.events.file import SIGNATURE, Delivery, EventSource, read_deliveries
 from payerkit.frames import columns, frame_of
 from payerkit.masking import mask
 from payerkit.wire import pandas_time, parse_json, wire_name
@@ -105,16 +104,13 @@ def believed_events(events: Any, columns: Iterable[str], *, tests: bool = False)
     return events[signature.isin(["valid", "unchecked"]) & (tests | ~is_test.eq("true").fillna(value=False))]
 
 
-@dataclass(slots=True)
 class _Row:
     """One event, with what its deliveries have in common. event: None if nothing is believed."""
 
-    first: Delivery | None
-    event: Event | None
-    signature: SignatureState
-    deliveries: int = 1
-    retry_count: int | None = None
-    variants: list[str] = field(default_factory=list)
+    def __init__(self, first: Delivery | None, event: Event | None, signature: SignatureState) -> None:
+        self.first, self.event, self.signature, self.deliveries = first, event, signature, 1
+        self.retry_count = None if first is None else first.retry_count
+        self.variants: list[str] = []
 
     @property
     def time(self) -> datetime:
@@ -159,13 +155,13 @@ def _rows(deliveries: Iterable[Delivery | None], secrets: Sequence[bytes] | None
     for delivery in deliveries:
         state = _signature_state(delivery, secrets)
         if delivery is None or state == "invalid":
-            others.append(_Row(delivery, None, state, retry_count=delivery.retry_count if delivery else None))
+            others.append(_Row(delivery, None, state))
             continue
         event = _read_event(delivery.body)
         keys = _keys(delivery, event)
         known = next((believed[key] for key in keys if key in believed), None)
         if known is None:
-            known = _Row(delivery, event, state, retry_count=delivery.retry_count)
+            known = _Row(delivery, event, state)
         else:
             known.count(delivery)
         believed.update(dict.fromkeys(keys, known))
@@ -178,7 +174,7 @@ def _signature_state(delivery: Delivery | None, secrets: Sequence[bytes] | None)
         return "unreadable"
     if secrets is None:
         return "unchecked"
-    return "valid" if is_signed(delivery.body, delivery.signature, secrets) else "invalid"
+    return "valid" if is_signed(delivery.body, delivery.headers.get(SIGNATURE), secrets) else "invalid"
 
 
 def _read_event(body: bytes) -> Event:

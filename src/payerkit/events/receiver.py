@@ -8,9 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from payerkit.events.event import is_signed, read_secrets
 from payerkit.events.file import DELIVERY, SIGNATURE, Delivery, EventsFile, kept_headers
@@ -31,8 +30,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
+class _Reply(NamedTuple):
     """A response: its status, a sentence, and whether the connection ends, since the body was not read."""
 
     status: int

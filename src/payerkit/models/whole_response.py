@@ -80,6 +80,27 @@ class Member(NamedTuple):
         """What it is read as, by `members.tsv`; "" for an unknown member."""
         return _roles().get(self.plain, "")
 
+    @property
+    def is_chain_id(self) -> bool:
+        """Whether its value is a chain id, of any network."""
+        return chain_number(self.value) is not None
+
+    def usable(self) -> Iterator[str]:
+        """Yield what a wallet could use in it: hex in lower case without 0x, else in words what it is.
+
+        Hex is looked for in the name, too, and in any form: within text, in groups, as a number, as a list of bytes.
+        """
+        is_said = not isinstance(self.value, bool) and self.value not in (None, "", [], {})
+        if is_said and self.role == "signed":
+            yield "a part of what wallets sign"
+        for text in (self.name, _as_text(self.value)):
+            yield from map(str.lower, _HEX.findall(text))
+            yield from map(str.lower, _HEX.findall(_GAPS.sub("", _HEX.sub("-", text))))
+            if _LINK.search(text):
+                yield "a link, name or call for wallets"
+            if _BASE64.fullmatch(text):
+                yield "data in base64"
+
 
 @dataclass(slots=True, repr=False)
 class WholeResponse:
@@ -127,7 +148,7 @@ class WholeResponse:
             if is_chain_name(each.name):
                 if each.value is not None:
                     claims.append(each)
-            elif plain_name(each.name).endswith(_ENDINGS) and named_network(each.value):
+            elif plain_name(each.name).endswith(tuple(_NAMES)) and named_network(each.value):
                 others.append(each)
         return claims, others
 
@@ -256,23 +277,6 @@ def _is_message(value: Any) -> bool:
     return len(names & _MESSAGE) > 1 and not names.isdisjoint({"domain", "primarytype"})
 
 
-def usable(member: Member) -> Iterator[str]:
-    """Yield what a wallet could use in a member: hex in lower case without 0x, else in words what it is.
-
-    Hex is looked for in the name, too, and in any form: within text, in groups, as a number, as a list of bytes.
-    """
-    is_said = not isinstance(member.value, bool) and member.value not in (None, "", [], {})
-    if is_said and member.role == "signed":
-        yield "a part of what wallets sign"
-    for text in (member.name, _as_text(member.value)):
-        yield from map(str.lower, _HEX.findall(text))
-        yield from map(str.lower, _HEX.findall(_GAPS.sub("", _HEX.sub("-", text))))
-        if _LINK.search(text):
-            yield "a link, name or call for wallets"
-        if _BASE64.fullmatch(text):
-            yield "data in base64"
-
-
 def _as_text(value: Any) -> str:
     """Return a text, or hex for a large number or a list of bytes; "" for any other value."""
     if isinstance(value, str):
@@ -296,7 +300,6 @@ _PIECE = re.compile(r"0x[0-9a-fA-F]{1,38}|[0-9a-fA-F]{2}")
 
 
 _NAMES = {"chain", "chainid", "chainname", "network", "networkid", "networkname"}
-_ENDINGS = tuple(_NAMES)
 _NUMBER = re.compile(r"(?:eip155:)?(?:0[xX](?P<hex>[0-9a-fA-F]{1,64})|(?P<decimal>[0-9]{1,78}))")
 """A chain id as text; with `eip155:` in front by CAIP-2."""
 

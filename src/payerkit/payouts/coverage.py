@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import pandas as pd
 
@@ -34,21 +34,29 @@ OrdersToReconcile: TypeAlias = "pd.DataFrame | Iterable[AnyOrder]"
 """What `reconcile` takes as orders."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedOrder:
-    """An order that payments are looked for.
+    """An order that payments are looked for. Raises InvalidInput if a payment for it could not be recognized.
 
-    amount: None if it is not known. payment_currency: the token in which it is to be paid, if that is known.
-    pays_wallet: it names a wallet, so no bank is involved.
+    ids: by `ID_NAMES`, None for one that it does not have. amount: None if it is not known. payment_currency: the token
+    in which it is to be paid, if that is known. pays_wallet: it names a wallet, so no bank is involved.
     """
 
-    request_id: str | None = None
-    payment_reference: str | None = None
-    reference: str | None = None
-    amount: Decimal | None = None
-    invoice_currency: str | None = None
-    payment_currency: str | None = None
-    pays_wallet: bool = False
+    def __init__(self, order: Any) -> None:
+        members = {name: value for name, value in _members(order).items() if not is_blank(value)}
+        for name, value in members.items():
+            if name != "amount" and not isinstance(value, str):
+                raise InvalidInput(f"{name}: expected text, got {kind_of(value)}. Read tables as text.")
+        self.ids: dict[str, str | None] = {name: members.get(name) or None for name in ID_NAMES}
+        if not any(self.ids.values()):
+            raise InvalidInput(
+                "give the reference, the request_id or the payment_reference, by which its payments are found."
+            )
+        self.amount = positive_number(members.get("amount"))
+        if "amount" in members and self.amount is None:
+            raise InvalidInput("amount: expected a positive number as text, int or Decimal. Read tables as text.")
+        self.invoice_currency: str | None = members.get("invoice_currency")
+        self.payment_currency: str | None = members.get("payment_currency")
+        self.pays_wallet = bool(members.get("payee"))
 
 
 def read_expected_orders(orders: OrdersToReconcile) -> list[ExpectedOrder]:
@@ -61,31 +69,9 @@ def read_expected_orders(orders: OrdersToReconcile) -> list[ExpectedOrder]:
     found = []
     for number, order in enumerate(given, 1):
         with located(f"orders, line {number}"):
-            found.append(_read_order(order))
+            found.append(ExpectedOrder(order))
     _check_distinct(found)
     return found
-
-
-def _read_order(order: Any) -> ExpectedOrder:
-    """Return an order. Raises InvalidInput if a payment for it could not be recognized."""
-    members = {name: value for name, value in _members(order).items() if not is_blank(value)}
-    for name, value in members.items():
-        if name != "amount" and not isinstance(value, str):
-            raise InvalidInput(f"{name}: expected text, got {kind_of(value)}. Read tables as text.")
-    if not any(members.get(name) for name in ID_NAMES):
-        raise InvalidInput(
-            "give the reference, the request_id or the payment_reference, by which its payments are found."
-        )
-    amount = positive_number(members.get("amount"))
-    if "amount" in members and amount is None:
-        raise InvalidInput("amount: expected a positive number as text, int or Decimal. Read tables as text.")
-    return ExpectedOrder(
-        **{name: members.get(name) or None for name in ID_NAMES},
-        amount=amount,
-        invoice_currency=members.get("invoice_currency"),
-        payment_currency=members.get("payment_currency"),
-        pays_wallet=bool(members.get("payee")),
-    )
 
 
 def _members(order: Any) -> dict[str, Any]:
@@ -116,7 +102,7 @@ def _check_distinct(orders: Iterable[ExpectedOrder]) -> None:
     """Raise InvalidInput if two orders are of one request: one payment would count for both."""
     lines: dict[tuple[str, str], tuple[int, bool]] = {}
     for number, order in enumerate(orders, 1):
-        given = [(name, getattr(order, name)) for name in ID_NAMES[:2] if getattr(order, name)]
+        given = [(name, value) for name in ID_NAMES[:2] if (value := order.ids[name])]
         for place, (name, value) in enumerate(given):
             is_only_sign = place == 0
             first, was_only_sign = lines.setdefault((name, id_key(value)), (number, is_only_sign))
@@ -175,11 +161,10 @@ class PayoutEvent:
         return not self.is_test or self.setback > 0 or self.kind == "payment.refunded"
 
 
-@dataclass(slots=True)
-class PayoutNews:
+class PayoutNews(NamedTuple):
     """The events about one request, in their order."""
 
-    events: list[PayoutEvent] = field(default_factory=list)
+    events: list[PayoutEvent]
 
     @property
     def payments(self) -> list[PayoutEvent]:

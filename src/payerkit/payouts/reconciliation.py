@@ -32,7 +32,6 @@ from payerkit.masking import mask
 from payerkit.onchain.amounts import format_number
 from payerkit.payouts.coverage import (
     COPY,
-    ID_NAMES,
     Coverage,
     ExpectedOrder,
     NewsIndex,
@@ -156,8 +155,7 @@ class _Matched:
     @property
     def ids(self) -> list[tuple[str, str]]:
         """The ids that the service gave its requests: a payment may tell those that the order does not have."""
-        own = {name: getattr(self.order, name) for name in ID_NAMES}
-        return list(dict.fromkeys(each for row in (own, *self.rows) for each in ids_of(row)))
+        return list(dict.fromkeys(each for row in (self.order.ids, *self.rows) for each in ids_of(row)))
 
 
 def _match(orders: Sequence[_Matched], rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -167,7 +165,7 @@ def _match(orders: Sequence[_Matched], rows: Iterable[dict[str, Any]]) -> list[d
     """
     by_id: dict[tuple[str, str], list[_Matched]] = {}
     for each in orders:
-        for key in _keys({name: getattr(each.order, name) for name in ID_NAMES}):
+        for key in _keys(each.order.ids):
             by_id.setdefault(key, []).append(each)
     for found in by_id.values():
         for each in found:
@@ -186,9 +184,9 @@ def _check_references(orders: Iterable[_Matched], unmatched: Iterable[dict[str, 
     """Raise InvalidInput if an order may be paid by a payment whose reference is masked: paid again, it costs twice."""
     is_hidden = any(row["reference"] == MASK and not row["candidates"] for row in unmatched)
     for number, each in enumerate(orders, 1):
-        order = each.order
-        is_known = each.rows or order.request_id or order.payment_reference
-        if is_hidden and not is_known and mask("reference", order.reference) == MASK:
+        ids = each.order.ids
+        is_known = each.rows or ids["request_id"] or ids["payment_reference"]
+        if is_hidden and not is_known and mask("reference", ids["reference"]) == MASK:
             raise InvalidInput(
                 f"payments: references that hold an e-mail address are masked, as that of orders, line {number}, would "
                 "be. Read them with list_payments(..., reveal=True), or give the orders their request_id."
@@ -214,8 +212,8 @@ def _order_row(matched: _Matched, news: NewsIndex, *, has_events: bool) -> dict[
     if not all(event.counts for event in told.events):
         advice = advice.after(_TEST)
     return {
-        "reference": mask("reference", order.reference or _first(matched.rows, "reference")),
-        "request_id": order.request_id or _first(matched.rows, "request_id"),
+        "reference": mask("reference", order.ids["reference"] or _first(matched.rows, "reference")),
+        "request_id": order.ids["request_id"] or _first(matched.rows, "request_id"),
         "amount": order.amount,
         "invoice_currency": order.invoice_currency,
         "state": state,

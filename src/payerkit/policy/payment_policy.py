@@ -351,8 +351,10 @@ class PaymentPolicy:
         """
         if address is None or address in self.book or self.agreed_fee(address):
             return None
-        known = (each.address for each in (self.book.lookalike(address), *self.fees) if each is not None)
-        return next((each for each in known if are_alike(each, address)), None)
+        for each in (self.book.lookalike(address), *self.fees):
+            if each is not None and are_alike(each.address, address):
+                return each.address
+        return None
 
     def accepted_allowance(self, token: str, spender: str | None) -> AcceptedAllowance | None:
         """Return the allowance that is accepted for a token, by its id, and a spender, or None."""

@@ -12,15 +12,7 @@ from payerkit._tsv import rows
 from payerkit.findings import Finding
 from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import is_same
-from payerkit.onchain.amounts import (
-    EXACT,
-    format_amount,
-    format_number,
-    format_percentage,
-    positive_number,
-    share_of,
-    to_units,
-)
+from payerkit.onchain.amounts import EXACT, format_amount, format_number, format_percentage, positive_number, share_of
 from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
 from payerkit.onchain.effects import Effect
 from payerkit.policy.payment_policy import MOST_PERCENT, rate_line, setting_line
@@ -107,9 +99,14 @@ class _Exchange:
         prices = (price for digits in range(8, _MOST_DIGITS) if self.off_by(price := self._price(digits)) < 1)
         return next(prices, self._price(_MOST_DIGITS))
 
+    @property
+    def units(self) -> Decimal:
+        """The amount in whole units of the token."""
+        return Decimal(self.paid).scaleb(-self.token.decimals, EXACT)
+
     def _price(self, digits: int) -> Decimal:
         """Return what one unit of the token costs in the invoice currency."""
-        price = EXACT.divide(self.expected, to_units(self.paid, self.token.decimals) or Decimal(1))
+        price = EXACT.divide(self.expected, self.units or Decimal(1))
         return price.normalize(Context(prec=digits))
 
     def due(self, rate: Decimal) -> Decimal:
@@ -191,7 +188,7 @@ _OFF_PEG = {
 
 def _in_money(exchange: _Exchange) -> str:
     """Return by how much an amount in a pegged token differs, exactly, in the currency of the peg."""
-    more = EXACT.subtract(to_units(exchange.paid, exchange.token.decimals) or Decimal(0), exchange.expected)
+    more = EXACT.subtract(exchange.units, exchange.expected)
     whole, _, rest = format_number(EXACT.abs(more)).partition(".")
     return f"{whole}.{rest:0<2} {peg_of(exchange.token)} {'more' if more > 0 else 'less'} than ordered"
 

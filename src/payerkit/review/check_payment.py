@@ -19,14 +19,7 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.review.amounts import review_amount, review_maximum, review_value
 from payerkit.review.fees import review_fees
 from payerkit.review.orders import review_orders
-from payerkit.review.payees import (
-    review_approval,
-    review_order_currencies,
-    review_order_payees,
-    review_payee,
-    review_token,
-    review_token_contract,
-)
+from payerkit.review.payees import review_approval, review_payee, review_terms, review_token, review_token_contract
 from payerkit.review.payment_review import PaymentReview
 from payerkit.review.response import review_members, review_metadata, review_payout, review_response
 from payerkit.review.transactions import DecodedTransaction, contract_at, finding, network_of
@@ -129,8 +122,7 @@ def _check_whole(review: PaymentReview) -> Iterator[Finding]:
     if not review.orders:
         yield finding("no_order")
     yield from _check_network(review)
-    yield from review_order_currencies(review)
-    yield from review_order_payees(review)
+    yield from review_terms(review)
     if not review.payments:
         yield finding("no_payment")
     if len(review.orders) > 1:
@@ -163,7 +155,10 @@ def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -
         if effect.kind == EffectKind.APPROVE:
             yield from review_approval(review, effect)
         elif effect.at in review.fee_legs:
-            yield from _check_fee_leg(review, effect)
+            # Its share is one of all fees.
+            is_known = effect.reference is None or effect.reference in {each.reference for each in review.payments}
+            yield finding("fee_leg" if is_known else "fee_leg.reference", effect)
+            yield from _check_execution(review, effect)
         elif effect.is_payment:
             yield from _check_payment(review, effect)
         else:
@@ -211,13 +206,6 @@ def _check_payment(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
     if payment.kind != EffectKind.TRANSFER:
         yield finding("other_way", payment, effect=payment.kind.value)
     yield from _check_execution(review, payment)
-
-
-def _check_fee_leg(review: PaymentReview, leg: Effect) -> Iterator[Finding]:
-    """Yield the findings about a payment that only carries a fee, but for its share, which is one of all fees."""
-    is_known = leg.reference is None or leg.reference in {each.reference for each in review.payments}
-    yield finding("fee_leg" if is_known else "fee_leg.reference", leg)
-    yield from _check_execution(review, leg)
 
 
 def _check_execution(review: PaymentReview, payment: Effect) -> Iterator[Finding]:

@@ -120,10 +120,10 @@ def _effect_columns(effect: Effect, network: str | None, policy: PaymentPolicy, 
     cells |= {name: with_checksum(cells[name]) for name in ("token", "recipient", "fee_recipient", "spender")}
     return cells | {
         "token": token.id if token else cells["token"],
-        "recipient_name": _name(effect.recipient, network, policy),
+        "recipient_name": visible(policy.name_of(effect.recipient, network) or "") or None,
         "amount": effect_units(effect, effect.amount, token),
         "fee": effect_units(effect, effect.fee, token),
-        "fee_recipient_name": _name(effect.fee_recipient, network, policy),
+        "fee_recipient_name": visible(policy.name_of(effect.fee_recipient, network) or "") or None,
         "note": " ".join(words for words in (converted, effect.revert_reason, effect.kept_reason, note) if words),
     }
 
@@ -137,11 +137,6 @@ def _effect_cells(effect: Effect) -> dict[str, Any]:
         "fee_base": effect.fee,
         "reference": None if effect.reference is None else f"0x{effect.reference.hex()}",
     }
-
-
-def _name(address: str | None, network: str | None, policy: PaymentPolicy) -> str | None:
-    name = policy.name_of(address, network)
-    return None if name is None else visible(name)
 
 
 @without_internal_frames

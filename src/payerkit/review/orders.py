@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from payerkit.findings import Finding
@@ -92,8 +91,8 @@ def match_one_to_one(payments: Sequence[Terms], orders: Sequence[Terms]) -> Mapp
     for step in _STEPS:
         taken = set(found.values())
         # The last steps ignore the payee that an order names.
-        is_open = [n not in taken and (each.payee is None or step[0] != "currency") for n, each in enumerate(orders)]
-        open_orders = _by_value(orders, step, compress(range(len(orders)), is_open))
+        may_match = [n for n, each in enumerate(orders) if each.payee is None or step[0] != "currency"]
+        open_orders = _by_value(orders, step, (number for number in may_match if number not in taken))
         open_payments = _by_value(payments, step, (number for number in range(len(payments)) if number not in found))
         for value, numbers in open_payments.items():
             found |= zip(numbers, open_orders.get(value, ()), strict=False)

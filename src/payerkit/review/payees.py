@@ -11,15 +11,7 @@ from payerkit.models.compared_with import OrderTerms
 from payerkit.onchain.addresses import address_problem, are_alike, is_same, with_checksum
 from payerkit.onchain.amounts import share_of, to_units
 from payerkit.onchain.calldata import EffectKind
-from payerkit.onchain.currencies import (
-    Currency,
-    deployments_at,
-    find_by_hash,
-    is_currency_id,
-    network_in_id,
-    networks,
-    tokens_at,
-)
+from payerkit.onchain.currencies import deployments_at, find_by_hash, is_currency_id, network_in_id, networks, tokens_at
 from payerkit.onchain.effects import NATIVE, Effect
 from payerkit.policy.address_book import AddressBook
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy, address_line, allowance_line, symbol_in, token_line
@@ -28,8 +20,21 @@ from payerkit.review.transactions import UNLIMITED, DecodedTransaction, finding,
 from payerkit.wording import visible
 
 
-def review_order_payees(review: PaymentReview) -> Iterator[Finding]:
-    """Yield the findings about the payees that the orders name, whoever is paid."""
+def review_terms(review: PaymentReview) -> Iterator[Finding]:
+    """Yield the findings about the currencies and the payees that the orders name, whatever is paid."""
+    fields = "invoice_currency", "payment_currency"
+    for field, name in dict.fromkeys((field, getattr(order, field)) for order in review.orders for field in fields):
+        currency, network = review.policy.find_currency(name), network_in_id(name)
+        if not is_currency_id(name):
+            yield finding("currency_form", field=field, currency=ascii(name)[1:-1][:80])
+        elif field == "invoice_currency":
+            continue
+        elif (currency.network if currency else network and network.name) == "tron":
+            yield finding("network_unsupported")
+        elif currency is None and network is None:
+            yield finding("currency_unknown")
+        elif currency is None and network is not None:
+            yield finding("currency_unlisted", currency=visible(name), network=network.name)
     keys = {"address_malformed": "payee_malformed", "address_checksum": "payee_checksum"}
     for payee in dict.fromkeys(order.payee for order in review.orders if order.payee is not None):
         if problem := address_problem(payee):
@@ -144,23 +149,6 @@ def _reserved() -> Mapping[str, str]:
     return {row["address"].lower(): row["what"] for row in rows(__package__, "reserved_addresses")}
 
 
-def review_order_currencies(review: PaymentReview) -> Iterator[Finding]:
-    """Yield the findings about the ids of the currencies that the orders name, and about those that are to be paid."""
-    fields = "invoice_currency", "payment_currency"
-    for field, name in dict.fromkeys((field, getattr(order, field)) for order in review.orders for field in fields):
-        currency, network = review.policy.find_currency(name), network_in_id(name)
-        if not is_currency_id(name):
-            yield finding("currency_form", field=field, currency=ascii(name)[1:-1][:80])
-        elif field == "invoice_currency":
-            continue
-        elif (currency.network if currency else network and network.name) == "tron":
-            yield finding("network_unsupported")
-        elif currency is None and network is None:
-            yield finding("currency_unknown")
-        elif currency is None and network is not None:
-            yield finding("currency_unlisted", currency=visible(name), network=network.name)
-
-
 def review_token(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
     """Yield the finding about the token of a payment; none without a network."""
     if review.network is None:
@@ -169,7 +157,7 @@ def review_token(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
     token, expected = review.token(payment.token), review.currency(order)
     is_unlisted = order is not None and expected is None and network_in_id(order.payment_currency) is not None
     if order is not None and payment.token is not None and is_unlisted:
-        yield _compare_with_unlisted(review, payment, token, order)
+        yield _compare_with_unlisted(review, payment, order)
     elif token is None:
         yield finding("token_unknown", payment, network=review.network)
     elif expected and token != expected:
@@ -178,14 +166,12 @@ def review_token(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
         yield finding("token_matches", payment, token=token.id)
 
 
-def _compare_with_unlisted(
-    review: PaymentReview, payment: Effect, token: Currency | None, order: OrderTerms
-) -> Finding:
+def _compare_with_unlisted(review: PaymentReview, payment: Effect, order: OrderTerms) -> Finding:
     """Compare the token of a payment with a currency of the order that the token list does not have.
 
     The service's list moves on: such a currency may be new, or have another id in the list.
     """
-    network, address = str(review.network), str(payment.token)
+    network, address, token = str(review.network), str(payment.token), review.token(payment.token)
     currency = visible(order.payment_currency)
     if token is None and address == NATIVE:
         return finding("token_unlisted.coin", payment, network=network, currency=currency)

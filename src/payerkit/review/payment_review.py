@@ -52,19 +52,22 @@ class PaidStatus:
     @classmethod
     def of(cls, statements: defaultdict[str, list[Member]]) -> Self:
         """Return what a response says, from its members by their roles."""
-        said = [each.value for each in statements["has_been_paid"]]
-        words = [each for each in statements["status"] if _is_state(each.value)]
-        states = tuple([(each.path, explain_word(each.value, "request")) for each in words])
-        is_paid = any(comparable(each) in _YES for each in said) or any(state.status in _PAID for _, state in states)
-        amounts = {
-            name: [read_number(each.value) for each in statements[name]] for name in ("paid_amount", "requested_amount")
-        }
-        most = {name: max(filter(None, numbers), default=None) for name, numbers in amounts.items()}
-        is_unpaid = any(each is False for each in said)  # 0 and "false" are no statement
+        is_paid, is_unpaid, states = False, False, list[tuple[str, Explanation]]()
+        for each in statements["has_been_paid"]:
+            is_paid |= (each.value.lower() if isinstance(each.value, str) else each.value) in _YES
+            is_unpaid |= each.value is False  # 0 and "false" are no statement
+        for each in statements["status"]:
+            is_word = isinstance(each.value, str) and not each.value.isdecimal()
+            if is_word and each.value.strip().lower() not in _FINE:
+                states.append((each.path, explain_word(each.value, "request")))
+                is_paid |= states[-1][1].status in _PAID
+        most = {}
+        for name in ("paid_amount", "requested_amount"):
+            most[name] = max(filter(None, [read_number(each.value) for each in statements[name]]), default=None)
         return cls(
             has_been_paid=True if is_paid else False if is_unpaid else None,
             problem="The service does not say.",
-            states=states,
+            states=tuple(states),
             **most,
         )
 
@@ -109,11 +112,6 @@ class PaidStatus:
 def read_number(value: object) -> Decimal | None:
     """Return a positive number in JSON, exactly as it is written there; None for anything else."""
     return positive_number(str(value) if isinstance(value, float) else value)
-
-
-def _is_state(value: object) -> bool:
-    """Return True for a word that may be the state of a request: neither a number nor one for another thing."""
-    return isinstance(value, str) and not value.isdecimal() and value.strip().lower() not in _FINE
 
 
 class PaymentReview:

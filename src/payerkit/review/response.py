@@ -12,16 +12,7 @@ from payerkit.explanations import explain_word
 from payerkit.findings import Finding
 from payerkit.models.compared_with import OrderTerms
 from payerkit.models.payments import Payout
-from payerkit.models.whole_response import (
-    CALLDATA_NAMES,
-    Member,
-    chain_number,
-    comparable,
-    is_chain_name,
-    named_network,
-    plain_name,
-    usable,
-)
+from payerkit.models.whole_response import CALLDATA_NAMES, Member, comparable, is_chain_name, named_network, plain_name
 from payerkit.onchain.amounts import format_number, positive_number
 from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.currencies import networks
@@ -88,7 +79,7 @@ def _check_chains(review: PaymentReview) -> Iterator[Finding]:
         if named is not None and review.network in {None, named.name}:
             continue
         key = "chain_differs" if named is not None else "chain_unknown"
-        if named is None and chain_number(claim.value) is not None and review.network is not None:
+        if named is None and claim.is_chain_id and review.network is not None:
             key = "chain_unchecked" if networks()[review.network].chain_id is None else "chain_differs"
         yield finding(key, about, field=shown(claim.path if about is None else claim.name))
 
@@ -128,11 +119,10 @@ def _check_paid(review: PaymentReview) -> Iterator[Finding]:
 def _check_failure(review: PaymentReview) -> Iterator[Finding]:
     """Tell where a response says itself that something failed, or cannot be paid any more."""
     stated = review.statements
-    failed = [each for each in stated["error"] if not _is_nothing(each.value)]
-    failed += [each for each in stated["success"] if _is_nothing(each.value)]
-    failed += [each for each in (*stated["http_status"], *stated["status"]) if _is_failure(each.value)]
-    for member in failed:
-        yield finding("response_failed", field=shown(member.path))
+    for each in (*stated["error"], *stated["success"], *stated["http_status"], *stated["status"]):
+        is_no, is_failure = _is_nothing(each.value), _is_failure(each.value)
+        if {"error": not is_no, "success": is_no}.get(each.role, is_failure):
+            yield finding("response_failed", field=shown(each.path))
 
 
 def _compare_with_order(review: PaymentReview, order: OrderTerms) -> Iterator[Finding]:
@@ -181,7 +171,7 @@ def _check_members(review: PaymentReview) -> Iterator[Finding]:
     held, unknown = list[str](), list[str]()
     for member in whole.members:
         if member.path not in whole.typed_messages and member.holder not in told:
-            uses = [each for each in usable(member) if not _is_known(review, member, each, known)]
+            uses = [each for each in member.usable() if not _is_known(review, member, each, known)]
             if uses:
                 size = "an address" if len(uses[0]) == 40 else f"{len(uses[0]) // 2} bytes"
                 held.append(f"{shown(member.path)} ({uses[0] if ' ' in uses[0] else size})")

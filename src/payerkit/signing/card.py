@@ -53,7 +53,7 @@ class PaymentCard:
     def of(
         cls, review: PaymentReview, *, order_source: str | None = None, sources: Mapping[str, str] | None = None
     ) -> PaymentCard:
-        """Return the card of a payment under review; the sources of its order are those of `card_content`."""
+        """Return the card of a payment under review; the sources of its order are those of `CardContent`."""
         findings = review_findings(review)
         return cls(CardContent(review, findings, order_source=order_source, sources=sources or {}), findings)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from payerkit.findings import Finding, PaymentFindings, Severity
 from payerkit.models.compared_with import OrderTerms
@@ -110,8 +109,7 @@ _MOST_POINTS = 100
 """Points of a list that a card shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """One thing to know about a payment.
 
     about: the transactions and the field, capitalised; "" for the payment as a whole. advice: what to do; lines after
@@ -124,8 +122,7 @@ class Point:
     advice: str
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """One value that a payment was compared with. source: where it comes from."""
 
     name: str
@@ -133,8 +130,7 @@ class Compared:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class MessageToSign:
+class MessageToSign(NamedTuple):
     """A message to sign. path: the member of the response that holds it. rows: what it says, by the members' paths."""
 
     path: str
