@@ -66,6 +66,13 @@ _BECOMES_UNKNOWN = "state = 'unknown', final = 0, unknown_sends = unknown_sends 
 _UNRESOLVED = "state = 'unknown' AND NOT final"
 
 
+_PROBLEMS = {
+    sqlite3.SQLITE_BUSY: "is in use by another run. Wait until it ends, or use another file.",
+    sqlite3.SQLITE_NOTADB: "is not a journal of payerkit. Use another file.",
+}
+"""Why a file cannot be opened, and what to do, by SQLite's code."""
+
+
 class JournalLost(sqlite3.OperationalError):
     """The file of an open journal, named so, was deleted, moved or replaced: what it records now would be lost."""
 
@@ -408,20 +415,12 @@ def _open(path: Path) -> sqlite3.Connection:
             )
         version = file.execute("SELECT value FROM run WHERE name = 'version'").fetchone()
     except sqlite3.Error as error:
-        problem = InvalidInput(f"journal: {path.name} {_explain(error)}")
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB)
+        why = f"cannot be used ({error}). Check that the disk has room and that you may write there."
+        problem = InvalidInput(f"journal: {path.name} {_PROBLEMS.get(code, why)}")
     else:
         if version == (_VERSION,):
             return file
         problem = InvalidInput(f"journal: {path.name} was made by another version of payerkit. Use another file.")
     file.close()
     raise problem
-
-
-def _explain(error: sqlite3.Error) -> str:
-    """Return why a file cannot be opened, and what to do."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB)
-    if code == sqlite3.SQLITE_BUSY:
-        return "is in use by another run. Wait until it ends, or use another file."
-    if code == sqlite3.SQLITE_NOTADB:
-        return "is not a journal of payerkit. Use another file."
-    return f"cannot be used ({error}). Check that the disk has room and that you may write there."

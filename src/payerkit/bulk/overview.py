@@ -56,15 +56,13 @@ class Naming:
         has_cells = bool(origin.file) and labels.name == "row" and labels.is_unique
         in_file = origin.by_name.items() if has_cells else ()
         letters = {name: each.letters for name, each in in_file if name in rows.columns}
-        named = cls(columns, labels, file, letters)
-        return replace(named, readings=named._find_readings(origin, found)) if letters and origin.readings else named
-
-    def _find_readings(self, origin: Origin, found: Iterable[Problem]) -> dict[tuple[int, str], str]:
-        """Return the readings of the cells that have an error or a warning, in words."""
-        cells = {(each.row, each.column(self.columns)) for each in found if each.finding.severity != "info"}
-        labels = self.labels.tolist()
+        told = found if letters and origin.readings else ()
+        cells = {(each.row, each.column(columns)) for each in told if each.finding.severity != "info"}
         keys = ((cell, (labels[cell[0]], cell[1])) for cell in cells)
-        return {cell: reading_in_words(cell[1], origin.readings[key]) for cell, key in keys if key in origin.readings}
+        readings = {
+            cell: reading_in_words(cell[1], origin.readings[key]) for cell, key in keys if key in origin.readings
+        }
+        return cls(columns, labels, file, letters, readings)
 
     def cell(self, row: int, column: str) -> str:
         """Return the name of a cell in the file, such as B7, "" if it has none."""

@@ -35,11 +35,7 @@ _COLUMNS = ["state", "reason", "client_user_id", "payer", "bank_details"]
 
 @without_internal_frames
 def plan_onboarding(
-    rows: Any,
-    *,
-    holder_is_payer: bool = False,
-    placeholders: Placeholders = "error",
-    options: RunOptions = DEFAULTS,
+    rows: Any, *, holder_is_payer: bool = False, placeholders: Placeholders = "error", options: RunOptions = DEFAULTS
 ) -> Plan:
     """Return what `onboard` would send for a table, or `add_bank_details` for one of accounts; nothing is sent.
 

@@ -387,12 +387,7 @@ def _wait(ends: list[threading.Event], on_tick: Callable[[], None]) -> None:
 
 
 def request_lists(
-    client: Client,
-    ids: Sequence[str],
-    limiter: RateLimiter,
-    *,
-    progress: bool,
-    may_be_unknown: bool = False,
+    client: Client, ids: Sequence[str], limiter: RateLimiter, *, progress: bool, may_be_unknown: bool = False
 ) -> dict[str, Records | str]:
     """Return the records of each payer, in the order of the ids; the message of the error where there was one.
 

@@ -31,7 +31,6 @@ from payerkit.bulk.table import Limit, Table, Task, Tasks
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
 from payerkit.reasons import Outcome
-from payerkit.tables.source_table import origin_of
 from payerkit.wording import count_of
 
 
@@ -162,14 +161,10 @@ def _run(client: Client, rows: Any, journal: str | Path | None, options: Options
     check_client(client)
     # A sandbox is on this machine, and may have the example rows of a template.
     table = Table(rows, hold=options.hold, takes_examples=client.environment == "sandbox", **checks)
-    return run_table(client, table, _journal_of(rows) if journal is None else journal, options)
-
-
-def _journal_of(rows: Any) -> Path:
-    """Return the journal beside the file of a table. Raises InvalidInput for rows that are from no file."""
-    if (file := origin_of(rows).path) is None:
+    file = table.origin.path
+    if journal is None and file is None:
         raise InvalidInput('journal: give a file, such as journal="run.journal", since these rows are from none.')
-    return file.with_name(f"{file.name}.journal")
+    return run_table(client, table, f"{file}.journal" if journal is None else journal, options)
 
 
 def run_table(
@@ -241,13 +236,7 @@ class TableRun:
     """Sends a table: payers, then the accounts of those that are settled, then what waits. Use it once."""
 
     def __init__(
-        self,
-        client: Client,
-        tasks: Tasks,
-        journal: Journal,
-        options: Options,
-        limiter: RateLimiter,
-        progress: Progress,
+        self, client: Client, tasks: Tasks, journal: Journal, options: Options, limiter: RateLimiter, progress: Progress
     ) -> None:
         self._tasks, self._journal, self._options = tasks, journal, options
         self._limiter, self._stop, self._client, self._progress = limiter, limiter.stop, client, progress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from numbers import Number
@@ -21,7 +21,7 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.checks.texts import compact
 from payerkit.client.call import RequestBody
 from payerkit.errors import InvalidInput, PayerkitError, kind_of
-from payerkit.findings import Finding, naming_rows, table_finding, table_findings
+from payerkit.findings import Finding, table_finding, table_findings
 from payerkit.models import BankDetails, Payer
 from payerkit.reasons import Outcome
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
@@ -280,7 +280,8 @@ def _naming(finding: Finding, named: Sequence[Row], number: int) -> Finding:
     more = number - len(shown)
     *first, last = [*shown, f"{more:,} more"] if more else shown
     listed = f"{', '.join(first)} and {last}" if first else last
-    return naming_rows(finding, f"row{'s' * (number > 1)} {listed}")
+    message = f"{finding.message.removesuffix('.')}: see row{'s' * (number > 1)} {listed}."
+    return replace(finding, message=message)
 
 
 def _text(value: Any) -> str:

@@ -115,12 +115,7 @@ class Snapshot:
 
 
 def take_snapshots(
-    client: Client,
-    ids: Sequence[str],
-    limiter: RateLimiter,
-    *,
-    accounts: bool = True,
-    progress: bool = False,
+    client: Client, ids: Sequence[str], limiter: RateLimiter, *, accounts: bool = True, progress: bool = False
 ) -> dict[str, Snapshot]:
     """Return the statuses of each payer, in the order of the ids; the limiter knows why it ended early."""
 
