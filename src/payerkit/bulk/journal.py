@@ -146,6 +146,7 @@ class Journal:
     Attributes:
         secret: Keys the digests of ids, accounts and contents. It stays for as long as the file.
         salt: A random part of the file, which is not secret.
+        now: Gives the seconds on the clock of this run, on which `Entry.since` is.
         slowest: Seconds of the slowest call that earlier runs remembered, 0.0 if none did, or nothing is unknown.
 
     Raises:
@@ -165,7 +166,7 @@ class Journal:
         self._lock = threading.Lock()
         self._is_open = True
         self._syncing, self._written, self._synced = threading.Lock(), 0, 0
-        self._own_secret, self._clock = own_secret, clock
+        self._own_secret, self.now = own_secret, clock
         self._file = _open(path)
         self._name = str(path.resolve())  # wherever the process goes meanwhile
         try:
@@ -210,10 +211,6 @@ class Journal:
         """Return the rows that a query finds."""
         with self._lock:
             return self._file.execute(query, values).fetchall()
-
-    def now(self) -> float:
-        """Return the seconds on the clock of this run, on which `Entry.since` is."""
-        return self._clock()
 
     def entry(self, key: bytes) -> Entry | None:
         """Return the record of a task, or None."""
@@ -323,10 +320,9 @@ class Journal:
     def add_to_baseline(self, payer: bytes, ids: Collection[str]) -> None:
         """Add accounts to those that a payer had before any was sent: others sent them."""
         before = self.baseline(payer)
-        if before is not None and not ids:
-            return
-        known = dict.fromkeys([*(before or []), *ids])
-        self._write("INSERT OR REPLACE INTO payer VALUES (?, ?)", [payer, to_json([*known]).decode()])
+        if before is None or ids:
+            known = dict.fromkeys([*(before or []), *ids])
+            self._write("INSERT OR REPLACE INTO payer VALUES (?, ?)", [payer, to_json([*known]).decode()])
 
     def remember_slowest(self, seconds: float) -> None:
         """Record the seconds of a slow call, for the waits of later runs, if it is the slowest so far."""

@@ -465,6 +465,7 @@ class Progress:
     """
 
     def __init__(self, *, shown: bool, where: str = "") -> None:
+        self.is_shown = shown
         self._states: list[str] = []  # a thread adds to it at once
         self._drawn: tuple[int, str] | None = None
         self._drawn_at = 0.0
@@ -476,11 +477,6 @@ class Progress:
             self._bar = tqdm(
                 total=0, bar_format=_BAR, dynamic_ncols=True, desc=f"{where}: " if where else None, delay=1e-6
             )
-
-    @property
-    def is_shown(self) -> bool:
-        """True if there is a bar."""
-        return self._bar is not None
 
     def begin(self, unit: str, total: int) -> None:
         """Begin a step of so many items; what was counted before is forgotten."""
