@@ -230,32 +230,23 @@ class Overview:
         self, reasons: Iterable[Reason], words: Callable[[Reason], str], head: tuple[str, str], caption: str
     ) -> str:
         """Return reasons as a picture, "" without any. head: of the columns of kinds and of words."""
-        rows = [
-            (
-                f"{len(each.rows):,}",
-                html.chip(self._kinds[each.kind], in_words(each.kind)),
-                words(each),
-                self._naming.where(each.column, each.rows),
-            )
-            for each in reasons
-        ]
+        rows = []
+        for each in reasons:
+            chip = html.chip(self._kinds[each.kind], in_words(each.kind))
+            where = self._naming.where(each.column, each.rows)
+            rows.append((f"{len(each.rows):,}", chip, words(each), where))
         return html.grid(("rows", *head, "which"), rows, caption=caption) if rows else ""
 
     # The corrections file
 
-    def _save_rows(
-        self,
-        path: str | Path,
-        rows: pd.DataFrame,
-        chosen: Sequence[int],
-        reason: Callable[[int], tuple[str, str] | None],
-    ) -> int:
-        """Write some rows to a corrections file; return how many they are. There is no file without any.
+    def _reason_of(self, row: int) -> tuple[str, str] | None:
+        """Return the state of a row in words and the reason for it, or nothing, if its findings say it."""
+        raise NotImplementedError
 
-        reason: says of a row its state in words and the reason for it, or nothing, if its findings say it.
-        """
+    def _save_rows(self, path: str | Path, rows: pd.DataFrame, chosen: Sequence[int]) -> int:
+        """Write some rows to a corrections file; return how many they are. There is no file without any."""
         if chosen:
-            said = [(place, found) for place in chosen if (found := reason(place))]
+            said = [(place, found) for place in chosen if (found := self._reason_of(place))]
             why = [RowProblem(place, "", state, text) for place, (state, text) in said]
             write_corrections(Path(path), rows, [*self._problems(rows, set(chosen)), *why], chosen=chosen)
         return len(chosen)

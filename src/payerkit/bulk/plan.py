@@ -209,7 +209,7 @@ class Plan(Overview):
         warned = self._rows_with("warning")
         states = enumerate(self.frame["state"])
         chosen = [row for row, state in states if rows == "all" or state != "to_send" or row in warned]
-        return self._save_rows(path, self._rows, chosen, self._reason_of)
+        return self._save_rows(path, self._rows, chosen)
 
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return why a row is not sent, if none of its findings says it."""

@@ -328,7 +328,7 @@ class Report(Overview):
         warned, outcomes = self._rows_with("warning"), enumerate(self.rows)
         needed = [place for place, row in outcomes if row.state != "done" and (not row.retryable or place in warned)]
         chosen = range(len(self.rows)) if which == "all" else needed
-        return self._save_rows(path, rows, chosen, self._reason_of)
+        return self._save_rows(path, rows, chosen)
 
     def _require_same_rows(self, rows: Any) -> list[str]:
         """Return the ids of the run's table as they were sent. Raises InvalidInput for another table.

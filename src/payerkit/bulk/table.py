@@ -162,13 +162,10 @@ class Table:
         """
         if len(rows) == 1:
             return rows[0]
-        forms = {
-            row: (
-                4 * row.is_blocked + 2 * row.is_held + row.is_respelled,
-                tuple((name, _text(value)) for name, value in row.data[step].items() if name != ID),
-            )
-            for row in rows
-        }
+        forms = {}
+        for row in rows:
+            written = tuple((name, _text(value)) for name, value in row.data[step].items() if name != ID)
+            forms[row] = 4 * row.is_blocked + 2 * row.is_held + row.is_respelled, written
         times = Counter(forms.values())
         chosen = min(rows, key=lambda row: (forms[row][0], -times[forms[row]], forms[row][1], row.number))
         for row in rows:
@@ -296,7 +293,7 @@ def _text(value: Any) -> str:
 
 
 class Task:
-    """One write: a payer, or one account of a payer, from a row of a table. Its repr shows no data.
+    """One write: a payer, or one account of a payer, from a row of a table.
 
     The values are read from the table whenever they are needed. key: identifies the task, in any table: a payer by the
     id, an account by its payer and what makes it this account. payer_key: the key of the payer. Both, and the content,
@@ -308,9 +305,6 @@ class Task:
         self._table, self._secret = table, secret
         self.client_user_id = str(row.client_user_id)
         self.payer_key = payer_key(secret, self.client_user_id)
-
-    def __repr__(self) -> str:
-        return f"<{self.step} {self.key.hex()[:12]}>"
 
     @cached_property
     def key(self) -> bytes:

@@ -661,12 +661,8 @@ class _Wait:
         unread = Snapshot(datetime.now(UTC), stopped=self.stop.reason)
         snapshots = {each: self._snapshots.get(each, unread) for each in self.ids}
         states = {each: state_of(snapshot, self.until) for each, snapshot in snapshots.items()}
-        reasons = Counter(
-            _reason(snapshots[each], state, self.until)
-            for wanted in _STATES
-            for each, state in states.items()
-            if state == wanted
-        )
+        ordered = sorted(states.items(), key=lambda state: _STATES.index(state[1]))
+        reasons = Counter(_reason(snapshots[each], state, self.until) for each, state in ordered)
         frame = with_earlier_times(snapshots_frame(snapshots, self._client.account_secret, reveal=reveal), known)
         frame = frame.assign(state=pd.array(list(states.values()), dtype="string"))
         return WaitReport(frame, reasons, self.until, self.seconds, self.stop.reason)
