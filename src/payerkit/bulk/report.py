@@ -61,15 +61,7 @@ _ADVICE = {
 _THERE = {"there_already", "payer_there_already"}
 """Why rows are done for which nothing was stored."""
 
-_VERBS = {
-    "are": "is",
-    "have": "has",
-    "were": "was",
-    "wait": "waits",
-    "stay": "stays",
-    "belong": "belongs",
-    "them": "it",
-}
+_ONE = {"are": "is", "have": "has", "were": "was", "wait": "waits", "stay": "stays", "belong": "belongs", "them": "it"}
 """Verbs and pronouns of many rows, and those of one."""
 
 _SHOWN_REASONS = 5
@@ -484,7 +476,7 @@ class _Outcomes:
 
 def _filled(text: str, number: int) -> str:
     """Return a text with a number of rows or writes, and words to match."""
-    verbs = {many: one if number == 1 else many for many, one in _VERBS.items()}
+    verbs = {many: one if number == 1 else many for many, one in _ONE.items()}
     return text.format(rows=count_of(number, "row"), writes=count_of(number, "write"), **verbs)
 
 

@@ -518,12 +518,11 @@ class TableRun:
 
     def _look_again(self) -> None:
         """Look once more, a whole delay after it was last sent, at each account that may be stored twice."""
-        if self._stop or not self._journal.has_looks():
-            return
-        batches = [batch for batch in self._batches["bank_details"] if self._looks(batch)]
-        if not batches:
-            return
+        batches = self._batches["bank_details"] if self._journal.has_looks() and not self._stop else []
+        batches = [batch for batch in batches if self._looks(batch)]
         times = [since for batch in batches for since in self._looks(batch)]
+        if not times:
+            return
         seconds = max(0.0, max(times) + self._delay() - self._journal.now())
         accounts = count_of(len(times), "account")
         self._progress.announce(f"{accounts} sent more than once: the check for duplicates begins in {seconds:.0f} s.")
