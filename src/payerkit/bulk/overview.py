@@ -16,6 +16,7 @@ from payerkit.findings import COLUMNS, Severity
 from payerkit.frames import frame_of
 from payerkit.html import visible
 from payerkit.masking import mask
+from payerkit.reasons import Outcome
 from payerkit.tables.corrections import RowProblem, write_corrections
 from payerkit.tables.damage import BASIS
 from payerkit.tables.normalise import reading_in_words
@@ -24,6 +25,9 @@ from payerkit.wording import Wording, count_of, in_file, in_words
 
 if TYPE_CHECKING:
     from payerkit.bulk.row_browser import RowBrowser
+
+PAYER_NOT_SENT, HELD = Outcome("payer_not_sent"), Outcome("held")
+"""Why rows are not sent that a plan and a report have in common."""
 
 _ALL, _FIRST = 5, 3
 """Up to so many rows all are named; of more rows the first."""
@@ -212,6 +216,11 @@ class Overview:
             code = finding.code if finding.severity == "warning" else ""
             yield Reason(kind or finding.severity, message, self._naming.hint(problem), code, column), each.row
 
+    @staticmethod
+    def _reasons_of_states(found: Iterable[tuple[str, str]]) -> Iterator[ReasonOfRow]:
+        """Yield the state of each row with its reason in words, "" for none."""
+        return ((Reason(state, text), row) for row, (state, text) in enumerate(found) if text)
+
     def _grouped(self, found: Iterable[ReasonOfRow]) -> list[Reason]:
         """Return reasons with all their rows, the most frequent ones of each kind first; a row may have several."""
         rows: dict[Reason, set[int]] = {}
@@ -243,6 +252,14 @@ class Overview:
         """Return the state of a row in words and the reason for it, or nothing, if its findings say it."""
         raise NotImplementedError
 
+    @staticmethod
+    def _require_which(name: str, which: object, rows: Any) -> None:
+        """Raise InvalidInput for anything but "problems" and "all", and for a table whose cells are not here."""
+        if which not in {"problems", "all"}:
+            raise InvalidInput(f'{name}: expected "problems" or "all", got {which!r}.')
+        if not isinstance(rows, pd.DataFrame):
+            raise InvalidInput(f"rows: expected a DataFrame of pandas, got {kind_of(rows)}.")
+
     def _save_rows(self, path: str | Path, rows: pd.DataFrame, chosen: Sequence[int]) -> int:
         """Write some rows to a corrections file; return how many they are. There is no file without any."""
         if chosen:
@@ -262,16 +279,3 @@ class Overview:
             if place in chosen and each.severity != "info"
         ]
         return sorted(dict.fromkeys(problems), key=lambda each: (each.place, each.kind != "error"))
-
-
-def reasons_of_states(found: Iterable[tuple[str, str]]) -> Iterator[ReasonOfRow]:
-    """Yield the state of each row with its reason in words, "" for none."""
-    return ((Reason(state, text), row) for row, (state, text) in enumerate(found) if text)
-
-
-def require_which(name: str, which: object, rows: Any) -> None:
-    """Raise InvalidInput for anything but "problems" and "all", and for a table whose cells are not here."""
-    if which not in {"problems", "all"}:
-        raise InvalidInput(f'{name}: expected "problems" or "all", got {which!r}.')
-    if not isinstance(rows, pd.DataFrame):
-        raise InvalidInput(f"rows: expected a DataFrame of pandas, got {kind_of(rows)}.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.overview import Naming, Overview, Reason, Which, reasons_of_states, require_which, shown_id
+from payerkit.bulk.overview import HELD, PAYER_NOT_SENT, Naming, Overview, Reason, Which, shown_id
 from payerkit.bulk.rate_limit import DEFAULTS, RunOptions
 from payerkit.bulk.rows import Placeholders, Row, Step, of_severity
 from payerkit.bulk.table import Table
@@ -20,7 +20,6 @@ from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import Severity
 from payerkit.frames import frame_of
 from payerkit.html import visible
-from payerkit.reasons import HELD, PAYER_NOT_SENT
 from payerkit.tables.source_table import Origin, changes_frame
 from payerkit.tables.spreadsheets import write_rows
 from payerkit.wording import count_of
@@ -203,7 +202,7 @@ class Plan(Overview):
             >>> plan_onboarding(pd.DataFrame([{**payer, "email": "john.doe"}])).save("to-correct.csv")
             1
         """
-        require_which("rows", rows, self._rows)
+        self._require_which("rows", rows, self._rows)
         if not self._rows.index.equals(self.frame.index):
             raise InvalidInput("rows: the table was changed after it was planned. Plan it again.")
         warned = self._rows_with("warning")
@@ -246,7 +245,7 @@ class Plan(Overview):
     def _reasons(self, *severities: Severity) -> list[Reason]:
         """Return the findings of some severities, and why other rows are not sent, errors first."""
         waiting = (PAYER_NOT_SENT.text if waits else "" for waits in self._waits)
-        states = reasons_of_states(zip(self.frame["state"], waiting, strict=True))
+        states = self._reasons_of_states(zip(self.frame["state"], waiting, strict=True))
         return self._grouped([*self._reasons_of_findings(of_severity(self._found, *severities)), *states])
 
     def _repr_html_(self) -> str:

@@ -15,7 +15,7 @@ import pandas as pd
 from payerkit import html
 from payerkit.bulk.accounts import id_form
 from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.overview import Overview, Reason, Which, reasons_of_states, require_which, shown_id
+from payerkit.bulk.overview import HELD, PAYER_NOT_SENT, Overview, Reason, Which, shown_id
 from payerkit.bulk.rows import Problem, Row, Step, of_severity
 from payerkit.bulk.table import Limit, Tasks, payer_key
 from payerkit.checks.inputs import strip_blanks, unwrap_secret
@@ -24,7 +24,7 @@ from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import table_finding
 from payerkit.frames import frame_of
 from payerkit.html import is_web_address, visible
-from payerkit.reasons import HELD, PAYER_NOT_SENT, Outcome
+from payerkit.reasons import Outcome
 from payerkit.tables.mapping import name_columns
 from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
 from payerkit.wording import count_of, in_words
@@ -315,7 +315,7 @@ class Report(Overview):
             >>> report.save_corrections("twice-to-correct.csv", rows)
             1
         """
-        require_which("which", which, rows)
+        self._require_which("which", which, rows)
         self._require_same_rows(rows)
         warned, outcomes = self._rows_with("warning"), enumerate(self.rows)
         needed = [place for place, row in outcomes if row.state != "done" and (not row.retryable or place in warned)]
@@ -382,7 +382,7 @@ class Report(Overview):
         of_held = self._reasons_of_findings([each for each in warnings if each.row in held], "not_sent")
         return self._grouped(
             [
-                *reasons_of_states(zip((row.state for row in self.rows), texts, strict=True)),
+                *self._reasons_of_states(zip((row.state for row in self.rows), texts, strict=True)),
                 *self._reasons_of_findings([each for each in errors if each.row in blocked], "not_sent"),
                 *((reason._replace(message=f"held: {reason.message}"), row) for reason, row in of_held),
                 *self._reasons_of_findings(warnings),
