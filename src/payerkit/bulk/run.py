@@ -14,14 +14,12 @@ from payerkit.bulk.accounts import Listing
 from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
 from payerkit.bulk.rate_limit import (
     DEFAULTS,
-    INTERRUPTED,
     Accounts,
     Existing,
     Options,
     Progress,
     RateLimiter,
     RunOptions,
-    estimate_duration,
     run_workers,
 )
 from payerkit.bulk.reconcile import Reconciler, Sender, reason_of, waiting_reason
@@ -199,7 +197,7 @@ def run_table(
                     run.go()
                     report = Report(tasks, journal, limiter.stop.outcome, run.limit)
                 except KeyboardInterrupt:  # between two steps, or while the report was made
-                    limiter.stop.set(INTERRUPTED)
+                    limiter.stop.interrupt()
                     report = Report(tasks, journal, limiter.stop.outcome, run.limit)
     except sqlite3.Error as error:
         raise PayerkitError(
@@ -282,7 +280,7 @@ class TableRun:
         calls = sum(payers) + sum(accounts) + len(accounts) * (1 + self._options.when_compliant)
         rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
         if calls and rate is not None:
-            self._progress.announce(estimate_duration(sum(payers), sum(accounts), calls, rate))
+            self._progress.announce(self._progress.estimate_duration(sum(payers), sum(accounts), calls, rate))
 
     def _count_unsent(self, batch: Batch) -> int:
         """Return how many tasks of a batch this run sends if nothing goes wrong."""
@@ -496,7 +494,7 @@ class TableRun:
         try:
             self._limiter.pause(min(max(left, 0.01), _LONGEST_PAUSE))
         except KeyboardInterrupt:
-            self._stop.set(INTERRUPTED)
+            self._stop.interrupt()
         self._progress.show()
 
     def _reconcile_batch(self, batch: Batch) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Self, get_args
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.rate_limit import INTERRUPTED, Progress, RateLimiter, list_accounts, request_each, request_lists
+from payerkit.bulk.rate_limit import Progress, RateLimiter, list_accounts, request_each, request_lists
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
 from payerkit.client.pace import is_non_negative
@@ -606,7 +606,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         try:
             wait.go(float(every), timeout, bar)
         except KeyboardInterrupt:  # between two looks
-            wait.stop.set(INTERRUPTED)
+            wait.stop.interrupt()
     report = wait.report(known, reveal=reveal is True)
     if wait.stop.is_interrupted:
         raise InterruptedRun(str(report), report=report, advice="Nothing was changed. Call again to go on waiting.")
