@@ -51,10 +51,9 @@ class Naming:
     normalise: str = "normalise=True"
 
     @classmethod
-    def of(
-        cls, rows: Any, columns: Mapping[Step, Mapping[str, str]], labels: pd.Index[Any], found: Iterable[Problem]
-    ) -> Self:
+    def of(cls, rows: Any, columns: Mapping[Step, Mapping[str, str]], found: Iterable[Problem]) -> Self:
         """Return the names in a table with these findings."""
+        labels = rows.index
         origin = origin_of(rows)
         file = replace(origin, cells=None, findings=(), changes=(), readings={}, mapping=None)
         has_cells = bool(origin.file) and labels.name == "row" and labels.is_unique

@@ -101,7 +101,7 @@ class Plan(Overview):
         super().__init__(table.found, replace(table.naming, normalise=normalise))
         errors = self._texts_of("error")
         planned = (_planned_row(row, error) for row, error in zip(table.rows, errors, strict=True))
-        self.frame = frame_of(planned, dict.fromkeys(_COLUMNS, "string"), index=table.labels)
+        self.frame = frame_of(planned, dict.fromkeys(_COLUMNS, "string"), index=self._naming.labels)
         self._rows, self._origin = rows, table.origin
         self._waits = [row.waits_for_payer for row in table.rows]
         states, warned = self.frame["state"].tolist(), self._rows_with("warning")

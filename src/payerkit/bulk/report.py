@@ -199,7 +199,7 @@ class Report(Overview):
             row._asdict() | {"reason": row.text, "reason_code": row.code, "findings": text}
             for row, text in zip(self.rows, findings, strict=True)
         )
-        self.frame = frame_of(told, _COLUMNS, index=table.labels)
+        self.frame = frame_of(told, _COLUMNS, index=self._naming.labels)
         self._rows_with_errors = self._rows_with("error")
 
     @property

@@ -37,7 +37,7 @@ _BLOCK = 1024
 
 
 class Table:
-    """The rows of a table, checked alone and against each other; `labels` are the caller's index.
+    """The rows of a table, checked alone and against each other.
 
     payers: the rows of each payer, payers as they first occur; rows without an id are left out. columns: the table's
     column of each field, for the steps that it has columns for, in the order in which they are sent. found: the
@@ -63,7 +63,6 @@ class Table:
         if placeholders not in get_args(Placeholders):
             raise InvalidInput('placeholders: expected "error" or "keep".')
         self.rows, self.columns = read_rows(rows, steps, holder_is_payer=holder_is_payer, placeholders=placeholders)
-        self.labels: pd.Index[Any] = rows.index
         self.payers = _grouped(self.rows, lambda row: id_form(row.written_id) or row.written_id)
         for number, group in enumerate(self.payers):
             for row in group:
@@ -77,7 +76,7 @@ class Table:
         self._compare_rows()
         self.found = list(chain.from_iterable(row.problems for row in self.rows))
         self.origin = origin_of(rows)
-        self.naming = Naming.of(rows, self.columns, self.labels, self.found)
+        self.naming = Naming.of(rows, self.columns, self.found)
         self._given, self._planned = rows, pd.DataFrame(rows).copy()
         self._unchanged: set[int] = set()
 
