@@ -18,7 +18,7 @@ from cases import first_cases
 from clocks import LeapingClock
 from far_end import Behaviour, FarEnd, Received, cut, reply, reset
 from payerkit import Refused
-from payerkit.bulk.rate_limit import Options, estimate_duration
+from payerkit.bulk.rate_limit import Options, Progress
 from payerkit.bulk.rows import Step
 from payerkit.bulk.run import run_table
 from payerkit.bulk.table import Table
@@ -501,7 +501,7 @@ def test_a_single_call_is_refused_with_a_hint(service: Service, client: Client) 
 )
 def test_a_duration_is_told_in_a_fitting_unit(counts: tuple[int, int, int], rate: float, expected: str) -> None:
     """Calls decide, not rows: lists and statuses are read, too."""
-    assert expected == estimate_duration(*counts, rate)
+    assert expected == Progress.estimate_duration(*counts, rate)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal, Self, cast
 
@@ -239,11 +239,6 @@ def finding_of_kind(kind: Mapping[str, str], code: str, field: str, *values: str
         hint=kind["hint"].format(*values, **named),
         basis=kind["basis"],
     )
-
-
-def naming_rows(finding: Finding, rows: str) -> Finding:
-    """Return a finding about a row that says which other rows it is about, such as "row 7"."""
-    return replace(finding, message=f"{finding.message.removesuffix('.')}: see {rows}.")
 
 
 @cache

@@ -63,10 +63,6 @@ class Outcome(NamedTuple):
         return cls(code, {name: cls.from_value(each) if _is_outcome(each) else each for name, each in params.items()})
 
 
-PAYER_NOT_SENT = Outcome("payer_not_sent")
-HELD = Outcome("held")
-
-
 def _is_outcome(value: Any) -> bool:
     """Return True if a parameter is an outcome in parsed JSON; other lists are of texts."""
     return isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict)

@@ -248,12 +248,9 @@ class Listing:
     @property
     def of_others(self) -> list[str]:
         """The ids of new accounts that no task of this journal can claim: somebody else stored them."""
-        known = self.entries.values()
         is_claimed = any(
-            entry.state in {"sent", "unknown"}
-            or entry.needs_look
-            or (entry.unknown_sends > 0 and not entry.facts.get("id"))
-            for entry in known
+            each.state in {"sent", "unknown"} or each.needs_look or (each.unknown_sends and not each.facts.get("id"))
+            for each in self.entries.values()
         )
         return [] if is_claimed else [own_id for each in self.new() if (own_id := id_of(each))]
 

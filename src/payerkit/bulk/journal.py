@@ -66,6 +66,13 @@ _BECOMES_UNKNOWN = "state = 'unknown', final = 0, unknown_sends = unknown_sends 
 _UNRESOLVED = "state = 'unknown' AND NOT final"
 
 
+_PROBLEMS = {
+    sqlite3.SQLITE_BUSY: "is in use by another run. Wait until it ends, or use another file.",
+    sqlite3.SQLITE_NOTADB: "is not a journal of payerkit. Use another file.",
+}
+"""Why a file cannot be opened, and what to do, by SQLite's code."""
+
+
 class JournalLost(sqlite3.OperationalError):
     """The file of an open journal, named so, was deleted, moved or replaced: what it records now would be lost."""
 
@@ -139,6 +146,7 @@ class Journal:
     Attributes:
         secret: Keys the digests of ids, accounts and contents. It stays for as long as the file.
         salt: A random part of the file, which is not secret.
+        now: Gives the seconds on the clock of this run, on which `Entry.since` is.
         slowest: Seconds of the slowest call that earlier runs remembered, 0.0 if none did, or nothing is unknown.
 
     Raises:
@@ -158,7 +166,7 @@ class Journal:
         self._lock = threading.Lock()
         self._is_open = True
         self._syncing, self._written, self._synced = threading.Lock(), 0, 0
-        self._own_secret, self._clock = own_secret, clock
+        self._own_secret, self.now = own_secret, clock
         self._file = _open(path)
         self._name = str(path.resolve())  # wherever the process goes meanwhile
         try:
@@ -203,10 +211,6 @@ class Journal:
         """Return the rows that a query finds."""
         with self._lock:
             return self._file.execute(query, values).fetchall()
-
-    def now(self) -> float:
-        """Return the seconds on the clock of this run, on which `Entry.since` is."""
-        return self._clock()
 
     def entry(self, key: bytes) -> Entry | None:
         """Return the record of a task, or None."""
@@ -316,10 +320,9 @@ class Journal:
     def add_to_baseline(self, payer: bytes, ids: Collection[str]) -> None:
         """Add accounts to those that a payer had before any was sent: others sent them."""
         before = self.baseline(payer)
-        if before is not None and not ids:
-            return
-        known = dict.fromkeys([*(before or []), *ids])
-        self._write("INSERT OR REPLACE INTO payer VALUES (?, ?)", [payer, to_json([*known]).decode()])
+        if before is None or ids:
+            known = dict.fromkeys([*(before or []), *ids])
+            self._write("INSERT OR REPLACE INTO payer VALUES (?, ?)", [payer, to_json([*known]).decode()])
 
     def remember_slowest(self, seconds: float) -> None:
         """Record the seconds of a slow call, for the waits of later runs, if it is the slowest so far."""
@@ -408,20 +411,12 @@ def _open(path: Path) -> sqlite3.Connection:
             )
         version = file.execute("SELECT value FROM run WHERE name = 'version'").fetchone()
     except sqlite3.Error as error:
-        problem = InvalidInput(f"journal: {path.name} {_explain(error)}")
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB)
+        why = f"cannot be used ({error}). Check that the disk has room and that you may write there."
+        problem = InvalidInput(f"journal: {path.name} {_PROBLEMS.get(code, why)}")
     else:
         if version == (_VERSION,):
             return file
         problem = InvalidInput(f"journal: {path.name} was made by another version of payerkit. Use another file.")
     file.close()
     raise problem
-
-
-def _explain(error: sqlite3.Error) -> str:
-    """Return why a file cannot be opened, and what to do."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB)
-    if code == sqlite3.SQLITE_BUSY:
-        return "is in use by another run. Wait until it ends, or use another file."
-    if code == sqlite3.SQLITE_NOTADB:
-        return "is not a journal of payerkit. Use another file."
-    return f"cannot be used ({error}). Check that the disk has room and that you may write there."

@@ -15,6 +15,7 @@ from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import COLUMNS, Severity
 from payerkit.frames import frame_of
 from payerkit.masking import mask
+from payerkit.reasons import Outcome
 from payerkit.tables.corrections import RowProblem, write_corrections
 from payerkit.tables.damage import BASIS
 from payerkit.tables.normalise import reading_in_words
@@ -23,6 +24,9 @@ from payerkit.wording import Wording, count_of, in_file, in_words, visible
 
 if TYPE_CHECKING:
     from payerkit.bulk.row_browser import RowBrowser
+
+PAYER_NOT_SENT, HELD = Outcome("payer_not_sent"), Outcome("held")
+"""Why rows are not sent that a plan and a report have in common."""
 
 _ALL, _FIRST = 5, 3
 """Up to so many rows all are named; of more rows the first."""
@@ -46,24 +50,21 @@ class Naming:
     normalise: str = "normalise=True"
 
     @classmethod
-    def of(
-        cls, rows: Any, columns: Mapping[Step, Mapping[str, str]], labels: pd.Index[Any], found: Iterable[Problem]
-    ) -> Self:
+    def of(cls, rows: Any, columns: Mapping[Step, Mapping[str, str]], found: Iterable[Problem]) -> Self:
         """Return the names in a table with these findings."""
+        labels = rows.index
         origin = origin_of(rows)
         file = replace(origin, cells=None, findings=(), changes=(), readings={}, mapping=None)
         has_cells = bool(origin.file) and labels.name == "row" and labels.is_unique
         in_file = origin.by_name.items() if has_cells else ()
         letters = {name: each.letters for name, each in in_file if name in rows.columns}
-        named = cls(columns, labels, file, letters)
-        return replace(named, readings=named._find_readings(origin, found)) if letters and origin.readings else named
-
-    def _find_readings(self, origin: Origin, found: Iterable[Problem]) -> dict[tuple[int, str], str]:
-        """Return the readings of the cells that have an error or a warning, in words."""
-        cells = {(each.row, each.column(self.columns)) for each in found if each.finding.severity != "info"}
-        labels = self.labels.tolist()
+        told = found if letters and origin.readings else ()
+        cells = {(each.row, each.column(columns)) for each in told if each.finding.severity != "info"}
         keys = ((cell, (labels[cell[0]], cell[1])) for cell in cells)
-        return {cell: reading_in_words(cell[1], origin.readings[key]) for cell, key in keys if key in origin.readings}
+        readings = {
+            cell: reading_in_words(cell[1], origin.readings[key]) for cell, key in keys if key in origin.readings
+        }
+        return cls(columns, labels, file, letters, readings)
 
     def cell(self, row: int, column: str) -> str:
         """Return the name of a cell in the file, such as B7, "" if it has none."""
@@ -213,6 +214,11 @@ class Overview:
             code = finding.code if finding.severity == "warning" else ""
             yield Reason(kind or finding.severity, message, self._naming.hint(problem), code, column), each.row
 
+    @staticmethod
+    def _reasons_of_states(found: Iterable[tuple[str, str]]) -> Iterator[ReasonOfRow]:
+        """Yield the state of each row with its reason in words, "" for none."""
+        return ((Reason(state, text), row) for row, (state, text) in enumerate(found) if text)
+
     def _grouped(self, found: Iterable[ReasonOfRow]) -> list[Reason]:
         """Return reasons with all their rows, the most frequent ones of each kind first; a row may have several."""
         rows: dict[Reason, set[int]] = {}
@@ -231,32 +237,31 @@ class Overview:
         self, reasons: Iterable[Reason], words: Callable[[Reason], str], head: tuple[str, str], caption: str
     ) -> str:
         """Return reasons as a picture, "" without any. head: of the columns of kinds and of words."""
-        rows = [
-            (
-                f"{len(each.rows):,}",
-                html.chip(self._kinds[each.kind], in_words(each.kind)),
-                words(each),
-                self._naming.where(each.column, each.rows),
-            )
-            for each in reasons
-        ]
+        rows = []
+        for each in reasons:
+            chip = html.chip(self._kinds[each.kind], in_words(each.kind))
+            where = self._naming.where(each.column, each.rows)
+            rows.append((f"{len(each.rows):,}", chip, words(each), where))
         return html.grid(("rows", *head, "which"), rows, caption=caption) if rows else ""
 
     # The corrections file
 
-    def _save_rows(
-        self,
-        path: str | Path,
-        rows: pd.DataFrame,
-        chosen: Sequence[int],
-        reason: Callable[[int], tuple[str, str] | None],
-    ) -> int:
-        """Write some rows to a corrections file; return how many they are. There is no file without any.
+    def _reason_of(self, row: int) -> tuple[str, str] | None:
+        """Return the state of a row in words and the reason for it, or nothing, if its findings say it."""
+        raise NotImplementedError
 
-        reason: says of a row its state in words and the reason for it, or nothing, if its findings say it.
-        """
+    @staticmethod
+    def _require_which(name: str, which: object, rows: Any) -> None:
+        """Raise InvalidInput for anything but "problems" and "all", and for a table whose cells are not here."""
+        if which not in {"problems", "all"}:
+            raise InvalidInput(f'{name}: expected "problems" or "all", got {which!r}.')
+        if not isinstance(rows, pd.DataFrame):
+            raise InvalidInput(f"rows: expected a DataFrame of pandas, got {kind_of(rows)}.")
+
+    def _save_rows(self, path: str | Path, rows: pd.DataFrame, chosen: Sequence[int]) -> int:
+        """Write some rows to a corrections file; return how many they are. There is no file without any."""
         if chosen:
-            said = [(place, found) for place in chosen if (found := reason(place))]
+            said = [(place, found) for place in chosen if (found := self._reason_of(place))]
             why = [RowProblem(place, "", state, text) for place, (state, text) in said]
             write_corrections(Path(path), rows, [*self._problems(rows, set(chosen)), *why], chosen=chosen)
         return len(chosen)
@@ -272,16 +277,3 @@ class Overview:
             if place in chosen and each.severity != "info"
         ]
         return sorted(dict.fromkeys(problems), key=lambda each: (each.place, each.kind != "error"))
-
-
-def reasons_of_states(found: Iterable[tuple[str, str]]) -> Iterator[ReasonOfRow]:
-    """Yield the state of each row with its reason in words, "" for none."""
-    return ((Reason(state, text), row) for row, (state, text) in enumerate(found) if text)
-
-
-def require_which(name: str, which: object, rows: Any) -> None:
-    """Raise InvalidInput for anything but "problems" and "all", and for a table whose cells are not here."""
-    if which not in {"problems", "all"}:
-        raise InvalidInput(f'{name}: expected "problems" or "all", got {which!r}.')
-    if not isinstance(rows, pd.DataFrame):
-        raise InvalidInput(f"rows: expected a DataFrame of pandas, got {kind_of(rows)}.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.overview import Naming, Overview, Reason, Which, reasons_of_states, require_which, shown_id
+from payerkit.bulk.overview import HELD, PAYER_NOT_SENT, Naming, Overview, Reason, Which, shown_id
 from payerkit.bulk.rate_limit import DEFAULTS, RunOptions
 from payerkit.bulk.rows import Placeholders, Row, Step, of_severity
 from payerkit.bulk.table import Table
@@ -19,7 +19,6 @@ from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import Severity
 from payerkit.frames import frame_of
-from payerkit.reasons import HELD, PAYER_NOT_SENT
 from payerkit.tables.source_table import Origin, changes_frame
 from payerkit.tables.spreadsheets import write_rows
 from payerkit.wording import count_of, visible
@@ -34,11 +33,7 @@ _COLUMNS = ["state", "reason", "client_user_id", "payer", "bank_details"]
 
 @without_internal_frames
 def plan_onboarding(
-    rows: Any,
-    *,
-    holder_is_payer: bool = False,
-    placeholders: Placeholders = "error",
-    options: RunOptions = DEFAULTS,
+    rows: Any, *, holder_is_payer: bool = False, placeholders: Placeholders = "error", options: RunOptions = DEFAULTS
 ) -> Plan:
     """Return what `onboard` would send for a table, or `add_bank_details` for one of accounts; nothing is sent.
 
@@ -105,7 +100,7 @@ class Plan(Overview):
         super().__init__(table.found, replace(table.naming, normalise=normalise))
         errors = self._texts_of("error")
         planned = (_planned_row(row, error) for row, error in zip(table.rows, errors, strict=True))
-        self.frame = frame_of(planned, dict.fromkeys(_COLUMNS, "string"), index=table.labels)
+        self.frame = frame_of(planned, dict.fromkeys(_COLUMNS, "string"), index=self._naming.labels)
         self._rows, self._origin = rows, table.origin
         self._waits = [row.waits_for_payer for row in table.rows]
         states, warned = self.frame["state"].tolist(), self._rows_with("warning")
@@ -206,13 +201,13 @@ class Plan(Overview):
             >>> plan_onboarding(pd.DataFrame([{**payer, "email": "john.doe"}])).save("to-correct.csv")
             1
         """
-        require_which("rows", rows, self._rows)
+        self._require_which("rows", rows, self._rows)
         if not self._rows.index.equals(self.frame.index):
             raise InvalidInput("rows: the table was changed after it was planned. Plan it again.")
         warned = self._rows_with("warning")
         states = enumerate(self.frame["state"])
         chosen = [row for row, state in states if rows == "all" or state != "to_send" or row in warned]
-        return self._save_rows(path, self._rows, chosen, self._reason_of)
+        return self._save_rows(path, self._rows, chosen)
 
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return why a row is not sent, if none of its findings says it."""
@@ -249,7 +244,7 @@ class Plan(Overview):
     def _reasons(self, *severities: Severity) -> list[Reason]:
         """Return the findings of some severities, and why other rows are not sent, errors first."""
         waiting = (PAYER_NOT_SENT.text if waits else "" for waits in self._waits)
-        states = reasons_of_states(zip(self.frame["state"], waiting, strict=True))
+        states = self._reasons_of_states(zip(self.frame["state"], waiting, strict=True))
         return self._grouped([*self._reasons_of_findings(of_severity(self._found, *severities)), *states])
 
     def _repr_html_(self) -> str:

@@ -177,6 +177,10 @@ class StopSignal:
             self.outcome = self.outcome or outcome
             self._event.set()
 
+    def interrupt(self) -> None:
+        """Stop the run since the user wants it."""
+        self.set(Outcome("interrupted"))
+
     def wait(self, seconds: float) -> bool:
         """Wait; return True, at once, if the run is stopped, as `threading.Event.wait` does."""
         return self._event.wait(seconds)
@@ -319,7 +323,6 @@ def is_foreign(error: PayerkitError) -> bool:
 _TICK = 0.1
 _END: Any = object()
 
-INTERRUPTED = Outcome("interrupted")
 _INTERNAL_ERROR = Outcome("internal_error")
 
 
@@ -365,7 +368,7 @@ def run_workers(
             thread.start()
         _wait(ends, on_tick)
     except KeyboardInterrupt:
-        stop.set(INTERRUPTED)  # a worker that begins from now on ends at once
+        stop.interrupt()  # a worker that begins from now on ends at once
         with suppress(KeyboardInterrupt):  # the second one: calls under way stand in the journal as sent
             _wait(begun, on_tick)
     except BaseException:
@@ -387,12 +390,7 @@ def _wait(ends: list[threading.Event], on_tick: Callable[[], None]) -> None:
 
 
 def request_lists(
-    client: Client,
-    ids: Sequence[str],
-    limiter: RateLimiter,
-    *,
-    progress: bool,
-    may_be_unknown: bool = False,
+    client: Client, ids: Sequence[str], limiter: RateLimiter, *, progress: bool, may_be_unknown: bool = False
 ) -> dict[str, Records | str]:
     """Return the records of each payer, in the order of the ids; the message of the error where there was one.
 
@@ -468,6 +466,7 @@ class Progress:
     """
 
     def __init__(self, *, shown: bool, where: str = "") -> None:
+        self.is_shown = shown
         self._states: list[str] = []  # a thread adds to it at once
         self._drawn: tuple[int, str] | None = None
         self._drawn_at = 0.0
@@ -479,11 +478,6 @@ class Progress:
             self._bar = tqdm(
                 total=0, bar_format=_BAR, dynamic_ncols=True, desc=f"{where}: " if where else None, delay=1e-6
             )
-
-    @property
-    def is_shown(self) -> bool:
-        """True if there is a bar."""
-        return self._bar is not None
 
     def begin(self, unit: str, total: int) -> None:
         """Begin a step of so many items; what was counted before is forgotten."""
@@ -524,6 +518,16 @@ class Progress:
         if self._bar is not None:
             self._bar.write(text, file=sys.stderr)
 
+    @staticmethod
+    def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> str:
+        """Return a sentence that says how long a run takes, at a limited rate in calls per second.
+
+        calls: more than there are tasks, since a run reads, too.
+        """
+        numbers = {"payer": payers, "account": accounts}
+        tasks = " and ".join(count_of(number, noun) for noun, number in numbers.items() if number)
+        return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({count_of(calls, 'call')})."
+
     def __enter__(self) -> Self:
         return self
 
@@ -531,16 +535,6 @@ class Progress:
         self.show(now=True)
         if self._bar is not None:
             self._bar.close()
-
-
-def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> str:
-    """Return a sentence that says how long a run takes, at a limited rate in calls per second.
-
-    calls: more than there are tasks, since a run reads, too.
-    """
-    numbers = {"payer": payers, "account": accounts}
-    tasks = " and ".join(count_of(number, noun) for noun, number in numbers.items() if number)
-    return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({count_of(calls, 'call')})."
 
 
 def _duration(seconds: float) -> str:

@@ -15,7 +15,7 @@ import pandas as pd
 from payerkit import html
 from payerkit.bulk.accounts import id_form
 from payerkit.bulk.journal import Entry, Journal, digest
-from payerkit.bulk.overview import Overview, Reason, Which, reasons_of_states, require_which, shown_id
+from payerkit.bulk.overview import HELD, PAYER_NOT_SENT, Overview, Reason, Which, shown_id
 from payerkit.bulk.rows import Problem, Row, Step, of_severity
 from payerkit.bulk.table import Limit, Tasks, payer_key
 from payerkit.checks.inputs import strip_blanks, unwrap_secret
@@ -24,7 +24,7 @@ from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import table_finding
 from payerkit.frames import frame_of
 from payerkit.html import is_web_address
-from payerkit.reasons import HELD, PAYER_NOT_SENT, Outcome
+from payerkit.reasons import Outcome
 from payerkit.tables.mapping import name_columns
 from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
 from payerkit.wording import count_of, in_words, visible
@@ -61,15 +61,7 @@ _ADVICE = {
 _THERE = {"there_already", "payer_there_already"}
 """Why rows are done for which nothing was stored."""
 
-_VERBS = {
-    "are": "is",
-    "have": "has",
-    "were": "was",
-    "wait": "waits",
-    "stay": "stays",
-    "belong": "belongs",
-    "them": "it",
-}
+_ONE = {"are": "is", "have": "has", "were": "was", "wait": "waits", "stay": "stays", "belong": "belongs", "them": "it"}
 """Verbs and pronouns of many rows, and those of one."""
 
 _SHOWN_REASONS = 5
@@ -207,7 +199,7 @@ class Report(Overview):
             row._asdict() | {"reason": row.text, "reason_code": row.code, "findings": text}
             for row, text in zip(self.rows, findings, strict=True)
         )
-        self.frame = frame_of(told, _COLUMNS, index=table.labels)
+        self.frame = frame_of(told, _COLUMNS, index=self._naming.labels)
         self._rows_with_errors = self._rows_with("error")
 
     @property
@@ -323,12 +315,12 @@ class Report(Overview):
             >>> report.save_corrections("twice-to-correct.csv", rows)
             1
         """
-        require_which("which", which, rows)
+        self._require_which("which", which, rows)
         self._require_same_rows(rows)
         warned, outcomes = self._rows_with("warning"), enumerate(self.rows)
         needed = [place for place, row in outcomes if row.state != "done" and (not row.retryable or place in warned)]
         chosen = range(len(self.rows)) if which == "all" else needed
-        return self._save_rows(path, rows, chosen, self._reason_of)
+        return self._save_rows(path, rows, chosen)
 
     def _require_same_rows(self, rows: Any) -> list[str]:
         """Return the ids of the run's table as they were sent. Raises InvalidInput for another table.
@@ -390,7 +382,7 @@ class Report(Overview):
         of_held = self._reasons_of_findings([each for each in warnings if each.row in held], "not_sent")
         return self._grouped(
             [
-                *reasons_of_states(zip((row.state for row in self.rows), texts, strict=True)),
+                *self._reasons_of_states(zip((row.state for row in self.rows), texts, strict=True)),
                 *self._reasons_of_findings([each for each in errors if each.row in blocked], "not_sent"),
                 *((reason._replace(message=f"held: {reason.message}"), row) for reason, row in of_held),
                 *self._reasons_of_findings(warnings),
@@ -484,7 +476,7 @@ class _Outcomes:
 
 def _filled(text: str, number: int) -> str:
     """Return a text with a number of rows or writes, and words to match."""
-    verbs = {many: one if number == 1 else many for many, one in _VERBS.items()}
+    verbs = {many: one if number == 1 else many for many, one in _ONE.items()}
     return text.format(rows=count_of(number, "row"), writes=count_of(number, "write"), **verbs)
 
 

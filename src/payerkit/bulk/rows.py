@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, Literal, NamedTuple
@@ -74,7 +74,7 @@ class Row:
 
     number: int
     label: Any
-    written_id: str
+    written_id: str = ""
     data: dict[Step, dict[str, Any]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     client_user_id: str | None = None
@@ -126,13 +126,11 @@ def read_rows(
     cells = _cells_by_column(rows)
     said = _take_holder(cells, default=holder_is_payer)
     columns = _columns_of_steps(cells, steps, holder_is_payer=holder_is_payer)
-    trimmed = [each for name in cells for each in _clean(name, cells[name])]
+    read = [Row(number, label) for number, label in enumerate(rows.index)]
+    for name in cells:
+        _clean(name, cells[name], read)
     if not holder_is_payer:
         _require_holder(columns.get("bank_details", {}), cells)
-    ids = ("" if cell is None else str(cell) for cell in cells[ID])
-    read = [Row(number, *each) for number, each in enumerate(zip(rows.index, ids, strict=True))]
-    for number, finding in trimmed:
-        read[number].tell(finding)
     # In columns that are for one step alone: the others do not say whether a row has data for it.
     own = {step: own_columns(SCHEMAS[step]).intersection(columns[step].values()) for step in columns}
     given = [
@@ -141,6 +139,7 @@ def read_rows(
     ]
     has_payers = bool(payer_columns(cells))
     for row, values, is_payer in zip(read, given, said, strict=True):
+        row.written_id = str(values.get(ID, ""))
         filled = [step for step in columns if not own[step].isdisjoint(values)]
         if is_payer is None:
             row.tell(table_finding("choice"), "bank_details")
@@ -180,20 +179,20 @@ def _columns_of_steps(
     return found
 
 
-def _clean(name: str, cells: list[Any]) -> Iterator[tuple[int, Finding]]:
+def _clean(name: str, cells: list[Any], rows: Sequence[Row]) -> None:
     """Make the cells of a column what is sent: no masking types, no blanks around texts, None for each blank cell.
 
-    Yield an info for each stripped cell.
+    Tell the row of each stripped cell.
     """
     schema = PAYER if name in PAYER.fields else BANK_DETAILS
-    for row, cell in enumerate(cells):
+    for place, cell in enumerate(cells):
         value = unwrap_secret(cell)
         if isinstance(value, str) and (not value or value[0].isspace() or value[-1].isspace()):
             text, info = strip_blanks(schema, field_of(name), value)
             value = text or None
             if info is not None:
-                yield row, info
-        cells[row] = value
+                rows[place].tell(info)
+        cells[place] = value
 
 
 def _check_step(step: Step, rows: Sequence[Row], placeholders: Placeholders) -> None:

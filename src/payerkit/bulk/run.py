@@ -14,14 +14,12 @@ from payerkit.bulk.accounts import Listing
 from payerkit.bulk.journal import Deferred, Entry, Journal, JournalLost
 from payerkit.bulk.rate_limit import (
     DEFAULTS,
-    INTERRUPTED,
     Accounts,
     Existing,
     Options,
     Progress,
     RateLimiter,
     RunOptions,
-    estimate_duration,
     run_workers,
 )
 from payerkit.bulk.reconcile import Reconciler, Sender, reason_of, waiting_reason
@@ -31,7 +29,6 @@ from payerkit.bulk.table import Limit, Table, Task, Tasks
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
 from payerkit.reasons import Outcome
-from payerkit.tables.source_table import origin_of
 from payerkit.wording import count_of
 
 
@@ -162,14 +159,10 @@ def _run(client: Client, rows: Any, journal: str | Path | None, options: Options
     check_client(client)
     # A sandbox is on this machine, and may have the example rows of a template.
     table = Table(rows, hold=options.hold, takes_examples=client.environment == "sandbox", **checks)
-    return run_table(client, table, _journal_of(rows) if journal is None else journal, options)
-
-
-def _journal_of(rows: Any) -> Path:
-    """Return the journal beside the file of a table. Raises InvalidInput for rows that are from no file."""
-    if (file := origin_of(rows).path) is None:
+    file = table.origin.path
+    if journal is None and file is None:
         raise InvalidInput('journal: give a file, such as journal="run.journal", since these rows are from none.')
-    return file.with_name(f"{file.name}.journal")
+    return run_table(client, table, f"{file}.journal" if journal is None else journal, options)
 
 
 def run_table(
@@ -201,7 +194,7 @@ def run_table(
                     run.go()
                     report = Report(tasks, journal, limiter.stop.outcome, run.limit)
                 except KeyboardInterrupt:  # between two steps, or while the report was made
-                    limiter.stop.set(INTERRUPTED)
+                    limiter.stop.interrupt()
                     report = Report(tasks, journal, limiter.stop.outcome, run.limit)
     except sqlite3.Error as error:
         raise PayerkitError(
@@ -238,13 +231,7 @@ class TableRun:
     """Sends a table: payers, then the accounts of those that are settled, then what waits. Use it once."""
 
     def __init__(
-        self,
-        client: Client,
-        tasks: Tasks,
-        journal: Journal,
-        options: Options,
-        limiter: RateLimiter,
-        progress: Progress,
+        self, client: Client, tasks: Tasks, journal: Journal, options: Options, limiter: RateLimiter, progress: Progress
     ) -> None:
         self._tasks, self._journal, self._options = tasks, journal, options
         self._limiter, self._stop, self._client, self._progress = limiter, limiter.stop, client, progress
@@ -290,7 +277,7 @@ class TableRun:
         calls = sum(payers) + sum(accounts) + len(accounts) * (1 + self._options.when_compliant)
         rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
         if calls and rate is not None:
-            self._progress.announce(estimate_duration(sum(payers), sum(accounts), calls, rate))
+            self._progress.announce(self._progress.estimate_duration(sum(payers), sum(accounts), calls, rate))
 
     def _count_unsent(self, batch: Batch) -> int:
         """Return how many tasks of a batch this run sends if nothing goes wrong."""
@@ -504,7 +491,7 @@ class TableRun:
         try:
             self._limiter.pause(min(max(left, 0.01), _LONGEST_PAUSE))
         except KeyboardInterrupt:
-            self._stop.set(INTERRUPTED)
+            self._stop.interrupt()
         self._progress.show()
 
     def _reconcile_batch(self, batch: Batch) -> None:
@@ -526,12 +513,11 @@ class TableRun:
 
     def _look_again(self) -> None:
         """Look once more, a whole delay after it was last sent, at each account that may be stored twice."""
-        if self._stop or not self._journal.has_looks():
-            return
-        batches = [batch for batch in self._batches["bank_details"] if self._looks(batch)]
-        if not batches:
-            return
+        batches = self._batches["bank_details"] if self._journal.has_looks() and not self._stop else []
+        batches = [batch for batch in batches if self._looks(batch)]
         times = [since for batch in batches for since in self._looks(batch)]
+        if not times:
+            return
         seconds = max(0.0, max(times) + self._delay() - self._journal.now())
         accounts = count_of(len(times), "account")
         self._progress.announce(f"{accounts} sent more than once: the check for duplicates begins in {seconds:.0f} s.")

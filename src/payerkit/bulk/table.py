@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from numbers import Number
@@ -21,7 +21,7 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.checks.texts import compact
 from payerkit.client.call import RequestBody
 from payerkit.errors import InvalidInput, PayerkitError, kind_of
-from payerkit.findings import Finding, naming_rows, table_finding, table_findings
+from payerkit.findings import Finding, table_finding, table_findings
 from payerkit.models import BankDetails, Payer
 from payerkit.reasons import Outcome
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
@@ -37,7 +37,7 @@ _BLOCK = 1024
 
 
 class Table:
-    """The rows of a table, checked alone and against each other; `labels` are the caller's index.
+    """The rows of a table, checked alone and against each other.
 
     payers: the rows of each payer, payers as they first occur; rows without an id are left out. columns: the table's
     column of each field, for the steps that it has columns for, in the order in which they are sent. found: the
@@ -63,7 +63,6 @@ class Table:
         if placeholders not in get_args(Placeholders):
             raise InvalidInput('placeholders: expected "error" or "keep".')
         self.rows, self.columns = read_rows(rows, steps, holder_is_payer=holder_is_payer, placeholders=placeholders)
-        self.labels: pd.Index[Any] = rows.index
         self.payers = _grouped(self.rows, lambda row: id_form(row.written_id) or row.written_id)
         for number, group in enumerate(self.payers):
             for row in group:
@@ -77,7 +76,7 @@ class Table:
         self._compare_rows()
         self.found = list(chain.from_iterable(row.problems for row in self.rows))
         self.origin = origin_of(rows)
-        self.naming = Naming.of(rows, self.columns, self.labels, self.found)
+        self.naming = Naming.of(rows, self.columns, self.found)
         self._given, self._planned = rows, pd.DataFrame(rows).copy()
         self._unchanged: set[int] = set()
 
@@ -162,13 +161,10 @@ class Table:
         """
         if len(rows) == 1:
             return rows[0]
-        forms = {
-            row: (
-                4 * row.is_blocked + 2 * row.is_held + row.is_respelled,
-                tuple((name, _text(value)) for name, value in row.data[step].items() if name != ID),
-            )
-            for row in rows
-        }
+        forms = {}
+        for row in rows:
+            written = tuple((name, _text(value)) for name, value in row.data[step].items() if name != ID)
+            forms[row] = 4 * row.is_blocked + 2 * row.is_held + row.is_respelled, written
         times = Counter(forms.values())
         chosen = min(rows, key=lambda row: (forms[row][0], -times[forms[row]], forms[row][1], row.number))
         for row in rows:
@@ -280,7 +276,8 @@ def _naming(finding: Finding, named: Sequence[Row], number: int) -> Finding:
     more = number - len(shown)
     *first, last = [*shown, f"{more:,} more"] if more else shown
     listed = f"{', '.join(first)} and {last}" if first else last
-    return naming_rows(finding, f"row{'s' * (number > 1)} {listed}")
+    message = f"{finding.message.removesuffix('.')}: see row{'s' * (number > 1)} {listed}."
+    return replace(finding, message=message)
 
 
 def _text(value: Any) -> str:
@@ -295,7 +292,7 @@ def _text(value: Any) -> str:
 
 
 class Task:
-    """One write: a payer, or one account of a payer, from a row of a table. Its repr shows no data.
+    """One write: a payer, or one account of a payer, from a row of a table.
 
     The values are read from the table whenever they are needed. key: identifies the task, in any table: a payer by the
     id, an account by its payer and what makes it this account. payer_key: the key of the payer. Both, and the content,
@@ -307,9 +304,6 @@ class Task:
         self._table, self._secret = table, secret
         self.client_user_id = str(row.client_user_id)
         self.payer_key = payer_key(secret, self.client_user_id)
-
-    def __repr__(self) -> str:
-        return f"<{self.step} {self.key.hex()[:12]}>"
 
     @cached_property
     def key(self) -> bytes:

@@ -15,6 +15,7 @@ from payerkit.bulk.rate_limit import RateLimiter, request_lists
 from payerkit.bulk.table import Table, Task, Tasks, payer_key
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.frames import frame_of
 
 _COLUMNS = ("state", "reason", "client_user_id", "row", "payment_details_id", "other_ids", "status")
 _COMPARE = "Compare them with list_payment_details()."
@@ -92,9 +93,9 @@ def _verify(client: Client, tasks: Tasks, journal: Journal | None) -> pd.DataFra
             said = list(_compare(accounts, Listing(listed, entries=entries)))
         found += [each | {"client_user_id": shown_id(client_user_id)} for each in said]
     found.sort(key=lambda each: each.get("row", len(table.rows)))
-    labels = [table.labels[each["row"]] if "row" in each else None for each in found]
-    frame = pd.DataFrame(found, columns=list(_COLUMNS), dtype=object).astype("string")
-    return frame.assign(row=pd.Series(labels, dtype=object))
+    for each in found:
+        each["row"] = table.rows[each["row"]].label if "row" in each else None
+    return frame_of(found, dict.fromkeys(_COLUMNS, "string") | {"row": object})
 
 
 def _compare(rows: Mapping[int, Task], listing: Listing) -> Iterator[dict[str, Any]]:

@@ -134,6 +134,4 @@ def _arguments(folder: Path, token: str, *, port: int | None, open_browser: bool
 
 def has_display() -> bool:
     """Return True if a browser window can open on this machine."""
-    if sys.platform in {"win32", "darwin"}:
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return sys.platform in {"win32", "darwin"} or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))

@@ -126,8 +126,7 @@ def _add_onboard(parser: argparse.ArgumentParser) -> None:
     add_flag("--verify", help="show which accounts are there, twice or not at all, and send nothing")
     add("--sheet", metavar="NAME", help="the sheet of the workbook (default: its only one that is not hidden)")
     add_flag(
-        "--normalise",
-        help="rewrite what can mean only one thing, such as Germany to DE; --dry-run lists every change",
+        "--normalise", help="rewrite what can mean only one thing, such as Germany to DE; --dry-run lists every change"
     )
     add(
         "--date-order",

@@ -8,6 +8,7 @@ import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
+from functools import partial
 from typing import get_args
 
 from payerkit.connection import BASE_URL, open_service
@@ -36,15 +37,10 @@ def add_options(parser: ArgumentParser) -> None:
             choices=choices,
             help=words,
         )
-    parser.add_argument(
-        "--reset",
-        action="store_true",
-        help="delete the data of all worlds in --db, but no keys; then start; asks first",
-    )
-    parser.add_argument("--yes", action="store_true", help="with --reset: do not ask")
-    parser.add_argument(
-        "--new-key", action="store_true", help="print a new encryption key for PAYERKIT_SANDBOX_ENCRYPTION_KEY and exit"
-    )
+    add_flag = partial(parser.add_argument, action="store_true")
+    add_flag("--reset", help="delete the data of all worlds in --db, but no keys; then start; asks first")
+    add_flag("--yes", help="with --reset: do not ask")
+    add_flag("--new-key", help="print a new encryption key for PAYERKIT_SANDBOX_ENCRYPTION_KEY and exit")
 
 
 def run(arguments: Namespace) -> int:

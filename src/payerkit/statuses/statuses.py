@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Self, get_args
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.rate_limit import INTERRUPTED, Progress, RateLimiter, list_accounts, request_each, request_lists
+from payerkit.bulk.rate_limit import Progress, RateLimiter, list_accounts, request_each, request_lists
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
 from payerkit.client.pace import is_non_negative
@@ -115,12 +115,7 @@ class Snapshot:
 
 
 def take_snapshots(
-    client: Client,
-    ids: Sequence[str],
-    limiter: RateLimiter,
-    *,
-    accounts: bool = True,
-    progress: bool = False,
+    client: Client, ids: Sequence[str], limiter: RateLimiter, *, accounts: bool = True, progress: bool = False
 ) -> dict[str, Snapshot]:
     """Return the statuses of each payer, in the order of the ids; the limiter knows why it ended early."""
 
@@ -611,7 +606,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         try:
             wait.go(float(every), timeout, bar)
         except KeyboardInterrupt:  # between two looks
-            wait.stop.set(INTERRUPTED)
+            wait.stop.interrupt()
     report = wait.report(known, reveal=reveal is True)
     if wait.stop.is_interrupted:
         raise InterruptedRun(str(report), report=report, advice="Nothing was changed. Call again to go on waiting.")
@@ -666,12 +661,8 @@ class _Wait:
         unread = Snapshot(datetime.now(UTC), stopped=self.stop.reason)
         snapshots = {each: self._snapshots.get(each, unread) for each in self.ids}
         states = {each: state_of(snapshot, self.until) for each, snapshot in snapshots.items()}
-        reasons = Counter(
-            _reason(snapshots[each], state, self.until)
-            for wanted in _STATES
-            for each, state in states.items()
-            if state == wanted
-        )
+        ordered = sorted(states.items(), key=lambda state: _STATES.index(state[1]))
+        reasons = Counter(_reason(snapshots[each], state, self.until) for each, state in ordered)
         frame = with_earlier_times(snapshots_frame(snapshots, self._client.account_secret, reveal=reveal), known)
         frame = frame.assign(state=pd.array(list(states.values()), dtype="string"))
         return WaitReport(frame, reasons, self.until, self.seconds, self.stop.reason)
