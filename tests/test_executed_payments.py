@@ -189,7 +189,8 @@ def executed(honest: Honest, answer: Answer) -> tuple[Counter[tuple[str, str]], 
     due = dues(honest)
     chain, payees = chain_of(due[0].network), {each.payee for each in due}
     approvals = [each for each in answer["transactions"] if str(each["data"])[:10].lower() == "0x095ea7b3"]
-    wallet = FRESH if approvals else PAYER
+    grants = [each for each in approvals if int(each["data"][74:138] or "0", 16)]
+    wallet = FRESH if grants else PAYER  # where nothing is granted, the wallet has granted enough before
     fees = {fee.address.lower() for fee in honest.options.get("policy", EXACT).fees}
     with chain.undone():
         before = chain.balances(frozenset({wallet, *payees, *fees}))

@@ -65,6 +65,7 @@ EXPLAINING = NEVER_OK | {
 INVISIBLE = {
     "No aggregator found": "which rates there are",
     "not enough funds for batch fee": "the fee of the batch contract",
+    "not enough funds for batch conversion fees": "the same",
 }
 """Reasons of contracts for what no calldata tells, in lower case."""
 
