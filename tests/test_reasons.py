@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def test_an_outcome_has_words(code: str, params: dict[str, Any], expected: str, 
 )
 def test_an_outcome_survives_a_file(outcome: Outcome) -> None:
     """Outcomes within it, and lists, too."""
-    assert outcome == Outcome.from_json(outcome.to_json())
+    assert outcome == Outcome.from_value(json.loads(json.dumps(outcome)))
 
 
 def test_a_remark_is_not_the_reason() -> None:

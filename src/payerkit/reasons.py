@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pydantic_core import from_json, to_json
-
 from payerkit.explanations import explain_payer
 from payerkit.wording import count_of
 
@@ -46,15 +44,6 @@ class Outcome(NamedTuple):
     def of_texts(self, change: Callable[[str], str]) -> Outcome:
         """Return the outcome with each text of its parameters changed."""
         return Outcome(self.code, {name: _changed(value, change) for name, value in self.params.items()})
-
-    def to_json(self) -> str:
-        """Return the outcome as JSON."""
-        return to_json(self).decode()
-
-    @classmethod
-    def from_json(cls, text: str) -> Outcome:
-        """Return an outcome from its JSON."""
-        return cls.from_value(from_json(text))
 
     @classmethod
     def from_value(cls, value: list[Any]) -> Outcome:

@@ -110,7 +110,7 @@ class Entry:
     def from_row(cls, columns: Iterable[Any]) -> Self:
         """Return the record of a task from its columns in the file, which are in the order of the fields."""
         *plain, final, facts, reason, unknown_sends, needs_look = columns
-        outcome = reason and Outcome.from_json(reason)
+        outcome = reason and Outcome.from_value(from_json(reason))
         values: Any = [*plain, bool(final), from_json(facts), outcome, unknown_sends, bool(needs_look)]
         return cls(*values)
 
@@ -128,6 +128,10 @@ class Entry:
 def digest(secret: bytes, *parts: str | bytes) -> bytes:
     """Return a keyed digest of some values; the secret has at most 64 bytes."""
     return hashlib.blake2b(to_json(parts), key=secret, digest_size=KEY_SIZE).digest()
+
+
+def _json(value: object) -> str:
+    return to_json(value).decode()
 
 
 class Journal:
@@ -250,9 +254,9 @@ class Journal:
         needs_look: bool | None = None,
     ) -> None:
         """Record the outcome of a task. needs_look: whether one last look is due; None for as before."""
-        known = to_json({name: value for name, value in (facts or {}).items() if value is not None}).decode()
+        known = _json({name: value for name, value in (facts or {}).items() if value is not None})
         changes = "state = ?, final = ?, facts = ?, reason = ?, needs_look = coalesce(?, needs_look)"
-        self._update(key, changes, state, final, known, reason and reason.to_json(), needs_look)
+        self._update(key, changes, state, final, known, reason and _json(reason), needs_look)
 
     def add_facts(self, key: bytes, facts: Mapping[str, str]) -> None:
         """Add facts to the record of a task that is done, or replace older ones."""
@@ -265,12 +269,12 @@ class Journal:
             "INSERT INTO task VALUES (?, ?, ?, ?, 0, 0, 0, 0, '{}', ?, 0, 0) ON CONFLICT (key) DO UPDATE "
             "SET state = excluded.state, reason = excluded.reason, content = excluded.content "
             "WHERE state IN ('not_sent', 'waiting') AND NOT final",
-            [key, payer, content, state, reason and reason.to_json()],
+            [key, payer, content, state, reason and _json(reason)],
         )
 
     def mark_unknown(self, key: bytes, reason: Outcome) -> None:
         """Record that the outcome of a task is unknown, from now on: the wait until it is reconciled begins."""
-        self._update(key, _BECOMES_UNKNOWN, self.now(), reason.to_json())
+        self._update(key, _BECOMES_UNKNOWN, self.now(), _json(reason))
 
     def count_lookup(self, key: bytes) -> None:
         """Record that a task was searched for and not found."""
@@ -296,7 +300,7 @@ class Journal:
         last look begins now: the call may have gone on until the run ended, and clocks of two runs do not compare.
         """
         self._wrap_secret()
-        cut_off = [self.now(), Outcome("cut_off").to_json()]
+        cut_off = [self.now(), _json(Outcome("cut_off"))]
         self._write(f"UPDATE task SET {_BECOMES_UNKNOWN} WHERE state = 'sent'", cut_off)  # noqa: S608
         self._write(f"UPDATE task SET since = ? WHERE {_UNRESOLVED}", [self.now()])  # noqa: S608
         self._write("UPDATE task SET since = ? WHERE needs_look", [self.now()])
@@ -322,7 +326,7 @@ class Journal:
         before = self.baseline(payer)
         if before is None or ids:
             known = dict.fromkeys([*(before or []), *ids])
-            self._write("INSERT OR REPLACE INTO payer VALUES (?, ?)", [payer, to_json([*known]).decode()])
+            self._write("INSERT OR REPLACE INTO payer VALUES (?, ?)", [payer, _json([*known])])
 
     def remember_slowest(self, seconds: float) -> None:
         """Record the seconds of a slow call, for the waits of later runs, if it is the slowest so far."""

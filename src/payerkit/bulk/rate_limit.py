@@ -294,7 +294,7 @@ class RateLimiter:
 
         reason: without the payer's data.
         """
-        times = self._count((error.status_code, error.code, reason.to_json()))
+        times = self._count((error.status_code, error.code, repr(reason)))
         if stop_after is not None and times >= stop_after:
             self.stop.set(Outcome("equal_refusals", {"times": times, "cause": reason}))
 
