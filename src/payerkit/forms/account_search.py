@@ -46,11 +46,8 @@ class AccountSearch:
         self._compare = partial(_grade, lambda: values)
         self._last, self._looks, self.state = self._clock(), 0, "not_yet"
 
-    def look(self, records: Sequence[Record], *, is_over: bool = True) -> list[Record]:
-        """Take one look at the accounts of the payer, and return those that may be the one that was sent.
-
-        is_over: False while the request may still be on its way: then an account that is missing proves nothing.
-        """
+    def look(self, records: Sequence[Record]) -> list[Record]:
+        """Take one look at the accounts of the payer, and return those that may be the one that was sent."""
         is_known = self._before is not None and all(map(_id_of, records))
         new = [record for record in records if not is_known or _id_of(record) not in (self._before or ())]
         grades = [Grade.OTHER if self._compare is None else self._compare(record) for record in new]
@@ -61,13 +58,13 @@ class AccountSearch:
         elif same or perhaps or (len(records) >= _PAGE and len(records) % 5 == 0):
             self.state = "unclear"
         else:
-            self._count_missing(is_over=is_over)
+            self._count_missing()
         return same or perhaps
 
-    def _count_missing(self, *, is_over: bool) -> None:
+    def _count_missing(self) -> None:
         """Count a look that showed no such account, unless it came too early to prove anything."""
         now = self._clock()
-        if is_over and now - self._last >= RECONCILE_AFTER:
+        if now - self._last >= RECONCILE_AFTER:
             self._looks, self._last = self._looks + 1, now
         self.state = "absent" if self._looks >= MAX_LOOKUPS else "not_yet"
 

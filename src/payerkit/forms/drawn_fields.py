@@ -17,6 +17,10 @@ _IN_FOURS = {"account_number", "iban", "rib_number"}
 """Long numbers, which people compare in groups of four characters. A routing number is compared as one."""
 
 
+Answers = list[tuple[str, list[tuple[Any, ...]]]]
+"""The titles of the sections, each with name, label, value and notes of its fields, as the browser reads it."""
+
+
 class Note(NamedTuple):
     """A note beside a field: the finding, the source of a warning, and the label of a button that corrects it."""
 
@@ -105,11 +109,8 @@ def count_warnings(findings: Findings) -> str:
     return "" if not count else "1 warning" if count == 1 else f"{count} warnings"
 
 
-def form_answers(entries: Entries, findings: Findings) -> list[tuple[str, list[tuple[Any, ...]]]]:
-    """Return the titles of the sections, each with name, label, value and notes of its fields, as the browser reads it.
-
-    A field without a value is left out, unless there is a note about it.
-    """
+def form_answers(entries: Entries, findings: Findings) -> Answers:
+    """Return the summary of a form. A field without a value is left out, unless there is a note about it."""
     notes = field_notes(entries, findings)
     sections: dict[str, list[tuple[Any, ...]]] = {}
     for name, field in entries.fields.items():

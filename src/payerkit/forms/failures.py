@@ -13,6 +13,7 @@ from payerkit.errors import (
     PayerkitError,
     RateLimited,
     Refused,
+    UnknownOutcome,
     WrongKey,
 )
 from payerkit.findings import Finding, Findings
@@ -40,6 +41,8 @@ def failure_banner(error: BaseException, *, problems: tuple[Line, ...] = (), pau
         title = "Too many requests. Nothing was changed."
         line = "" if wait else "Wait a little, then try again."  # the banner counts the seconds
         return Banner.of("warning", title, line, details=error.message, retry_at=time.monotonic() + wait)
+    if isinstance(error, UnknownOutcome):
+        return Banner.of("warning", "It is not known whether this was done.", error.advice, details=error.message)
     if isinstance(error, Refused):
         return _refusal(error, problems)
     title = "The service failed. Nothing was changed."

@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple
 
 from payerkit.html import visible
 
-Phase = Literal["open", "review", "unknown", "done"]
-"""The phase of a form: open for input, reviewed before it is sent, sent with an unknown outcome, or sent with a
-response. To the browser, a form that is being sent is "sending", and one that waits for something else is "locked"."""
+Phase = Literal["open", "review", "sending", "unknown", "done"]
+"""The phase of a form: open for input, reviewed before it is sent, being sent, sent with an unknown outcome, or
+sent with a response. To the browser, an open form that waits for something else is "locked"."""
 
-Kind = Literal["info", "success", "warning", "error"]
+Kind = Literal["info", "success", "warning", "error", "sending"]
 Attention = Literal["", "errors", "warnings"]
 
 ButtonKind = Literal["", "primary", "copy"]
