@@ -228,6 +228,20 @@ def test_what_is_typed_while_a_form_is_sent_is_taken_afterwards(connected: Calla
     assert [BANK_DETAILS["city"], "Albany"] == cities
 
 
+@pytest.mark.parametrize("is_late", [True, False])
+def test_what_was_typed_before_an_outcome_does_not_hide_it(connected: Callable[..., Client], *, is_late: bool) -> None:
+    """A change removes what is said about earlier values, but not before anybody could read it."""
+    with FarEnd([reply(400, '{"message": "no"}')]) as far_end:
+        form = PayerForm(connected(far_end.url))
+        form.fill(PAYER)
+        browser = Browser(form)
+        browser.submit()
+        shown = browser.post("change", {"city": "Albany"}, is_late=is_late)
+
+    assert is_late == (shown["banner"] is not None)
+    assert "Albany" == form._entries.visible_values()["city"]
+
+
 @pytest.mark.parametrize("name", ["result", "error", "findings", "done"])
 def test_a_cell_waits_for_a_form_that_is_sent(connected: Callable[..., Client], name: str) -> None:
     """What a cell reads is what came of it, not what was before."""

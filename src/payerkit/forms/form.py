@@ -5,7 +5,8 @@ notebook. Each has the `form` that it is for, since the page of a `Walkthrough` 
 
 - To the kernel: `type` ("ready", "change", "search", "use", "action" or "tick"), `page` (the sender), `touched`
   (fields that were left: the new value, or None if it is unchanged), `taken` (those of them whose text is to be
-  replaced by the code that it means), and the parameters of the type.
+  replaced by the code that it means), `is_late` (they were left while a response was on its way), and the parameters
+  of the type.
 - To the browser: the view of the form, for all pages; or the options that a search found. `page` names the page that
   a message replies to.
 
@@ -42,20 +43,7 @@ T = TypeVar("T")
 Failure = PayerkitError | KeyboardInterrupt
 """What ends requests without an outcome."""
 
-_SCRIPTS = (
-    "combobox",
-    "secrets",
-    "fields",
-    "shown_fields",
-    "banner",
-    "answers",
-    "outbox",
-    "actions",
-    "form",
-    "steps",
-    "page",
-)
-
+_SCRIPTS = ("combobox", "secrets", "fields", "surroundings", "form", "page")
 _STILL_UNKNOWN = "The outcome of the previous request is still unknown."
 _BROKEN_OFF = "The form was broken off after the request had left."
 _INTERRUPT = "To stop it, interrupt the kernel."
@@ -497,11 +485,15 @@ class Form(PageWidget):
         """Return the state of a form that shows its fields."""
         return FormState() if self._unknown is None else FormState(banner=Banner("warning", _STILL_UNKNOWN))
 
-    def _note_change(self) -> None:
-        """After a value changed, show the fields, and remove a banner about earlier values; errors stay listed."""
+    def _note_change(self, *, is_late: bool = False) -> None:
+        """After a value changed, show the fields, and remove a banner about earlier values; errors stay listed.
+
+        is_late: the value was entered before the form showed its present state, so nobody has seen the banner.
+        """
         if self._state.phase == "unknown" and self._unknown is not None:
             self._unknown.is_outdated = True
-        if self._state.phase in {"open", "review"}:
+        is_unseen = is_late and self._state.phase == "open" and not self._state.attention
+        if self._takes_values and not is_unseen:
             stays = self._state.attention == "errors" and self._entries.findings().errors
             self._state = replace(self._open_state(), attention="errors" if stays else "")
 
@@ -589,9 +581,10 @@ class Form(PageWidget):
         """Take the values of a message, do what it requests, and return the reply."""
         kind, fields = message["type"], self._entries.fields
         touched = {name: value for name, value in message["touched"].items() if name in fields}
-        taken = message.get("taken")
+        taken, is_late = message.get("taken"), message.get("is_late") is True
         for name, value in touched.items():
-            self._touch(name, self._meant(name, value) if isinstance(taken, list) and name in taken else value)
+            meant = self._meant(name, value) if isinstance(taken, list) and name in taken else value
+            self._touch(name, meant, is_late=is_late)
         if kind == "use":
             self._touch(message["name"], self._entries.reading(message["name"]))
             touched[message["name"]] = None
@@ -675,14 +668,14 @@ class Form(PageWidget):
         found = lookups.search(lookup, text)
         return found.options[found.match][0] if found.match >= 0 else text
 
-    def _touch(self, name: str, value: Any) -> None:
+    def _touch(self, name: str, value: Any, *, is_late: bool = False) -> None:
         """Mark a field as touched, and keep a new value, if any. A form that is sent takes none."""
         if not self._takes_values:
             return
         self._entries.touched.add(name)
         if isinstance(value, str):
             self._entries.set_value(name, value)
-            self._note_change()
+            self._note_change(is_late=is_late)
 
     def _focus(self) -> str:
         """Return where the focus goes after an action: to the banner, the answers, or a field."""
