@@ -16,7 +16,7 @@ from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
 from payerkit.client import Client
 from payerkit.errors import InterruptedCall
 from payerkit.forms.form import Form
-from payerkit.forms.form_state import FormState
+from payerkit.forms.view import FormState
 from published import BANK_DETAILS, PAYER
 from test_form_flow import ORDER, STORED, Gate, bank_form, listed, start_sending, title
 

@@ -15,12 +15,10 @@ from payerkit.endpoints import payment_detail_call, payment_details_call
 from payerkit.errors import InvalidInput, NotSent, PayerkitError, RateLimited
 from payerkit.explanations import explain_word, status_chip
 from payerkit.findings import Findings
-from payerkit.forms.account_choice import AccountChoice
-from payerkit.forms.account_search import AccountSearch, ids_of
-from payerkit.forms.drawn_fields import Note
+from payerkit.forms.accounts import AccountChoice, AccountSearch, ids_of
 from payerkit.forms.form import Form, form_lock
-from payerkit.forms.form_state import Banner, Button, FormState
 from payerkit.forms.payer import PayerForm
+from payerkit.forms.view import Banner, Button, FormState, Note
 from payerkit.html import visible
 from payerkit.models import BankDetails, PaymentDetail
 from payerkit.models.requests import Hidden

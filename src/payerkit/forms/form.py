@@ -27,15 +27,28 @@ from typing import Any, ClassVar, TypeVar
 import traitlets
 
 from payerkit.checks.inputs import schema_errors
+from payerkit.checks.readings import name_of
 from payerkit.client.call import Call
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedCall, InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
-from payerkit.forms import lookups
-from payerkit.forms.drawn_fields import Answers, Note, count_warnings, field_notes, form_answers, form_sections
 from payerkit.forms.entries import Entries, FormModel
-from payerkit.forms.failures import attention_banner, failure_banner, review_banner
-from payerkit.forms.form_state import Banner, Button, FormState, Line, offers
+from payerkit.forms.view import (
+    Answers,
+    Banner,
+    Button,
+    FormState,
+    Line,
+    Note,
+    attention_banner,
+    count_warnings,
+    failure_banner,
+    field_notes,
+    form_answers,
+    form_sections,
+    review_banner,
+    search,
+)
 from payerkit.models.requests import RequestModel
 from payerkit.widgets import PageCode, PageWidget
 
@@ -531,7 +544,7 @@ class Form(PageWidget):
             "notes": self._notes(findings),
             "held": self._entries.held,
             "values": values,
-            "code_names": {name: lookups.name_of(fields[name].lookup, value) for name, value in values.items()},
+            "code_names": {name: name_of(fields[name].lookup, value) for name, value in values.items()},
             "choices": self._entries.choices,
             "panel": f'<div class="pk">{self._state.html}</div>' if self._state.html else "",
             "buttons": self._buttons(),
@@ -597,7 +610,7 @@ class Form(PageWidget):
             case "search":
                 if changed:  # a field that was left by a click into this one
                     self._post(self._change_view(changed))
-                found = lookups.search(fields[message["name"]].lookup, message["text"])
+                found = search(fields[message["name"]].lookup, message["text"])
                 return {"name": message["name"], "search_id": message.get("search_id"), **found._asdict()}
             case "tick":
                 # A page may not be up to date: the view corrects it.
@@ -625,12 +638,14 @@ class Form(PageWidget):
         action, focus = str(message.get("action")), ""
         if action == "change" and self._state.phase == "review":
             self._state, focus = self._open_state(), str(message.get("field"))
-        elif offers(self._buttons(), action) or (self._takes_values and action in self._actions_beside_fields()):
+        elif action and action in self._actions():
             self._press(action)
         return self._view(self._entries.fields) | {"focus": focus or self._focus()}
 
-    def _actions_beside_fields(self) -> set[str]:
-        return {action for _, action in self.field_actions.values()}
+    def _actions(self) -> set[str]:
+        """Return the actions that the buttons of the form start now."""
+        beside_fields = self.field_actions.values() if self._takes_values else ()
+        return {button.action for button in self._buttons()} | {action for _, action in beside_fields}
 
     def _press(self, action: str) -> None:
         """Do the action of a button that the form has now."""
@@ -665,7 +680,7 @@ class Form(PageWidget):
         lookup = self._entries.fields[name].lookup
         if not lookup or not isinstance(text, str):
             return text
-        found = lookups.search(lookup, text)
+        found = search(lookup, text)
         return found.options[found.match][0] if found.match >= 0 else text
 
     def _touch(self, name: str, value: Any, *, is_late: bool = False) -> None:

@@ -18,7 +18,7 @@ from payerkit.errors import NotFound
 from payerkit.explanations import Explanation, status_chip
 from payerkit.findings import Findings
 from payerkit.forms.form import Form, form_lock
-from payerkit.forms.form_state import Banner, Button, FormState
+from payerkit.forms.view import Banner, Button, FormState
 from payerkit.html import visible
 from payerkit.models import Payer, PayerStatus
 from payerkit.models.requests import Hidden

@@ -14,13 +14,12 @@ from payerkit.client.client import Client, request_status_call
 from payerkit.endpoints import order_warnings, payment_call, payment_details_call
 from payerkit.errors import FieldProblem, InvalidInput, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
-from payerkit.forms.account_choice import AccountChoice
+from payerkit.forms.accounts import AccountChoice
 from payerkit.forms.bank_details import BankDetailsForm
-from payerkit.forms.drawn_fields import Note
 from payerkit.forms.form import Failure, Form, Sent, form_lock
-from payerkit.forms.form_state import Banner, Button, FormState
 from payerkit.forms.payment_fields import OPTIONAL, PAYMENT_FIELDS, AccountOrder, PaymentEntry, check_entry, fields_of
 from payerkit.forms.payment_progress import PaymentProgress, bank_state
+from payerkit.forms.view import Banner, Button, FormState, Note
 from payerkit.html import visible
 from payerkit.models import Payment, PaymentOrder, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.models.requests import RequestModel
