@@ -444,6 +444,7 @@ def test_a_rate_limit_counts_down(connected: Callable[..., Client]) -> None:
         (WrongKey("The key (401)."), "error", "The service does not accept the key. Nothing was changed."),
         (Refused("It refused (400). It says: no."), "error", "The service refused the request. Nothing was changed."),
         (KeyboardInterrupt(), "error", "Interrupted. Nothing was sent."),
+        (UnknownOutcome("PUT /x got no response."), "warning", "It is not known whether this was done."),
     ],
 )
 def test_failures_speak_to_an_analyst_first(error: BaseException, kind: str, said: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, Literal
 
 from payerkit.bulk.accounts import Grade, compare
@@ -35,7 +34,7 @@ class AccountSearch:
 
     def __init__(self, before: frozenset[str] | None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._before, self._clock = before, clock
-        self._compare: Callable[[Record], Grade] | None = None
+        self._compare: Callable[[Record], Grade] = lambda _: Grade.OTHER
         self._last = clock()
         self._looks = 0
         self.state: SearchState = "not_yet"
@@ -44,16 +43,16 @@ class AccountSearch:
         """Note the account that is sent now. Earlier looks do not count for it."""
         values = {our_name(name): value for name, value in request.to_dict(reveal=True).items()}
         # A closure: an attribute would show the values in a debugger's list of variables.
-        self._compare = partial(_grade, lambda: values)
+        self._compare = lambda record: compare(values, record).grade
         self._last, self._looks, self.state = self._clock(), 0, "not_yet"
 
     def look(self, records: Sequence[Record]) -> list[Record]:
         """Take one look at the accounts of the payer, and return those that may be the one that was sent."""
         is_known = self._before is not None and all(map(_id_of, records))
         new = [record for record in records if not is_known or _id_of(record) not in (self._before or ())]
-        grades = [Grade.OTHER if self._compare is None else self._compare(record) for record in new]
-        same = [record for record, grade in zip(new, grades, strict=True) if grade in {Grade.SAME, Grade.NUMBER}]
-        perhaps = [record for record, grade in zip(new, grades, strict=True) if grade is Grade.PERHAPS]
+        grades = [(self._compare(record), record) for record in new]
+        same = [record for grade, record in grades if grade in {Grade.SAME, Grade.NUMBER}]
+        perhaps = [record for grade, record in grades if grade is Grade.PERHAPS]
         if same and is_known:
             self.state = "found"
         elif same or perhaps or (len(records) >= _PAGE and len(records) % 5 == 0):
@@ -93,10 +92,6 @@ def _found_banner(found: Sequence[Record]) -> Banner:
         is_open = bool(found[0].get("status")) and not status.is_passed
         return Banner.of("success", title, "It is stored; do not send it again.", status.next_step * is_open)
     return Banner.of("warning", title, "It is stored more than once. Ask the service to switch off the others.")
-
-
-def _grade(values: Callable[[], Mapping[str, Any]], record: Record) -> Grade:
-    return compare(values(), record).grade
 
 
 def ids_of(records: Iterable[Record]) -> list[str]:
@@ -143,7 +138,7 @@ class AccountChoice:
     def options(self, chosen: str = "") -> dict[str, str]:
         """Return what to choose from: the accounts that can be paid, and the chosen one, by id in words."""
         words = {
-            name: _in_words(account)
+            name: _option(account)
             for name, account in self._accounts.items()
             if _is_approved(account) or name == chosen
         }
@@ -154,7 +149,7 @@ class AccountChoice:
 
     def summary(self) -> str:
         """Return how many accounts can be paid, and which ones cannot."""
-        others = [_in_words(account) for account in self._accounts.values() if not _is_approved(account)]
+        others = [_option(account) for account in self._accounts.values() if not _is_approved(account)]
         count = f"{count_of(len(self.approved()), 'account')} can be paid."
         return f"{count} Not approved: {listed(others, 'and')}." if others else count
 
@@ -163,7 +158,7 @@ def _is_approved(account: Payout) -> bool:
     return explain_word(account.status, "account").is_passed
 
 
-def _in_words(account: Payout) -> str:
+def _option(account: Payout) -> str:
     """Return an account in words, such as "••••3489 at Chase (USD, local)"; its status, unless it can be paid."""
     status = "" if _is_approved(account) else f", {in_words(account.status or '') or 'no status'}"
     return visible(f"{account.words}{status}")

@@ -23,6 +23,7 @@ from payerkit.html import visible
 from payerkit.models import BankDetails, PaymentDetail
 from payerkit.models.requests import Hidden
 from payerkit.wire import check_id
+from payerkit.wording import count_of
 
 _ALWAYS_SHOWN = {"rails", "state"}
 _ACCOUNT_SECTIONS = {"Account", "Bank"}
@@ -189,7 +190,7 @@ class BankDetailsForm(Form):
         if self._filled is not None:
             cleared = self._entries.clear_unchanged(self._filled)
             self._filled = None
-            self._box_text = f"{_count_fields(cleared)} cleared."
+            self._box_text = f"{count_of(len(cleared), 'field')} cleared."
         elif self._offered is None:
             raise InvalidInput("holder_is_payer: no payer was onboarded beside this form. Fill in the account holder.")
         else:
@@ -199,7 +200,7 @@ class BankDetailsForm(Form):
             stays = self._entries.has_any(_ADDRESS)
             offered = {name: value for name, value in self._offered.items() if not (stays and name in _ADDRESS)}
             self._filled = self._entries.fill_empty(offered)
-            self._box_text = f"{_count_fields(self._filled)} filled in.{_ADDRESS_STAYS if stays else ''}"
+            self._box_text = f"{count_of(len(self._filled), 'field')} filled in.{_ADDRESS_STAYS if stays else ''}"
         self._note_change()
 
     def _reopen(self, *, clear: bool = False) -> None:
@@ -312,7 +313,7 @@ class BankDetailsForm(Form):
         names = [name for name in _COLUMNS if any(name in account for account in accounts)]
         rows = [[_cell(name, account.get(name, "")) for name in names] for account in accounts]
         head = [fields[name].title or name for name in names]
-        caption = f"{len(rows)} account{'s' * (len(rows) != 1)}"
+        caption = count_of(len(rows), "account")
         return html.grid(head, rows, caption=caption) if names else html.title(caption)
 
     def _unknown_buttons(self) -> tuple[Button, ...]:
@@ -369,7 +370,3 @@ def _why_these_rails(currency: str) -> str:
     if not others:
         return f"Chosen, since the operator lists {currency} only over {rails} rails."
     return f"Chosen as usual for {currency}; the operator also lists {' and '.join(others)}."
-
-
-def _count_fields(names: Collection[str]) -> str:
-    return "1 field" if len(names) == 1 else f"{len(names)} fields"

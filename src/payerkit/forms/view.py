@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from payerkit.checks.readings import FUNDS, Code, codes, find_code, name_of, use_label
@@ -25,7 +26,7 @@ from payerkit.findings import Finding, Findings
 from payerkit.forms.entries import Entries, FormModel, form_fields
 from payerkit.html import visible
 from payerkit.reasons import words_of_service
-from payerkit.wording import in_form
+from payerkit.wording import count_of, in_form
 
 Phase = Literal["open", "review", "sending", "unknown", "done"]
 """The phase of a form: open for input, reviewed before it is sent, being sent, sent with an unknown outcome, or
@@ -128,10 +129,9 @@ class Note(NamedTuple):
 
 def form_sections(model: type[FormModel]) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Return the titles of the sections, each with its fields as the browser reads them."""
-    rows: dict[str, list[tuple[Any, ...]]] = {}
-    for name, field in form_fields(model).items():
-        rows.setdefault(field.section, []).append(_drawn_field(name, field))
-    return list(rows.items())
+    fields = form_fields(model).items()  # section by section
+    sections = groupby(fields, key=lambda item: item[1].section)
+    return [(section, [_drawn_field(*item) for item in items]) for section, items in sections]
 
 
 def _drawn_field(name: str, field: SchemaField) -> tuple[Any, ...]:
@@ -201,8 +201,7 @@ def _use(entries: Entries, name: str) -> str:
 
 def count_warnings(findings: Findings) -> str:
     """Return the number of warnings in words, such as "1 warning"; "" without any."""
-    count = len(findings.warnings)
-    return "" if not count else "1 warning" if count == 1 else f"{count} warnings"
+    return count_of(len(findings.warnings), "warning") if findings.warnings else ""
 
 
 def form_answers(entries: Entries, findings: Findings) -> Answers:
