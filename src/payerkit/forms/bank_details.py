@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -259,21 +260,20 @@ class BankDetailsForm(Form):
     def _check(self, values: Mapping[str, Any]) -> Findings:
         return check_bank_details(values)
 
-    def _call(self, request: BankDetails) -> Sequence[PaymentDetail]:
-        """Store the account, and return all accounts of the payer, the new one first."""
+    def _call(self, request: BankDetails) -> PaymentDetail:
+        """Store the account, and list all accounts of the payer."""
         client_user_id = str(self._client_user_id)
         self._search = self._search or AccountSearch(self._ids_before(client_user_id))
         self._search.note_sending(request)
         read = partial(PaymentDetail.read, sent=request)
         body = RequestBody(request.to_dict(reveal=True), request.private_values)
-        stored = self._make(payment_detail_call(client_user_id, body, read))
-        self._known = [stored]
-        try:
+        stored = self._known = self._make(payment_detail_call(client_user_id, body, read))
+        self._accounts = [stored]
+        # The account is stored. An error would make the user send it again.
+        with suppress(PayerkitError, KeyboardInterrupt):
             records = self._make(payment_details_call(client_user_id))
-        except (PayerkitError, KeyboardInterrupt):
-            # The account is stored. An error would make the user send it again.
-            return [stored]
-        return [stored, *map(PaymentDetail.read, records)]
+            self._accounts = [PaymentDetail.read(record) for record in records] or [stored]
+        return stored
 
     def _ids_before(self, client_user_id: str) -> frozenset[str] | None:
         """Return the ids of the accounts that a payer has; None if they cannot be listed, which holds up nothing.
@@ -288,12 +288,8 @@ class BankDetailsForm(Form):
         except PayerkitError:
             return None
 
-    def _response(self, outcome: Sequence[PaymentDetail]) -> PaymentDetail:
-        stored, *listed = outcome
-        self._accounts, self._search = listed or [stored], None
-        return stored
-
     def _state_of(self, response: PaymentDetail) -> FormState:
+        self._search = None
         line = response.explain().next_step if response.status else ""
         return self._listed(Banner.of("success", self._with_warnings("Account added"), line))
 
@@ -352,7 +348,7 @@ class BankDetailsForm(Form):
         self._accounts = [PaymentDetail.read(record) for record in records]
         found = search.look(records)
         if search.state == "found":
-            self._finish(self._unknown, [PaymentDetail.read(found[0]), *self._accounts])
+            self._finish(self._unknown, PaymentDetail.read(found[0]))
             self._state = self._listed(search.banner(found))
         else:
             table = self._account_table()

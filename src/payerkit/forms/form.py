@@ -189,12 +189,8 @@ class Form(PageWidget):
         return Findings(schema_errors(self.model.request_schema, values))
 
     def _call(self, request: Any) -> Any:
-        """Send a request and return its outcome. `_known` is the outcome as far as it is known before."""
+        """Send a request and return the response. `_known` is the response as far as it is known before."""
         raise NotImplementedError
-
-    def _response(self, outcome: Any) -> Any:
-        """Take over the outcome that `_call` returned, and return the response in it."""
-        return outcome
 
     def _state_of(self, response: Any) -> FormState:
         """Return the state of a form that is done."""
@@ -441,15 +437,14 @@ class Form(PageWidget):
         kind = InterruptedCall if isinstance(error, KeyboardInterrupt) else UnknownOutcome
         return kind(_BROKEN_OFF)
 
-    def _finish(self, sent: Sent, outcome: Any) -> None:
-        """Take over the outcome of values that were sent."""
-        self._sent, self._unknown, self._error = sent, None, None
-        self._result = self._response(outcome)
+    def _finish(self, sent: Sent, response: Any) -> None:
+        """Take over the response to values that were sent."""
+        self._sent, self._unknown, self._error, self._result = sent, None, None, response
         # A secret that was sent is not needed any more; editing and sending again takes a new one.
         self._entries.clear(self._entries.secrets)
         # Whatever fails from here on must not look as if nothing was sent.
         self._state = FormState("done", banner=Banner("info", "Sent."), buttons=(Button("Edit", "edit"),))
-        self._state = self._state_of(self._result)
+        self._state = self._state_of(response)
 
     def _fail(self, error: Failure, *, is_sending: bool) -> None:
         """Keep the error of requests, and show it with advice."""

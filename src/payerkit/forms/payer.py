@@ -99,13 +99,11 @@ class PayerForm(Form):
     def _check(self, values: Mapping[str, Any]) -> Findings:
         return check_payer(values)
 
-    def _call(self, request: Payer) -> tuple[str, PayerStatus]:
+    def _call(self, request: Payer) -> PayerStatus:
         body = RequestBody(request.to_dict(reveal=True), request.private_values)
         read = partial(PayerStatus.read, sent=request)
-        return request.client_user_id, self._make(payer_call(request.client_user_id, body, read))
-
-    def _response(self, outcome: tuple[str, PayerStatus]) -> PayerStatus:
-        self._client_user_id, status = outcome
+        status = self._make(payer_call(request.client_user_id, body, read))
+        self._client_user_id = request.client_user_id
         self._agreement_url, self._kyc_url = status.agreement_url, status.kyc_url
         return status
 
@@ -174,17 +172,14 @@ class PayerForm(Form):
         is_recorded, status = outcome
         if status is not None:
             self._show_status(status)
+        elif is_recorded:
+            known = self._result.model_copy(update={"agreement_status": "completed"})
+            self._state = replace(self._state, buttons=self._next_steps(known.explain()))
+        banner = Banner("success", "The agreement is recorded.", self._state.banner.lines if self._state.banner else ())
         if not is_recorded:
             title = "The service did not confirm that the agreement is signed."
-            self._state = replace(self._state, banner=Banner.of("warning", title, "Try again later."))
-            return
-        banner = self._state.banner or Banner("success", "")
-        buttons = self._state.buttons
-        if status is None:
-            known = self._result.model_copy(update={"agreement_status": "completed"})
-            buttons = self._next_steps(known.explain())
-        banner = replace(banner, kind="success", title="The agreement is recorded.")
-        self._state = replace(self._state, banner=banner, buttons=buttons)
+            banner = Banner.of("warning", title, "Try again later.")
+        self._state = replace(self._state, banner=banner)
 
 
 def _status_table(status: PayerStatus) -> str:
