@@ -20,7 +20,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
@@ -34,20 +34,23 @@ from payerkit.errors import InterruptedCall, InvalidInput, PayerkitError, Unknow
 from payerkit.findings import Findings
 from payerkit.forms.entries import Entries, FormModel
 from payerkit.forms.view import (
-    Answers,
     Banner,
     Button,
     FormState,
     Line,
     Note,
+    Sent,
     attention_banner,
     count_warnings,
     failure_banner,
     field_notes,
     form_answers,
     form_sections,
+    forms_code,
+    meant,
     review_banner,
     search,
+    state_banner,
 )
 from payerkit.models.requests import RequestModel
 from payerkit.widgets import PageCode, PageWidget
@@ -56,17 +59,10 @@ T = TypeVar("T")
 Failure = PayerkitError | KeyboardInterrupt
 """What ends requests without an outcome."""
 
-_SCRIPTS = ("combobox", "secrets", "fields", "surroundings", "form", "page")
 _STILL_UNKNOWN = "The outcome of the previous request is still unknown."
 _BROKEN_OFF = "The form was broken off after the request had left."
 _INTERRUPT = "To stop it, interrupt the kernel."
 _ENTER_SECRETS = Banner("info", "Hidden values are not kept after sending. Enter them again.")
-
-
-def forms_code() -> PageCode:
-    """Return the code that draws forms in a page."""
-    scripts = tuple(f"forms/browser/{name}.js" for name in _SCRIPTS)
-    return PageCode.of("payerkit", scripts, "picture.css", "forms/browser/form.css")
 
 
 form_lock = threading.RLock()
@@ -82,23 +78,6 @@ class _Done(traitlets.Bool[bool, bool]):
     def get(self, obj: Any, cls: Any = None) -> Any:
         with form_lock:
             return super().get(obj, cls)
-
-
-def _is_interruptible() -> bool:
-    """Return True if an interrupt of the kernel reaches what runs now: Python raises it in the main thread only."""
-    return threading.current_thread() is threading.main_thread()
-
-
-@dataclass(repr=False)
-class Sent:
-    """Values that are being sent, or were: the findings about them, and their summary.
-
-    is_outdated: values were changed since, while the outcome was unknown.
-    """
-
-    findings: Findings
-    answers: Answers
-    is_outdated: bool = False
 
 
 class Form(PageWidget):
@@ -402,7 +381,9 @@ class Form(PageWidget):
         defect: BaseException | None = None
         self._has_left, self._known = False, None
         try:
-            banner = Banner.of("sending", f"{label} …", _INTERRUPT if _is_interruptible() else "")
+            # Python raises an interrupt of the kernel in its main thread only.
+            is_interruptible = threading.current_thread() is threading.main_thread()
+            banner = Banner.of("sending", f"{label} …", _INTERRUPT if is_interruptible else "")
             self._state = FormState("sending", banner=banner) if is_sending else replace(before, banner=banner)
             self._refresh_pages()
             outcome = work()
@@ -529,12 +510,13 @@ class Form(PageWidget):
         phase, fields = self._state.phase, self._entries.fields
         findings = self._entries.findings() if self._takes_values else Findings()
         values = {name: value for name, value in self._entries.visible_values().items() if name in names}
+        banner = state_banner(self._state, findings, self._entries)
         view: dict[str, Any] = {
             "phase": "locked" if phase == "open" and self.waits_for else phase,
             "action_count": self._action_count,
             "subject": self._subject(),
             "waits_for": self.waits_for,
-            "banner": self._banner(findings),
+            "banner": None if banner is None else banner.to_view(),
             "outcome": self._outcome() if self._is_done else "",
             "notes": self._notes(findings),
             "held": self._entries.held,
@@ -548,16 +530,6 @@ class Form(PageWidget):
         if sent is not None or phase == "review":
             view["answers"] = form_answers(self._entries, findings) if sent is None else sent.answers
         return view
-
-    def _banner(self, findings: Findings) -> dict[str, Any] | None:
-        """Return the banner, as the browser reads it."""
-        if self._state.banner is not None:
-            return self._state.banner.to_view()
-        if self._state.attention == "errors":
-            return attention_banner("errors", findings.errors, self._entries).to_view()
-        if self._state.attention == "warnings":
-            return attention_banner("warnings", findings.warnings, self._entries).to_view()
-        return None
 
     def _on_message(self, message: Any) -> None:
         """Reply to a message of the browser. Raises nothing: ipywidgets would only log it, and the user see nothing."""
@@ -591,8 +563,8 @@ class Form(PageWidget):
         touched = {name: value for name, value in message["touched"].items() if name in fields}
         taken, is_late = message.get("taken"), message.get("is_late") is True
         for name, value in touched.items():
-            meant = self._meant(name, value) if isinstance(taken, list) and name in taken else value
-            self._touch(name, meant, is_late=is_late)
+            is_code = isinstance(taken, list) and name in taken
+            self._touch(name, meant(fields[name].lookup, value) if is_code else value, is_late=is_late)
         if kind == "use":
             self._touch(message["name"], self._entries.reading(message["name"]))
             touched[message["name"]] = None
@@ -670,14 +642,6 @@ class Form(PageWidget):
         """Return True unless the values are being sent, or were."""
         return self._state.phase in {"open", "review"}
 
-    def _meant(self, name: str, text: Any) -> Any:
-        """Return the only code that a text means, else the text itself."""
-        lookup = self._entries.fields[name].lookup
-        if not lookup or not isinstance(text, str):
-            return text
-        found = search(lookup, text)
-        return found.options[found.match][0] if found.match >= 0 else text
-
     def _touch(self, name: str, value: Any, *, is_late: bool = False) -> None:
         """Mark a field as touched, and keep a new value, if any. A form that is sent takes none."""
         if not self._takes_values:
@@ -689,7 +653,7 @@ class Form(PageWidget):
 
     def _focus(self) -> str:
         """Return where the focus goes after an action: to the banner, the answers, or a field."""
-        if self._banner(self._entries.findings()) is not None:
+        if state_banner(self._state, self._entries.findings(), self._entries) is not None:
             return "banner"
         return "answers" if self._state.phase == "review" else self._first_field()
 

@@ -16,10 +16,10 @@ from payerkit.errors import FieldProblem, InvalidInput, UnknownOutcome, without_
 from payerkit.findings import Findings
 from payerkit.forms.accounts import AccountChoice
 from payerkit.forms.bank_details import BankDetailsForm
-from payerkit.forms.form import Failure, Form, Sent, form_lock
+from payerkit.forms.form import Failure, Form, form_lock
 from payerkit.forms.payment_fields import OPTIONAL, PAYMENT_FIELDS, AccountOrder, PaymentEntry, check_entry, fields_of
 from payerkit.forms.payment_progress import PaymentProgress, bank_state
-from payerkit.forms.view import Banner, Button, FormState, Note
+from payerkit.forms.view import Banner, Button, FormState, Note, Sent
 from payerkit.html import visible
 from payerkit.models import Payment, PaymentOrder, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.models.requests import RequestModel

@@ -26,6 +26,7 @@ from payerkit.findings import Finding, Findings
 from payerkit.forms.entries import Entries, FormModel, form_fields
 from payerkit.html import visible
 from payerkit.reasons import words_of_service
+from payerkit.widgets import PageCode
 from payerkit.wording import count_of, in_form
 
 Phase = Literal["open", "review", "sending", "unknown", "done"]
@@ -33,6 +34,9 @@ Phase = Literal["open", "review", "sending", "unknown", "done"]
 sent with a response. To the browser, an open form that waits for something else is "locked"."""
 
 Kind = Literal["info", "success", "warning", "error", "sending"]
+Answers = list[tuple[str, list[tuple[Any, ...]]]]
+"""The titles of the sections, each with name, label, value and notes of its fields, as the browser reads it."""
+
 Attention = Literal["", "errors", "warnings"]
 
 ButtonKind = Literal["", "primary", "copy"]
@@ -105,17 +109,34 @@ class FormState:
     buttons: tuple[Button, ...] = ()
 
 
+@dataclass(repr=False)
+class Sent:
+    """Values that are being sent, or were: the findings about them, and their summary.
+
+    is_outdated: values were changed since, while the outcome was unknown.
+    """
+
+    findings: Findings
+    answers: Answers
+    is_outdated: bool = False
+
+
 def visible_lines(text: str) -> str:
     """Return a text with its line breaks, and all other control characters as escapes."""
     return "\n".join(map(visible, text.splitlines()))
 
 
+_SCRIPTS = ("combobox", "secrets", "fields", "surroundings", "form", "page")
+
+
+def forms_code() -> PageCode:
+    """Return the code that draws forms in a page."""
+    scripts = tuple(f"forms/browser/{name}.js" for name in _SCRIPTS)
+    return PageCode.of("payerkit", scripts, "picture.css", "forms/browser/form.css")
+
+
 _IN_FOURS = {"account_number", "iban", "rib_number"}
 """Long numbers, which people compare in groups of four characters. A routing number is compared as one."""
-
-
-Answers = list[tuple[str, list[tuple[Any, ...]]]]
-"""The titles of the sections, each with name, label, value and notes of its fields, as the browser reads it."""
 
 
 class Note(NamedTuple):
@@ -269,6 +290,14 @@ def _refusal(error: Refused, problems: tuple[Line, ...]) -> Banner:
     return Banner("error", title, (*lines, *advice), details=error.message)
 
 
+def state_banner(state: FormState, findings: Findings, entries: Entries) -> Banner | None:
+    """Return the banner of a form: its own, or one about the fields that need attention."""
+    if state.banner is not None or not state.attention:
+        return state.banner
+    found = findings.errors if state.attention == "errors" else findings.warnings
+    return attention_banner(state.attention, found, entries)
+
+
 def attention_banner(attention: Literal["errors", "warnings"], findings: Findings, entries: Entries) -> Banner:
     """Return a banner whose lines lead to the fields with errors or with warnings."""
     lines = tuple(_line(finding, entries) for finding in findings)
@@ -323,6 +352,14 @@ def search(lookup: str, text: str) -> Suggestions:
     is_clear = bool(words) and (exact is not None or (len(found) == 1 and _is_meant(found[0], folded)))
     options = [(each.code, each.name) for each in found[:MAX_OPTIONS]]
     return Suggestions(options, 0 if is_clear else -1, len(found) - len(options))
+
+
+def meant(lookup: str, text: Any) -> Any:
+    """Return the only code that a text means, else the text itself."""
+    if not lookup or not isinstance(text, str):
+        return text
+    found = search(lookup, text)
+    return found.options[found.match][0] if found.match >= 0 else text
 
 
 def _is_meant(code: Code, text: str) -> bool:
