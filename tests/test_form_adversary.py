@@ -16,7 +16,7 @@ from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
 from payerkit.client import Client
 from payerkit.errors import InterruptedCall
 from payerkit.forms.form import Form
-from payerkit.forms.view import FormState
+from payerkit.forms.view import FormState, Sent
 from published import BANK_DETAILS, PAYER
 from test_form_flow import ORDER, STORED, Gate, bank_form, listed, start_sending, title
 
@@ -46,6 +46,23 @@ def test_a_failure_after_the_request_left_leaves_the_outcome_unknown(
 
     assert ("unknown", ["look"]) == (shown["phase"], [button[1] for button in shown["buttons"]])
     assert "It is not known whether the account was stored." in json.dumps(shown["banner"])
+
+
+def test_an_interrupt_while_a_response_is_taken_over_leaves_the_outcome_unknown(
+    connected: Callable[..., Client],
+) -> None:
+    """The account was stored, and the form does not show it: it must not look as if nothing was sent."""
+
+    class Broken(BankDetailsForm):
+        def _finish(self, sent: Sent, response: Any) -> None:
+            raise KeyboardInterrupt
+
+    with FarEnd([listed(), STORED, listed()]) as far_end:
+        form = Broken(connected(far_end.url), "user-123")
+        form.fill(BANK_DETAILS)
+        shown = Browser(form).submit()
+
+    assert ("unknown", ["look"]) == (shown["phase"], [button[1] for button in shown["buttons"]])
 
 
 def test_an_interrupt_after_the_request_left_is_an_unknown_outcome(connected: Callable[..., Client]) -> None:
