@@ -16,7 +16,7 @@ from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
 from payerkit.client import Client
 from payerkit.errors import InterruptedCall
 from payerkit.forms.form import Form
-from payerkit.forms.view import FormState, Sent
+from payerkit.forms.view import FormState
 from published import BANK_DETAILS, PAYER
 from test_form_flow import ORDER, STORED, Gate, bank_form, listed, start_sending, title
 
@@ -54,7 +54,7 @@ def test_an_interrupt_while_a_response_is_taken_over_leaves_the_outcome_unknown(
     """The account was stored, and the form does not show it: it must not look as if nothing was sent."""
 
     class Broken(BankDetailsForm):
-        def _finish(self, sent: Sent, response: Any) -> None:
+        def _finish(self, *_: Any, **__: Any) -> None:
             raise KeyboardInterrupt
 
     with FarEnd([listed(), STORED, listed()]) as far_end:
