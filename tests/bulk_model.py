@@ -276,7 +276,7 @@ class ModelService:
             self._interrupt()
         if not fault.leaves:
             raise NotSentError("Example")
-        attempt.leave()
+        attempt.left = True
         self.requests.append((kind, payer))
         response = self._effect(kind, payer, body, fault)
         self.clock.wait(fault.takes)

@@ -36,9 +36,7 @@ class Browser:
 
     def press(self, action: str, touched: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         """Press a button, and return what the form shows when it is done with that."""
-        self.post("action", touched, action=action, **more)
-        with self.form._settled():
-            return cast("dict[str, Any]", self.messages[-1]["content"])
+        return self.post("action", touched, action=action, **more)
 
     def submit(self, touched: dict[str, Any] | None = None) -> dict[str, Any]:
         """Press the button below the fields, and, where the answers are shown once more, the one that sends them."""

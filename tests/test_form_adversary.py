@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,14 +12,13 @@ import pytest
 
 from far_end import Behaviour, FarEnd, close, reply
 from form_browser import Browser
-from payerkit import BankDetailsForm, InvalidInput, PayerForm, PaymentForm, Walkthrough
+from payerkit import BankDetailsForm, PayerForm, PaymentForm, Walkthrough
 from payerkit.client import Client
 from payerkit.errors import InterruptedCall
 from payerkit.forms.form import Form
-from payerkit.forms.form_state import FormState
-from payerkit.forms.job import Job
+from payerkit.forms.view import FormState
 from published import BANK_DETAILS, PAYER
-from test_form_flow import ORDER, STORED, Gate, bank_form, listed, start_sending, title, wait_for_threads
+from test_form_flow import ORDER, STORED, Gate, bank_form, listed, start_sending, title
 
 
 class DefectError(Exception):
@@ -33,9 +32,9 @@ def test_a_failure_after_the_request_left_leaves_the_outcome_unknown(
     """Whatever fails once the account was sent, the form never looks as if it could be sent again at once."""
 
     class Broken(BankDetailsForm):
-        def _call(self, request: Any, job: Job) -> Any:
-            super()._call(request, job)
-            job.early = None
+        def _call(self, request: Any) -> Any:
+            super()._call(request)
+            self._known = None
             raise error
 
     with FarEnd([listed(), STORED, listed()]) as far_end:
@@ -43,43 +42,35 @@ def test_a_failure_after_the_request_left_leaves_the_outcome_unknown(
         form.fill(BANK_DETAILS)
         browser = Browser(form)
         browser.submit()
-        wait_for_threads()
         shown = browser.messages[-1]["content"]
 
     assert ("unknown", ["look"]) == (shown["phase"], [button[1] for button in shown["buttons"]])
     assert "It is not known whether the account was stored." in json.dumps(shown["banner"])
 
 
-def test_a_late_defect_does_not_look_like_success(connected: Callable[..., Client]) -> None:
-    """A request that was stopped and fails in the form later has an outcome that is still unknown."""
+def test_an_interrupt_while_a_response_is_taken_over_leaves_the_outcome_unknown(
+    connected: Callable[..., Client],
+) -> None:
+    """The account was stored, and the form does not show it: it must not look as if nothing was sent."""
 
-    class Broken(PayerForm):
-        def _call(self, request: Any, job: Job) -> Any:
-            super()._call(request, job)
-            raise DefectError
+    class Broken(BankDetailsForm):
+        def _finish(self, *_: Any, **__: Any) -> None:
+            raise KeyboardInterrupt
 
-    gate = Gate(reply(200, "{}"))
-    with FarEnd([gate]) as far_end:
-        form = Broken(connected(far_end.url))
-        form.fill(PAYER)
-        browser = Browser(form)
-        start_sending(browser, gate)
-        browser.post("action", action="stop")
-        browser.press("edit")
-        gate.open()
-        wait_for_threads()
-        shown = browser.messages[-1]["content"]
+    with FarEnd([listed(), STORED, listed()]) as far_end:
+        form = Broken(connected(far_end.url), "user-123")
+        form.fill(BANK_DETAILS)
+        shown = Browser(form).submit()
 
-    assert "succeeded" not in json.dumps(shown["banner"])
-    assert form._unknown is not None
+    assert ("unknown", ["look"]) == (shown["phase"], [button[1] for button in shown["buttons"]])
 
 
 def test_an_interrupt_after_the_request_left_is_an_unknown_outcome(connected: Callable[..., Client]) -> None:
     """From Python, too: the cell gets InterruptedCall, not a plain interrupt after which one would send again."""
 
     class Slow(PaymentForm):
-        def _call(self, request: Any, job: Job) -> Any:
-            super()._call(request, job)
+        def _call(self, request: Any) -> Any:
+            super()._call(request)
             raise KeyboardInterrupt
 
     with FarEnd([reply(200, json.dumps({"transactions": []}))]) as far_end:
@@ -95,8 +86,8 @@ def test_a_defect_after_the_account_was_stored_shows_it(connected: Callable[...,
     """What the service confirmed is the result, whatever fails afterwards."""
 
     class Broken(BankDetailsForm):
-        def _call(self, request: Any, job: Job) -> Any:
-            super()._call(request, job)
+        def _call(self, request: Any) -> Any:
+            super()._call(request)
             raise DefectError
 
     with FarEnd([listed(), STORED, listed()]) as far_end:
@@ -121,7 +112,6 @@ def test_a_response_that_cannot_be_shown_counts_as_sent(shared: Client, kind: ty
     browser = Browser(form)
     shown = browser.submit()
     shown = browser.press("anyway") if shown["phase"] == "open" else shown
-    wait_for_threads()
     shown = browser.messages[-1]["content"]
 
     assert ("done", "Unexpected error.") == (shown["phase"], title(shown))
@@ -137,14 +127,14 @@ def test_an_interrupt_before_sending_leaves_the_form_usable(shared: Client) -> N
     interrupts = [KeyboardInterrupt()]
 
     def interrupt(_content: object) -> None:
-        if form._job is not None and interrupts:
+        if form._state.phase == "sending" and interrupts:
             raise interrupts.pop()
 
     form.show_in(interrupt)
     with pytest.raises(KeyboardInterrupt):
         form.submit(anyway=True)
 
-    assert (None, False) == (form._job, form.done)
+    assert ("open", False) == (form._state.phase, form.done)
     assert form.submit(anyway=True) is form.result
 
 
@@ -186,7 +176,7 @@ def test_odd_messages_change_nothing(shared: Client, kind: type[Any], odd: Any) 
         {"content": {"data": {"method": "custom", "content": odd | name if name else odd}}, "buffers": []}
     )
 
-    assert (None, None, False, None) == (form.error, form.result, form.done, form._job)
+    assert (None, None, False) == (form.error, form.result, form.done)
     assert state == form._state
 
 
@@ -259,72 +249,15 @@ def test_another_payer_does_not_hide_what_became_of_an_account(
     assert 0 == len(form._entries.secrets)
 
 
-def test_a_stopped_look_does_not_take_over_the_search(connected: Callable[..., Client]) -> None:
-    """A list that comes after *Stop* does not change what the account that is being sent by then is compared with."""
-    first, second = Gate(listed()), Gate(close)
-    with FarEnd([first, listed(), second]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        start_sending(browser, first)
-        browser.post("action", action="stop")
-        form.fill(account_number="987654321098")
-        browser.post("action", action="submit")
-        browser.post("action", action="send")
-        assert second.arrived.wait(20)
-        search, compared = form._search, form._search and form._search._compare
-        first.open()
-        second.open()
-        wait_for_threads()
-
-    assert (search, compared) == (form._search, form._search and form._search._compare)
-    assert "unknown" == form._state.phase
-
-
-def test_a_cell_that_waits_sends_nothing_after_a_stop(connected: Callable[..., Client]) -> None:
-    """Somebody stops the form while a cell waits to send it: the cell sends nothing either."""
-    gate = Gate(listed())
-    with FarEnd([gate, STORED]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        start_sending(browser, gate)
-        threading.Timer(0.05, lambda: browser.post("action", action="stop")).start()
-        with pytest.raises(InvalidInput, match="stopped"):
-            form.submit()
-        gate.open()
-        wait_for_threads()
-
-        assert ["GET"] == [each.method for each in far_end.ledger]
-
-
-def test_a_late_refusal_of_the_second_request_proves_nothing_about_the_first(
-    connected: Callable[..., Client],
-) -> None:
-    """Sent twice, stopped, and refused then: the outcome of the first request is still unknown, and said to be."""
-    gate = Gate(reply(400, '{"message": "no"}'))
-    with FarEnd([close, gate]) as far_end:
-        form = PayerForm(connected(far_end.url))
-        form.fill(PAYER)
-        browser = Browser(form)
-        browser.submit()
-        browser.post("action", action="again")
-        assert gate.arrived.wait(20)
-        browser.post("action", action="stop")
-        gate.open()
-        wait_for_threads()
-        shown = browser.messages[-1]["content"]
-
-    assert ("open", "The service refused the request. Nothing was changed.") == (shown["phase"], title(shown))
-    assert "The outcome of the previous request is still unknown." in [text for text, _ in shown["banner"]["lines"]]
-
-
 def test_observers_of_two_forms_do_not_wait_for_each_other(connected: Callable[..., Client]) -> None:
     """A payer and an account are sent at once, and what observes one form reads the other: both end."""
     status = reply(200, json.dumps({"kycStatus": "not_started"}))
-    payer, account = Gate(status), Gate(STORED)
-    posts: Iterator[Behaviour] = iter([status, payer])
+    account = Gate(STORED)
 
     def behave(connection: Any, request: Any) -> bool | None:
         if request.method == "GET":
             return listed()(connection, request)
-        behaviour: Behaviour = account if "payment-details" in request.target else next(posts)
+        behaviour: Behaviour = account if "payment-details" in request.target else status
         return behaviour(connection, request)
 
     with FarEnd([behave]) as far_end:
@@ -334,14 +267,11 @@ def test_observers_of_two_forms_do_not_wait_for_each_other(connected: Callable[.
         walk.bank_details.fill(BANK_DETAILS)
         seen: list[object] = []
         walk.bank_details.observe(lambda _: seen.append(walk.payer.result), "done")
-        start_sending(Browser(walk.bank_details), account)
-        walk.payer.fill(PAYER, client_user_id="another")
-        start_sending(Browser(walk.payer), payer)
-        payer.open()
-        threads = [each for each in threading.enumerate() if each.name == "payerkit-form"]
+        thread = start_sending(Browser(walk.bank_details), account)
         threading.Timer(0.2, account.open).start()
-        for thread in threads:
-            thread.join(5)
+        walk.payer.fill(PAYER, client_user_id="another")
+        walk.payer.submit()
+        thread.join(5)
 
-    assert [False, False] == [thread.is_alive() for thread in threads]
+    assert not thread.is_alive()
     assert (2, "another") == (len(seen), walk.bank_details.client_user_id)

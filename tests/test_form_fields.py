@@ -11,7 +11,7 @@ from form_browser import Browser
 from payerkit import BankDetails, BankDetailsForm, Payer, PayerForm, PaymentForm, PaymentOrder
 from payerkit.checks.requirements import USUAL_FIELDS, listed_rails, requirements
 from payerkit.client import Client
-from payerkit.forms.drawn_fields import form_sections
+from payerkit.forms.view import form_sections
 from payerkit.models.requests import RequestModel
 from published import BANK_DETAILS, PAYER
 from test_forms import fields_of

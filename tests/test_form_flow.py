@@ -1,9 +1,10 @@
-"""The course of a form from filling in to done: sending in a thread, stopping it, and outcomes that are unknown."""
+"""The course of a form from filling in to done: what waits while it is sent, interrupts, and unknown outcomes."""
 
 from __future__ import annotations
 
 import json
 import re
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -24,11 +25,10 @@ from payerkit import (
     Walkthrough,
 )
 from payerkit.client import Client
-from payerkit.client.transport import Cancellation
-from payerkit.errors import NotSent, RateLimited, WrongKey
-from payerkit.forms.account_search import AccountSearch
-from payerkit.forms.failures import failure_banner
+from payerkit.errors import InterruptedCall, NotSent, RateLimited, WrongKey
+from payerkit.forms.accounts import AccountSearch
 from payerkit.forms.form import Form
+from payerkit.forms.view import failure_banner
 from published import BANK_DETAILS, PAYER
 
 ORDER = {
@@ -91,21 +91,18 @@ def title(view: dict[str, Any]) -> str:
     return str(view["banner"]["title"])
 
 
-def wait_for_threads() -> None:
-    """Wait until the threads of all forms have ended, and hold that they do."""
-    for thread in [each for each in threading.enumerate() if each.name == "payerkit-form"]:
-        thread.join(20)
-        assert not thread.is_alive()
-
-
-def start_sending(browser: Browser, gate: Gate) -> dict[str, Any]:
-    """Press the buttons that send, and wait until the request is there; return what the form shows by then."""
-    browser.post("action", action="submit")
-    shown: dict[str, Any] = browser.messages[-1]["content"]
-    if shown["phase"] == "review":
-        shown = browser.post("action", action="send")
+def start_sending(browser: Browser, gate: Gate) -> threading.Thread:
+    """Press the buttons that send, as the thread of a subshell does, and wait until the request is there."""
+    thread = threading.Thread(target=browser.submit, daemon=True)
+    thread.start()
     assert gate.arrived.wait(20)
-    return shown
+    return thread
+
+
+def interrupted(_connection: Any, _request: Received) -> None:
+    """Interrupt the kernel while a request waits for its response, and never respond."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    threading.Event().wait(5)
 
 
 def test_answers_are_looked_at_before_they_are_sent(shared: Client) -> None:
@@ -176,26 +173,73 @@ def test_python_does_not_review(shared: Client) -> None:
     assert form.submit() is form.result
 
 
-def test_a_form_that_is_sent_takes_no_values_and_says_so(connected: Callable[..., Client]) -> None:
-    """While it is sent, the kernel still replies, the answers are shown, and neither typing nor clicking counts."""
+def test_a_form_says_at_once_that_it_is_sent(connected: Callable[..., Client]) -> None:
+    """Before the service responds, every page has the answers, without a button; then comes the outcome."""
     gate = Gate(STORED)
     with FarEnd([listed(), gate, listed(RECORD)]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        sending = start_sending(browser, gate)
-        typed = browser.post("change", {"city": "Elsewhere"})
-        clicked = browser.post("action", action="send")
-        reloaded = browser.post("ready")
+        _, browser = bank_form(connected, far_end)
+        thread = start_sending(browser, gate)
+        sending = browser.messages[-1]["content"]
         gate.open()
+        thread.join(20)
+        done = browser.messages[-1]["content"]
 
-        assert "approved" == form.result.status
-        methods = [each.method for each in far_end.ledger]
-
-    assert ["sending"] * 4 == [each["phase"] for each in (sending, typed, clicked, reloaded)]
-    assert ("sending", True) == (sending["banner"]["kind"], sending["banner"]["can_stop"])
+    assert ("sending", "sending", "Sending …", []) == (
+        sending["phase"],
+        sending["banner"]["kind"],
+        title(sending),
+        labels(sending),
+    )
     assert sending["answers"]
-    assert BANK_DETAILS["city"] == reloaded["values"]["city"]
-    assert ["GET", "POST", "GET"] == methods
-    wait_for_threads()
+    assert ("done", "banner") == (done["phase"], done["focus"])
+
+
+def test_what_is_queued_while_a_form_is_sent_sends_nothing(connected: Callable[..., Client]) -> None:
+    """Clicks that were made on an older state, or on the one that says that it is sent, are dropped."""
+    gate = Gate(reply(400, '{"message": "no"}'))
+    with FarEnd([listed(), gate]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        thread = start_sending(browser, gate)
+        counts = [message["content"]["action_count"] for message in browser.messages]
+        gate.open()
+        thread.join(20)
+        shown = [browser.press("send", action_count=count) for count in counts]
+
+        assert ["GET", "POST"] == [each.method for each in far_end.ledger]
+
+    assert {"review"} == {each["phase"] for each in shown}
+    assert isinstance(form.error, Refused)
+
+
+def test_what_is_typed_while_a_form_is_sent_is_taken_afterwards(connected: Callable[..., Client]) -> None:
+    """It is no part of what is sent: a form that was refused takes it, and one that is done does not."""
+    gate = Gate(reply(400, '{"message": "no"}'))
+    with FarEnd([listed(), gate, STORED, listed(RECORD)]) as far_end:
+        form, browser = bank_form(connected, far_end)
+        start_sending(browser, gate)
+        threading.Timer(0.05, gate.open).start()
+        refused = browser.post("change", {"city": "Albany"})
+        browser.submit()
+        done = browser.post("change", {"city": "Buffalo"})
+        cities = [json.loads(far_end.ledger[place].body)["city"] for place in (1, 2)]
+
+    assert ("open", "Albany") == (refused["phase"], refused["values"]["city"])
+    assert ("done", "Albany") == (done["phase"], form._entries.visible_values()["city"])
+    assert [BANK_DETAILS["city"], "Albany"] == cities
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+def test_what_was_typed_before_an_outcome_does_not_hide_it(connected: Callable[..., Client], *, is_late: bool) -> None:
+    """A change removes what is said about earlier values, but not before anybody could read it."""
+    with FarEnd([reply(400, '{"message": "no"}')]) as far_end:
+        form = PayerForm(connected(far_end.url))
+        form.fill(PAYER)
+        browser = Browser(form)
+        browser.submit()
+        shown = browser.post("change", {"city": "Albany"}, is_late=is_late)
+
+    assert is_late == (shown["banner"] is not None)
+    assert "Albany" == form._entries.visible_values()["city"]
 
 
 @pytest.mark.parametrize("name", ["result", "error", "findings", "done"])
@@ -241,100 +285,68 @@ def test_a_cell_sends_nothing_while_the_outcome_is_unknown(connected: Callable[.
         assert ["GET", "POST"] == [each.method for each in far_end.ledger]
 
 
-def test_stopping_before_anything_left_sends_nothing(connected: Callable[..., Client]) -> None:
-    """While the accounts are listed first, nothing was written: stopping says so, and nothing leaves afterwards."""
-    gate = Gate(listed())
-    with FarEnd([gate, STORED]) as far_end:
+def test_an_interrupt_before_anything_left_sends_nothing(connected: Callable[..., Client]) -> None:
+    """While the accounts are listed first, nothing was written: the form says so, and can be sent again."""
+    with FarEnd([interrupted, listed(), STORED, listed(RECORD)]) as far_end:
         form, browser = bank_form(connected, far_end)
-        start_sending(browser, gate)
-        stopped = browser.post("action", action="stop")
-        gate.open()
-        wait_for_threads()
+        shown = browser.submit()
 
         assert ["GET"] == [each.method for each in far_end.ledger]
+        assert ("review", "Interrupted. Nothing was sent.") == (shown["phase"], title(shown))
+        assert (None, False) == (form.result, form.done)
+        assert "done" == browser.press("send")["phase"]
 
-    assert ("review", "Stopped. Nothing was sent.") == (stopped["phase"], title(stopped))
-    assert (None, False) == (form.result, form.done)
 
-
-def test_stopping_afterwards_stops_waiting(connected: Callable[..., Client], clock: list[float]) -> None:
-    """Once the request left, its outcome is unknown; nothing is sent again until it has ended."""
-    gate = Gate(close)
-    with FarEnd([listed(), gate, listed(), listed(), listed(), STORED, listed(RECORD)]) as far_end:
+def test_an_interrupt_afterwards_leaves_the_outcome_unknown(connected: Callable[..., Client]) -> None:
+    """Once the request left, an interrupt proves nothing: the form leads to the accounts, as after any silence."""
+    with FarEnd([listed(), interrupted, listed(RECORD)]) as far_end:
         form, browser = bank_form(connected, far_end)
-        start_sending(browser, gate)
-        stopped = browser.post("action", action="stop")
-        for at in (20.0, 40.0):
-            clock[0] = at
-            looked = browser.press("look")
-        early = browser.press("again")
-        gate.open()
-        wait_for_threads()
-        late = browser.messages[-1]["content"]
-        posts = [each.method for each in far_end.ledger].count("POST")
+        unknown = browser.submit()
+        error = form.error
+        looked = browser.press("look")
 
-    assert ("unknown", ["Look at the accounts"]) == (stopped["phase"], labels(stopped))
-    assert "It is not known whether the account was stored." == title(stopped)
-    assert "If the response still comes, the form shows it." in [text for text, _ in stopped["banner"]["lines"]]
-    assert (["Look at the accounts"], "No new account yet.") == (labels(looked), title(looked))
-    assert ("unknown", ["Look at the accounts"]) == (early["phase"], labels(early))
-    assert ("unknown", ["Look at the accounts"], 1) == (late["phase"], labels(late), posts)
-    assert isinstance(form.error, UnknownOutcome)
+    assert ("unknown", ["Look at the accounts"]) == (unknown["phase"], labels(unknown))
+    assert "It is not known whether the account was stored." == title(unknown)
+    assert isinstance(error, InterruptedCall)
+    assert ("done", "1") == (looked["phase"], form.result.id)
 
 
-def test_a_response_that_comes_after_all_is_taken_over(connected: Callable[..., Client]) -> None:
-    """The form stopped waiting, and the response came: it is shown, and said to be late."""
-    gate = Gate(STORED)
-    with FarEnd([listed(), gate, listed(RECORD)]) as far_end:
+def test_an_interrupt_while_the_accounts_are_listed_keeps_the_account(connected: Callable[..., Client]) -> None:
+    """The account is stored by then: the form shows it."""
+    with FarEnd([listed(), STORED, interrupted]) as far_end:
         form, browser = bank_form(connected, far_end)
-        start_sending(browser, gate)
-        browser.post("action", action="stop")
-        gate.open()
-        wait_for_threads()
-        late = browser.messages[-1]["content"]
 
-    assert ("done", "1", None) == (late["phase"], form.result.id, form.error)
-    assert "stopped waiting for" in late["banner"]["lines"][-1][0]
+        assert ("done", "1", None) == (browser.submit()["phase"], form.result.id, form.error)
 
 
-@pytest.mark.parametrize(
-    ("response", "phase"),
-    [
-        (reply(400, '{"message": "no"}'), "open"),  # it proves that nothing was stored
-        (close, "unknown"),  # it proves nothing
-    ],
-)
-def test_a_late_failure_is_taken_over_as_far_as_it_proves_something(
-    connected: Callable[..., Client], response: Behaviour, phase: str
-) -> None:
-    """A late refusal ends the unknown outcome; a late silence does not."""
-    gate = Gate(response)
-    with FarEnd([listed(), gate]) as far_end:
-        _, browser = bank_form(connected, far_end)
-        start_sending(browser, gate)
-        browser.post("action", action="stop")
-        gate.open()
-        wait_for_threads()
+def test_a_cell_is_interrupted_as_a_call_is(connected: Callable[..., Client]) -> None:
+    """From Python, the interrupt says what it proves: nothing was sent, or it is not known."""
+    with FarEnd([interrupted, listed(), interrupted]) as far_end:
+        form, _ = bank_form(connected, far_end)
+        with pytest.raises(KeyboardInterrupt) as first:
+            form.submit()
+        with pytest.raises(InterruptedCall):
+            form.submit()
 
-    assert phase == browser.messages[-1]["content"]["phase"]
+    assert not isinstance(first.value, InterruptedCall)
+    assert "unknown" == form._state.phase
 
 
-def test_a_late_response_does_not_take_what_is_being_typed(connected: Callable[..., Client]) -> None:
-    """Whoever edits the values again keeps the fields, and is told that the first request succeeded."""
-    gate = Gate(reply(200, json.dumps({"kycStatus": "not_started"})))
-    with FarEnd([gate]) as far_end:
-        form = PayerForm(connected(far_end.url))
-        browser = Browser(form)
-        form.fill(PAYER)
-        start_sending(browser, gate)
-        browser.post("action", action="stop")
-        browser.press("edit")
-        browser.post("change", {"city": "Albany"})
-        gate.open()
-        wait_for_threads()
-        late = browser.messages[-1]["content"]
+@pytest.mark.parametrize(("thread", "is_told"), [(False, True), (True, False)])
+def test_a_form_says_how_to_stop_what_can_be_stopped(shared: Client, *, thread: bool, is_told: bool) -> None:
+    """An interrupt reaches the kernel's main thread, and no other."""
+    form = PayerForm(shared)
+    form.fill(PAYER, client_user_id="flow-main")
+    browser = Browser(form)
+    if thread:
+        other = threading.Thread(target=browser.submit)
+        other.start()
+        other.join()
+    else:
+        browser.submit()
+    sending = next(each["content"] for each in browser.messages if each["content"]["phase"] == "sending")
 
-    assert ("open", "The previous request succeeded.", "Albany") == (late["phase"], title(late), late["values"]["city"])
+    assert is_told == (("To stop it, interrupt the kernel.", "") in sending["banner"].get("lines", []))
 
 
 def test_a_new_account_ends_an_unknown_outcome(connected: Callable[..., Client]) -> None:
@@ -432,6 +444,7 @@ def test_a_rate_limit_counts_down(connected: Callable[..., Client]) -> None:
         (WrongKey("The key (401)."), "error", "The service does not accept the key. Nothing was changed."),
         (Refused("It refused (400). It says: no."), "error", "The service refused the request. Nothing was changed."),
         (KeyboardInterrupt(), "error", "Interrupted. Nothing was sent."),
+        (UnknownOutcome("PUT /x got no response."), "warning", "It is not known whether this was done."),
     ],
 )
 def test_failures_speak_to_an_analyst_first(error: BaseException, kind: str, said: str) -> None:
@@ -499,7 +512,7 @@ def test_errors_stay_listed_until_they_are_corrected(shared: Client) -> None:
 
 
 def test_the_walkthrough_goes_on_from_the_browser(shared: Client) -> None:
-    """A payer who was sent from the page, in a thread, opens the bank details, and a cell finds both."""
+    """A payer who was sent from the page opens the bank details, and a cell finds both."""
     walk = Walkthrough(shared)
     walk.payer.fill(PAYER, client_user_id="flow-walk")
     Browser(walk.payer).submit()
@@ -508,7 +521,7 @@ def test_the_walkthrough_goes_on_from_the_browser(shared: Client) -> None:
 
 
 def test_an_observer_may_read_the_form(shared: Client) -> None:
-    """Whoever is told that a form is done, in its thread, can read it: nothing waits for itself."""
+    """Whoever is told that a form is done can read it: nothing waits for itself."""
     form = PayerForm(shared)
     seen: list[object] = []
     form.observe(lambda _: seen.append((form.result, form.done, repr(form))), "done")
@@ -519,7 +532,7 @@ def test_an_observer_may_read_the_form(shared: Client) -> None:
 
 
 def test_a_failing_observer_is_shown(shared: Client) -> None:
-    """In a thread, nobody would see the exception of an observer: the form shows it, and stays done."""
+    """Behind a button, nobody would see the exception of an observer: the form shows it, and stays done."""
     form = PayerForm(shared)
 
     def fail(_change: object) -> None:
@@ -529,7 +542,6 @@ def test_a_failing_observer_is_shown(shared: Client) -> None:
     form.fill(PAYER, client_user_id="flow-fails")
     browser = Browser(form)
     browser.submit()
-    wait_for_threads()
 
     assert ("done", "Unexpected error.") == (browser.messages[-1]["content"]["phase"], form._view()["banner"]["title"])
     assert isinstance(form.error, ZeroDivisionError)
@@ -547,48 +559,6 @@ def test_what_was_sent_is_in_no_attribute(connected: Callable[..., Client]) -> N
     assert [] == [text for text in shown if "987654321098" in text]
     assert form.error is not None
     assert form.error.__traceback__ is None
-
-
-def test_a_call_is_stopped_before_it_leaves(connected: Callable[..., Client]) -> None:
-    """A cancellation that comes first keeps every write back; one that comes later stops nothing, and says so."""
-    early, late = Cancellation(), Cancellation()
-    call = payerkit.endpoints.agreement_call("user-123")
-    with FarEnd([reply(200, '{"success": true}')]) as far_end:
-        client = connected(far_end.url)
-        assert early.stop()
-        with pytest.raises(NotSent):
-            client.send(call, cancellation=early)
-        client.send(call, cancellation=late)
-
-        assert (False, 1) == (late.stop(), len(far_end.ledger))
-
-
-def test_a_stop_ends_the_wait_between_two_tries() -> None:
-    """A refusal proves that nothing happened, so the wait for the next try can be stopped, and no try follows."""
-    cancellation = Cancellation()
-    refused = Gate(reply(429, "{}", {"Retry-After": "30"}))
-    ended: list[type] = []
-
-    def send() -> None:
-        try:
-            client.send(payerkit.endpoints.agreement_call("user-123"), cancellation=cancellation)
-        except NotSent as error:
-            ended.append(type(error))
-        except RateLimited as error:
-            ended.append(type(error))
-
-    with FarEnd([refused]) as far_end:
-        client = Client(far_end.url, "key", rate=None)
-        thread = threading.Thread(target=send)
-        thread.start()
-        refused.arrived.wait(20)
-        refused.open()
-        while not cancellation.stop():
-            threading.Event().wait(0.01)
-        thread.join(10)
-
-        assert (False, 1) == (thread.is_alive(), len(far_end.ledger))
-    assert 1 == len(ended)
 
 
 def test_an_account_search_compares_what_was_sent() -> None:

@@ -16,7 +16,7 @@ from payerkit.errors import PayoutWarning, ServiceError
 from payout_service import CHASE, EXAMPLE_BANK, ORDER, PENDING, TX_HASH, PayoutService
 from published import BANK_DETAILS, PAYER
 from published_events import COMPLIANCE, FAILED, PROCESSING, line_of
-from test_form_flow import Gate, labels, start_sending, title, wait_for_threads
+from test_form_flow import interrupted, labels, title
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 TO_CHASE = {"client_user_id": "user-123", "payment_details_id": CHASE["id"], **ORDER}
@@ -306,23 +306,24 @@ def test_a_new_payment_is_a_new_request(form: PaymentForm) -> None:
     assert "request-2" == form.result.request_id
 
 
-def test_stopping_between_the_calls_keeps_the_request(form: PaymentForm, service: PayoutService) -> None:
-    """Stopped after the request was created, nothing is unknown, and sending again makes no second one."""
-    gate = Gate(reply(500))
-    service.instead["pay"] = gate
+@pytest.mark.parametrize("is_cell", [True, False])
+def test_an_interrupt_between_the_calls_keeps_the_request(
+    form: PaymentForm, service: PayoutService, *, is_cell: bool
+) -> None:
+    """Interrupted after the request was created, nothing is unknown, and sending again makes no second one."""
+    service.instead["pay"] = interrupted
     form.fill(TO_CHASE)
     browser = Browser(form)
-    start_sending(browser, gate)
-    stopped = browser.post("action", action="stop")
-    gate.open()
-    wait_for_threads()
+    if is_cell:
+        with pytest.raises(KeyboardInterrupt, match="its transactions did not come"):
+            form.submit()
+        shown = browser.post("ready")
+    else:
+        shown = browser.submit()
     del service.instead["pay"]
     done = browser.submit()
 
-    assert ("open", "The request was created, but its transactions did not come.") == (
-        stopped["phase"],
-        title(stopped),
-    )
+    assert ("open", "The request was created, but its transactions did not come.") == (shown["phase"], title(shown))
     assert ("done", 1) == (done["phase"], service.sent().count("create"))
 
 

@@ -12,7 +12,7 @@ from pydantic import Secret
 
 import payerkit
 from example_payments import FEE_PROXY, OTHER, REFERENCE, TOKEN, data
-from far_end import FarEnd, close, drip, message, reply
+from far_end import FarEnd, close, reply
 from form_browser import Browser
 from payerkit import (
     BankDetails,
@@ -31,10 +31,9 @@ from payerkit import (
 from payerkit.checks import schema
 from payerkit.client import Client
 from payerkit.errors import NotFound, RealMoneyWarning
-from payerkit.forms.drawn_fields import form_sections
 from payerkit.forms.entries import form_fields
 from payerkit.forms.form import Form
-from payerkit.forms.job import Job
+from payerkit.forms.view import form_sections
 from payerkit.masking import masking_of
 from payerkit.models.requests import RequestModel, Text
 from payerkit.wire import our_name
@@ -357,7 +356,7 @@ def test_an_internal_error_is_shown(client: Client) -> None:
     """An unexpected exception does not vanish in a callback."""
 
     class Broken(PayerForm):
-        def _call(self, request: Payer, _job: Job) -> Any:
+        def _call(self, request: Payer) -> Any:
             raise ZeroDivisionError(request.email)
 
     form = Broken(client)
@@ -374,7 +373,7 @@ def test_an_interrupt_is_shown(client: Client) -> None:
     """Interrupting the kernel before anything is sent leaves the form usable."""
 
     class Slow(PayerForm):
-        def _call(self, request: Payer, _job: Job) -> Any:
+        def _call(self, request: Payer) -> Any:
             raise KeyboardInterrupt(request.city)
 
     form = Slow(client)
@@ -920,21 +919,16 @@ def test_an_observer_that_fails_does_not_undo_what_was_sent(client: Client) -> N
     assert form.result.user_id
 
 
-def test_a_cell_waits_for_the_button(connected: Callable[..., Client]) -> None:
-    """The button sends in another thread: a cell waits for it, and sends nothing more."""
-    stored = json.dumps({"payment_detail": {"id": "1", "status": "pending"}})
-    listed = reply(200, '{"paymentDetails": []}')
-    with FarEnd([listed, drip(message(201, stored.encode()), 0.003), listed]) as far_end:
-        form = BankDetailsForm(connected(far_end.url), "user-123")
-        form.fill(BANK_DETAILS)
-        browser = Browser(form)
-        browser.post("action", action="submit")
-        sending = browser.post("action", action="send")
-        with pytest.raises(InvalidInput, match="Already sent"):
-            form.submit()
+def test_run_all_behind_a_button_sends_once(client: Client) -> None:
+    """A cell that submits what the button has sent is refused."""
+    payerkit.create_payer(client, {**PAYER, "clientUserId": "form-run-all"})
+    form = BankDetailsForm(client, "form-run-all")
+    form.fill(BANK_DETAILS)
+    Browser(form).submit()
+    with pytest.raises(InvalidInput, match="Already sent"):
+        form.submit()
 
-        assert "sending" == sending["phase"]
-        assert ("pending", ["GET", "POST", "GET"]) == (form.result.status, [each.method for each in far_end.ledger])
+    assert 1 == len(payerkit.list_payment_details(client, "form-run-all"))
 
 
 def test_a_click_before_the_first_view_does_nothing(client: Client) -> None:

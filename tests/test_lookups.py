@@ -6,7 +6,7 @@ import pytest
 
 from payerkit.checks.places import aliases, countries, fiat_currencies
 from payerkit.checks.readings import codes, find_code, name_of
-from payerkit.forms.lookups import MAX_OPTIONS, search
+from payerkit.forms.view import MAX_OPTIONS, search
 from payerkit.onchain.currencies import networks, token_list
 
 LOOKUPS = ["countries", "fiat", "currencies", "tokens"]

@@ -23,12 +23,17 @@ HEIGHT = 2200
 LOOK = Path(__file__).with_suffix(".js").read_text("utf-8")
 
 TESTS = str(Path(__file__).parent.parent)
-START = f"""import json, sys
+START = f"""import json, sys, threading
 sys.path.append({TESTS!r})
-from far_end import FarEnd, close, hang, reply
+from far_end import FarEnd, close, reply
 from payerkit import *
 from payerkit.client import Client, Retries
 from published import *
+if "over" in globals():
+    over.set()
+over = threading.Event()
+def hang(*_, over=over):  # until the next form is drawn
+    over.wait(60)
 def accounts(*numbers):
     records = [dict(id=number, bankName="Typed Bank", currency="usd", accountNumber=number) for number in numbers]
     return reply(200, json.dumps(dict(paymentDetails=records)))
@@ -174,17 +179,6 @@ def _send_reviewed(page: NotebookPage) -> None:
     press(page, "Add bank details")
     expect(form(page).get_by_text("Check your answers").first).to_be_visible()
     press(page, "Send")
-
-
-def _stop(page: NotebookPage) -> None:
-    _send_reviewed(page)
-    press(page, "Stop")
-
-
-def _stop_late(page: NotebookPage) -> None:
-    _send_reviewed(page)
-    page.page.wait_for_timeout(1000)  # until the values are on their way
-    press(page, "Stop")
 
 
 def _look(page: NotebookPage) -> None:
@@ -342,9 +336,7 @@ STATES = [
     State("payout-review", PAYOUT, "••••3489 at Chase", _review_payout),
     State("real-money", PAYMENT, "moves real money", _pay_with_real_money),
     State("review", FILLED_BANK, "Check your answers", _review),
-    State("sending", bank_at("service(hang)"), "Stop", _send_reviewed),
-    State("stopped-in-time", bank_at("service(hang, read=hang)"), "Stopped. Nothing was sent.", _stop),
-    State("stopped", bank_at("service(hang)"), "Look at the accounts", _stop_late),
+    State("sending", bank_at("service(hang)"), "Sending …", _send_reviewed),
     State("unknown", bank_at("service(close)"), "Look at the accounts", _send_reviewed),
     State("looked-at", bank_at("service(close)"), "No new account", _look),
     State("found", bank_at("service(close, by_turns(accounts(), accounts('98127364550')))"), "It is stored", _look),

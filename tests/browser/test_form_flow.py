@@ -1,22 +1,25 @@
-"""The course of a form as a person meets it: looking at the answers, sending, stopping, and what comes after."""
+"""The course of a form as a person meets it: looking at the answers, sending, and what comes after."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
-from browser.jupyter_pages import NotebookPage
+from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 
 START = (
-    f"import json, sys; sys.path.append({str(Path(__file__).parent.parent)!r})\n"
+    f"import json, sys, time; sys.path.append({str(Path(__file__).parent.parent)!r})\n"
     "from payerkit import *\nfrom payerkit.client import Client, Retries\n"
     "from published import *\nfrom far_end import *\n"
     "none = reply(200, '{\"paymentDetails\": []}')\n"
     "record = {'id': '1', 'currency': 'usd', 'accountNumber': BANK_DETAILS['accountNumber'], 'status': 'approved'}\n"
     "one = reply(200, json.dumps({'paymentDetails': [record]}))\n"
+    "stored = reply(201, json.dumps({'payment_detail': {'id': '1', 'status': 'approved'}}))\n"
+    "def slow(behave):\n    return lambda *request: time.sleep(3) or behave(*request)\n"
 )
 
 
@@ -44,6 +47,14 @@ SOURCES = {
     "form = PaymentForm(Client(service.url, 'key', retries=Retries(attempts=1)))\nform",
     "hangs": far("none, hang, one", 30),
     "found": far("none, close, one", 5),
+    "slow": far("none, slow(stored), one", 30),
+    "refused": START
+    + "far_end = FarEnd([slow(reply(400))]).__enter__()\n"
+    + "form = PayerForm(Client(far_end.url, 'key'))\nform.fill(PAYER)\nform",
+    "looking": START
+    + "from payout_service import *\nservice = PayoutService(CHASE, EXAMPLE_BANK).__enter__()\n"
+    + "service.instead['accounts'] = slow(reply(200, json.dumps({'paymentDetails': [CHASE, EXAMPLE_BANK]})))\n"
+    + "form = PaymentForm(Client(service.url, 'key', retries=Retries(attempts=1)))\nform",
     "limited": START
     + "far_end = FarEnd([reply(429, '{}', {'Retry-After': '3'}), reply(201, '{}')]).__enter__()\n"
     + f"form = PaymentForm(Client(far_end.url, 'key', retries=Retries(attempts=1)))\n{ORDER}form",
@@ -52,7 +63,7 @@ SOURCES = {
 
 @pytest.fixture
 def notebook(opened_notebook: NotebookPage, request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
-    """Draw the form of the test anew, and hold that the focus stays where the person is, and that threads end."""
+    """Draw the form of the test anew, and hold that the focus stays where the person is."""
     page = opened_notebook
     page.page.set_viewport_size({"width": 1280, "height": 1600})
     page.rewrite(SOURCES[request.param], "1 + 1")
@@ -93,25 +104,113 @@ def test_a_person_checks_the_answers_and_sends(notebook: NotebookPage) -> None:
     assert "1" == notebook.ask("len(list_payment_details(client, 'user-123'))")
 
 
-@form_of("hangs")
-@pytest.mark.browser_all
-def test_a_person_stops_waiting_and_looks(notebook: NotebookPage) -> None:
-    """While it is sent, seconds are counted and no field is there; Stop ends that, and a look shows what happened."""
-    page = notebook.page
+def send(notebook: NotebookPage) -> None:
+    """Look at the answers and send them, and wait until the form says so."""
     notebook.control("Add bank details").click()
     notebook.control("Send").click()
-    expect(page.get_by_text("Sending …")).to_be_visible()
+    expect(notebook.page.get_by_text("Sending …").first).to_be_visible()
+
+
+@pytest.fixture
+def without_subshells(lab: Jupyter, browser: Browser) -> Iterator[NotebookPage]:
+    """Open a page whose forms are handled in the kernel's main thread, the only one that an interrupt reaches."""
+    settings = "@jupyterlab/apputils-extension/kernels-settings.jupyterlab-settings"
+    file = lab.private / "config" / "lab" / "user-settings" / settings
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('{"commsOverSubshells": "disabled"}', "utf-8")
+    write_notebook(lab.folder / "interrupted.ipynb", SOURCES["hangs"])
+    try:
+        with lab.open(browser, "interrupted.ipynb", viewport=(1280, 1600)) as page:
+            page.run_cell(0, expect=4)
+            yield page
+    finally:
+        file.unlink()
+
+
+def test_an_interrupt_ends_a_send_and_a_person_looks(without_subshells: NotebookPage) -> None:
+    """It says at once that it sends, counts the seconds, and has no field; an interrupt leaves an unknown outcome."""
+    notebook, page = without_subshells, without_subshells.page
+    send(notebook)
     expect(page.locator(".seconds")).to_have_text("2 s")
+    expect(page.get_by_text("To stop it, interrupt the kernel.")).to_be_visible()
     expect(notebook.control("City")).to_be_hidden()
-    alive = notebook.ask("form")
-    notebook.control("Stop").click()
+    page.evaluate("probe.kernel().interrupt().then(() => 0)")
     expect(page.locator(".banner [role=status]")).to_contain_text("It is not known whether the account was stored.")
     notebook.control("Look at the accounts").click()
     expect(page.locator(".banner [role=status]")).to_contain_text("1 new account: ••••3489, approved.")
 
-    assert "<BankDetailsForm: sending>" == alive  # the kernel is free
     assert ("'1'", "True") == (notebook.ask("form.result.id"), notebook.ask("form.done"))
-    notebook.ask("far_end.__exit__()")
+
+
+@form_of("slow")
+def test_run_all_behind_a_press_sends_nothing_more(notebook: NotebookPage) -> None:
+    """A cell that submits the form waits for the press before it, and learns that it was sent."""
+    notebook.rewrite(SOURCES["slow"], "form.submit()")
+    send(notebook)
+    notebook.run_cell(1)
+    expect(notebook.page.get_by_text("Account added.")).to_be_visible()
+
+    assert "Already sent." in notebook.output(1)
+    assert "['GET', 'POST', 'GET']" == notebook.ask("[each.method for each in far_end.ledger]")
+
+
+BUSY = "import time\nfrom payerkit.forms.form import form_lock\nwith form_lock:\n    time.sleep(2)"
+"""Code that keeps every form waiting, also where the kernel handles their messages in another thread than cells."""
+
+
+@form_of("bank")
+def test_clicks_in_two_windows_send_once(notebook: NotebookPage, lab: Jupyter, browser: Browser) -> None:
+    """Both wait in the queue of a busy kernel: the second was made before the form showed what came of the first."""
+    notebook.control("Add bank details").click()
+    expect(notebook.control("Send")).to_be_visible()
+    notebook.save()
+    with lab.open(browser, notebook.path.name, keep=True) as second:
+        expect(second.control("Send")).to_be_visible()
+        notebook.page.evaluate("probe.kernel().requestExecute({code: " + json.dumps(BUSY) + "}) && 0")
+        for window in (notebook, second):
+            window.control("Send").click()
+        for window in (notebook, second):
+            expect(window.page.get_by_text("1 account", exact=True)).to_be_visible()
+        second.wait_idle()
+
+    assert "1" == notebook.ask("len(list_payment_details(client, 'user-123'))")
+    notebook.control("Refresh list").focus()
+
+
+@form_of("refused")
+def test_what_is_typed_in_another_window_survives(notebook: NotebookPage, lab: Jupyter, browser: Browser) -> None:
+    """The response to what one window sends does not take what somebody types in another one."""
+    notebook.save()
+    with lab.open(browser, notebook.path.name, keep=True) as second:
+        city = second.control("City")
+        city.click()
+        city.press("ControlOrMeta+a")
+        city.press_sequentially("Alb")
+        notebook.control("Onboard payer").click()
+        expect(second.page.get_by_text("Sending …").first).to_be_visible()
+        expect(second.page.get_by_text("The service refused the request.").first).to_be_visible()
+        expect(city).to_have_value("Alb")
+        second.wait_idle()
+    notebook.control("City").focus()
+
+    assert "'Alb'" == notebook.ask("form._entries.visible_values()['city']")
+
+
+@form_of("looking")
+def test_what_is_typed_while_accounts_are_looked_up_survives(notebook: NotebookPage) -> None:
+    """A field that is left, and one that is not, keep what was typed; the kernel takes it when the look is over."""
+    notebook.control("Receiver").select_option("account")
+    notebook.control("Payer").press_sequentially("user-123")
+    notebook.control("Look up").click()
+    expect(notebook.page.get_by_text("Looking up the accounts …")).to_be_visible()
+    notebook.control("Amount").press_sequentially("10")
+    notebook.control("Payment currency").press_sequentially("fUSDC")
+    expect(notebook.page.get_by_text("2 accounts can be paid.")).to_be_visible()
+    expect(notebook.control("Amount")).to_have_value("10")
+    expect(notebook.control("Payment currency")).to_have_value("fUSDC")
+    notebook.wait_idle()
+
+    assert "'10'" == notebook.ask("form._entries.visible_values()['amount']")
 
 
 @pytest.mark.browser_all

@@ -47,7 +47,6 @@ KINDS = {
     "check box": ("walkthrough-account", 'input[type="checkbox"]'),
     "change": ("review", 'a:has-text("Change"), button:has-text("Change")'),
     "send": ("review", 'button:has-text("Send")'),
-    "stop": ("sending", 'button:has-text("Stop")'),
     "look": ("unknown", 'button:has-text("Look at the accounts")'),
     "link": ("done-payer", 'a:has-text("Open the agreement")'),
     "copy link": ("done-payer", 'button:has-text("Copy")'),

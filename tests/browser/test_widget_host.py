@@ -117,7 +117,7 @@ HANGING = START + (
 def test_a_kernel_that_is_lost_while_it_sends_leaves_no_false_belief(notebook: NotebookPage) -> None:
     """What had left may have been done, and nobody will say so any more: the form does."""
     notebook.page.get_by_role("button", name="Onboard payer").click()
-    expect(notebook.page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(notebook.page.get_by_text("Sending …").first).to_be_visible()
     notebook.page.evaluate("probe.kernel().restart()")
     expect(notebook.page.get_by_role("alert").get_by_text(GONE)).to_be_visible()
     expect(notebook.page.locator(".payerkit .banner")).to_contain_text(

@@ -7,7 +7,6 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar, Unpack, get_args
 from urllib.parse import urlsplit
 
@@ -19,7 +18,6 @@ from payerkit.client.transport import (
     MAX_RESPONSE,
     Attempt,
     BrokenOffError,
-    Cancellation,
     HttpRequest,
     HttpResponse,
     NotSentError,
@@ -127,15 +125,12 @@ class Client:
             max_response=options.get("max_response", MAX_RESPONSE),
         )
 
-    def send(self, call: Call[T], *, cancellation: Cancellation | None = None) -> T:
-        """Make a call and return its result. Raises the PayerkitError that says what happened.
-
-        cancellation: stops the call from another thread.
-        """
+    def send(self, call: Call[T]) -> T:
+        """Make a call and return its result. Raises the PayerkitError that says what happened."""
         if self._is_closed:
             raise InvalidInput("This client is closed. Make another one with connect() or sandbox().")
         call = call.in_version(self.api)
-        attempt = Attempt(self.timeout, call.is_write, cancellation)
+        attempt = Attempt(self.timeout, call.is_write)
         try:
             return self._send(call, attempt)
         except KeyboardInterrupt:
@@ -150,13 +145,12 @@ class Client:
         """Try a call as often as the policy allows."""
         seconds = self.timeout.total  # without the waits for a turn, which count against no deadline
         is_paced = self._keeps_pace and not call.route.startswith("/sandbox/")  # no limit counts a sandbox's controls
-        wait = partial(attempt.wait, sleep=self._sleep)
         tries, departed = 0, 0.0
         while True:
             tries += 1
             if is_paced:
                 try:
-                    departed = self.pace.wait_turn(wait, longest=self.timeout.total)
+                    departed = self.pace.wait_turn(self._sleep, longest=self.timeout.total)
                 except RateLimited as paused:
                     paused.request = call.name
                     raise attempt.unknown or paused from None
@@ -180,8 +174,8 @@ class Client:
                     self._advise(result)
                 raise attempt.unknown or result
             # Where all calls are paused, this one waits for its turn.
-            if (result.retry_after is None or not is_paced) and wait(pause):
-                raise attempt.unknown or result
+            if result.retry_after is None or not is_paced:
+                self._sleep(pause)
 
     def _advise(self, error: PayerkitError) -> None:
         """Let a 429 that does not say how long to wait say how long this client pauses."""

@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -114,25 +114,19 @@ class ResponseTooLargeError(Exception):
     """The response has more bytes than are read."""
 
 
-class StoppedError(Exception):
-    """The call was stopped before its request left."""
-
-
 @dataclass(slots=True)
 class Attempt:
     """A call under way: until when its present try may take, and whether it may have had an effect.
 
-    timeout: the limits of the call. is_write: it may change something. cancellation: stops it from another thread.
-    started: the `time.monotonic()` at which it began. deadline: that at which the present try is given up. left: True
-    once a byte of the present try may have left; False again if its end proves that it had no effect. unknown: the
-    error of an earlier try that may have had an effect. response: that to the present try. responses: all that came in
-    it, also if a hook failed then. received, max_bytes: bytes of the response so far, and how many are read at most,
-    with headers and framing.
+    timeout: the limits of the call. is_write: it may change something. started: the `time.monotonic()` at which it
+    began. deadline: that at which the present try is given up. left: True once a byte of the present try may have left;
+    False again if its end proves that it had no effect. unknown: the error of an earlier try that may have had an
+    effect. response: that to the present try. responses: all that came in it, also if a hook failed then. received,
+    max_bytes: bytes of the response so far, and how many are read at most, with headers and framing.
     """
 
     timeout: Timeout
     is_write: bool = False
-    cancellation: Cancellation | None = None
     started: float = field(default_factory=time.monotonic)
     deadline: float = math.inf
     left: bool = False
@@ -152,64 +146,12 @@ class Attempt:
         """True if the call left in some try, and nothing proves that it had no effect."""
         return self.left or self.unknown is not None
 
-    def leave(self) -> None:
-        """Note that the first byte leaves now. Raises StoppedError if the call was stopped before."""
-        if self.cancellation is not None and not self.left:
-            self.cancellation.let_leave(self)
-        self.left = True
-
     def seconds_left(self, limit: float = math.inf) -> float:
         """Return the seconds until the deadline, at most `limit`. Raises TimeoutError if none are left."""
         seconds = self.deadline - time.monotonic()
         if seconds <= 0:
             raise TimeoutError(self.too_late)
         return min(seconds, limit)
-
-    def wait(self, seconds: float, sleep: Callable[[float], object]) -> bool:
-        """Wait as `sleep` does, but not longer than until the call is stopped; return whether it is."""
-        if self.cancellation is None or sleep is not time.sleep:
-            sleep(seconds)
-            return self.cancellation is not None and self.cancellation.is_stopped
-        return self.cancellation.wait(seconds)
-
-
-class Cancellation:
-    """Stops the calls of another thread, and knows if a write may have left by then."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._stopped = threading.Event()
-        self._write: Attempt | None = None
-
-    @property
-    def is_stopped(self) -> bool:
-        """True once the calls were stopped."""
-        return self._stopped.is_set()
-
-    @property
-    def has_left(self) -> bool:
-        """True if a write may have left, and nothing proves that it had no effect."""
-        return self._write is not None and self._write.may_have_happened
-
-    def stop(self) -> bool:
-        """Stop the calls: no write leaves from now on. Return False, and stop nothing, if one has left already."""
-        with self._lock:
-            has_left = self.has_left
-            if not has_left:
-                self._stopped.set()
-            return not has_left
-
-    def let_leave(self, attempt: Attempt) -> None:
-        """Note that a call leaves now. Raises StoppedError if the calls were stopped before."""
-        with self._lock:
-            if self.is_stopped:
-                raise StoppedError
-            attempt.left = True
-            self._write = attempt if attempt.is_write else self._write
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until the calls are stopped, or some seconds; return whether they are."""
-        return self._stopped.wait(seconds)
 
 
 class _Running(threading.local):
@@ -312,7 +254,7 @@ class _Connection(HTTPConnection):
         if self.sock is None:
             self.connect()
         if _running.attempt is not None and not self._is_opening:
-            _running.attempt.leave()
+            _running.attempt.left = True
         self._last_used = time.monotonic()
         super().send(data)
 
@@ -460,7 +402,7 @@ class Transport:
         settings: dict[str, Any] = {"proxies": self._session.proxies}
         if not self._is_ours:
             settings = self._settings(request.url)
-            attempt.leave()
+            attempt.left = True
         response = self._session.send(prepared, timeout=limits, stream=True, allow_redirects=False, **settings)
         attempt.response = response
         attempt.responses.append(response)

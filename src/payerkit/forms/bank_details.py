@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -15,17 +16,14 @@ from payerkit.endpoints import payment_detail_call, payment_details_call
 from payerkit.errors import InvalidInput, NotSent, PayerkitError, RateLimited
 from payerkit.explanations import explain_word, status_chip
 from payerkit.findings import Findings
-from payerkit.forms.account_choice import AccountChoice
-from payerkit.forms.account_search import AccountSearch, ids_of
-from payerkit.forms.drawn_fields import Note, count_warnings
-from payerkit.forms.form import Form
-from payerkit.forms.form_state import Banner, Button, FormState
-from payerkit.forms.job import Job
+from payerkit.forms.accounts import AccountChoice, AccountSearch, ids_of
+from payerkit.forms.form import Form, form_lock
 from payerkit.forms.payer import PayerForm
+from payerkit.forms.view import Banner, Button, FormState, Note
 from payerkit.models import BankDetails, PaymentDetail
 from payerkit.models.requests import Hidden
 from payerkit.wire import check_id
-from payerkit.wording import visible
+from payerkit.wording import count_of, visible
 
 _ALWAYS_SHOWN = {"rails", "state"}
 _ACCOUNT_SECTIONS = {"Account", "Bank"}
@@ -74,7 +72,6 @@ class BankDetailsForm(Form):
     name = "bank_details"
     members = ("client_user_id", "holder_is_payer")
     model = BankDetails
-    check = staticmethod(check_bank_details)
     title = "Bank details"
     submit_label = "Add bank details"
     is_reviewed = True
@@ -105,33 +102,28 @@ class BankDetailsForm(Form):
     @client_user_id.setter
     def client_user_id(self, client_user_id: str | None) -> None:
         client_user_id = check_id(client_user_id, "client_user_id")
-        with self._settled() as job:
+        with self._changing() as has_waited:
             # Values of one payer must not be stored for another.
             if self._client_user_id not in {None, client_user_id}:
-                left = self._left_behind(job)
+                left = self._left_behind(is_new=has_waited)
                 self._reopen(clear=True)
                 self._accounts, self._offered, self._search = (), None, None
                 self._state = FormState(banner=left)
             self._client_user_id = client_user_id
-            if self.waits_for:
-                self.waits_for = ""  # which shows the form
-            else:
-                self._refresh_pages()
+            self.waits_for = ""
 
-    def _left_behind(self, job: Job | None) -> Banner | None:
-        """Return the banner of a form that is cleared for another payer: the outcome of the account that was just sent.
+    def _left_behind(self, *, is_new: bool) -> Banner | None:
+        """Return the banner of a form that is cleared for another payer: the outcome of the account that was sent last.
 
-        job: the job that the change of the payer had to wait for, or None.
+        is_new: the outcome came while the change of the payer waited for it, so nobody has seen it.
         """
         payer = visible(str(self._client_user_id))
         if self._unknown is not None:
             advice = f"Look at the accounts of {payer} before you send it again."
             return Banner.of("warning", f"It is not known whether the account of {payer} was stored.", advice)
-        if job is None or not job.is_sending or job.is_abandoned:
-            return None
-        if self._is_done:
+        if is_new and self._is_done:
             return Banner("info", f"The account of {payer} was stored.")
-        return Banner("warning", f"The account of {payer} was not stored.")
+        return Banner("warning", f"The account of {payer} was not stored.") if is_new and self._error else None
 
     @property
     def holder_is_payer(self) -> bool:
@@ -141,16 +133,15 @@ class BankDetailsForm(Form):
         empty; False removes what it filled in, unless it was changed. Raises InvalidInput for True if no payer was
         onboarded beside this form.
         """
-        with self._settled():
+        with form_lock:
             return self._filled is not None
 
     @holder_is_payer.setter
     def holder_is_payer(self, is_payer: bool) -> None:
         if not isinstance(is_payer, bool):
             raise InvalidInput("holder_is_payer: expected True or False.")
-        with self._settled():
+        with self._changing():
             self._tick(is_ticked=is_payer)
-            self._refresh_pages()
 
     def offer_holder(self, payer: PayerForm) -> None:
         """Offer a payer's data for the account holder; nothing is filled in until `holder_is_payer` is True.
@@ -170,7 +161,7 @@ class BankDetailsForm(Form):
             <BankDetailsForm: 8 of 26 fields>
         """
         offered = payer.as_holder()
-        with self._settled():
+        with form_lock:
             before = self._entries.visible_values()
             if offered != self._offered:
                 self._tick(is_ticked=False)
@@ -187,7 +178,7 @@ class BankDetailsForm(Form):
             >>> detail.id in form.account_choice().options()
             True
         """
-        with self._settled():
+        with form_lock:
             stored = self._accounts if self._result is None else [self._result, *self._accounts]
             records = [PaymentDetail.unwrap(account.to_dict(reveal=True)) for account in stored]
             return AccountChoice(str(self._client_user_id), records)
@@ -199,7 +190,7 @@ class BankDetailsForm(Form):
         if self._filled is not None:
             cleared = self._entries.clear_unchanged(self._filled)
             self._filled = None
-            self._box_text = f"{_count_fields(cleared)} cleared."
+            self._box_text = f"{count_of(len(cleared), 'field')} cleared."
         elif self._offered is None:
             raise InvalidInput("holder_is_payer: no payer was onboarded beside this form. Fill in the account holder.")
         else:
@@ -209,7 +200,7 @@ class BankDetailsForm(Form):
             stays = self._entries.has_any(_ADDRESS)
             offered = {name: value for name, value in self._offered.items() if not (stays and name in _ADDRESS)}
             self._filled = self._entries.fill_empty(offered)
-            self._box_text = f"{_count_fields(self._filled)} filled in.{_ADDRESS_STAYS if stays else ''}"
+            self._box_text = f"{count_of(len(self._filled), 'field')} filled in.{_ADDRESS_STAYS if stays else ''}"
         self._note_change()
 
     def _reopen(self, *, clear: bool = False) -> None:
@@ -265,37 +256,41 @@ class BankDetailsForm(Form):
         words = (stored.get("currency"), "account", stored.get("account_number") or stored.get("iban"))
         return visible(" ".join(str(word) for word in words if word))
 
-    def _call(self, request: BankDetails, job: Job) -> Sequence[PaymentDetail]:
-        """Store the account, and return all accounts of the payer, the new one first."""
-        client_user_id, search = str(self._client_user_id), self._search
-        if search is None:
-            search = AccountSearch(_ids_before(client_user_id, job))
-        with self._lock:
-            if not job.is_abandoned:  # else it sends nothing, and the search may be another job's by now
-                self._search = search
-                search.note_sending(request)
+    def _check(self, values: Mapping[str, Any]) -> Findings:
+        return check_bank_details(values)
+
+    def _call(self, request: BankDetails) -> PaymentDetail:
+        """Store the account, and list all accounts of the payer."""
+        client_user_id = str(self._client_user_id)
+        self._search = self._search or AccountSearch(self._ids_before(client_user_id))
+        self._search.note_sending(request)
         read = partial(PaymentDetail.read, sent=request)
         body = RequestBody(request.to_dict(reveal=True), request.private_values)
-        stored = job.send(payment_detail_call(client_user_id, body, read))
-        job.early = [stored]
-        try:
-            records = job.send(payment_details_call(client_user_id))
-        except (PayerkitError, KeyboardInterrupt):
-            # The account is stored. An error would make the user send it again.
-            return [stored]
-        return [stored, *map(PaymentDetail.read, records)]
-
-    def _response(self, outcome: Sequence[PaymentDetail]) -> PaymentDetail:
-        stored, *listed = outcome
-        self._accounts, self._search = listed or [stored], None
+        stored = self._known = self._make(payment_detail_call(client_user_id, body, read))
+        self._accounts = [stored]
+        # The account is stored. An error would make the user send it again.
+        with suppress(PayerkitError, KeyboardInterrupt):
+            records = self._make(payment_details_call(client_user_id))
+            self._accounts = [PaymentDetail.read(record) for record in records] or [stored]
         return stored
 
+    def _ids_before(self, client_user_id: str) -> frozenset[str] | None:
+        """Return the ids of the accounts that a payer has; None if they cannot be listed, which holds up nothing.
+
+        Raises NotSent and RateLimited: then the account could not be sent, either.
+        """
+        try:
+            records = self._make(payment_details_call(client_user_id))
+            return frozenset(ids_of(records))
+        except (NotSent, RateLimited):
+            raise
+        except PayerkitError:
+            return None
+
     def _state_of(self, response: PaymentDetail) -> FormState:
-        warnings = count_warnings(self._sent_findings)
-        title = f"Account added, with {warnings}." if warnings else "Account added."
-        explanation = response.explain()
-        line = explanation.next_step if response.status else ""
-        return self._listed(Banner.of("success", title, line))
+        self._search = None
+        line = response.explain().next_step if response.status else ""
+        return self._listed(Banner.of("success", self._with_warnings("Account added"), line))
 
     def _listed(self, banner: Banner) -> FormState:
         """Return the state of a form that shows the accounts of the payer."""
@@ -313,7 +308,7 @@ class BankDetailsForm(Form):
         names = [name for name in _COLUMNS if any(name in account for account in accounts)]
         rows = [[_cell(name, account.get(name, "")) for name in names] for account in accounts]
         head = [fields[name].title or name for name in names]
-        caption = f"{len(rows)} account{'s' * (len(rows) != 1)}"
+        caption = count_of(len(rows), "account")
         return html.grid(head, rows, caption=caption) if names else html.title(caption)
 
     def _unknown_buttons(self) -> tuple[Button, ...]:
@@ -327,19 +322,18 @@ class BankDetailsForm(Form):
         edit = Button("Edit", "edit")
         return (again, look, edit) if self._search.state == "absent" else (look, again, found)
 
-    def _run_action(self, action: str) -> Job | None:
+    def _run_action(self, action: str) -> None:
         if action in {"list", "look"}:
-            call = payment_details_call(str(self._client_user_id))
-            take: Callable[[Any], None] = self._show_list if action == "list" else self._show_look
-            return Job(self._client, lambda job: job.send(call), take, "Looking at the accounts")
-        if action == "new":
+            read = partial(self._make, payment_details_call(str(self._client_user_id)))
+            self._run("Looking at the accounts", read, self._show_list if action == "list" else self._show_look)
+        elif action == "new":
             fields = self._entries.fields.items()
             self._unknown = self._search = self._error = None
             self._reopen()
             self._followed_currency = ""
             self._entries.clear(name for name, field in fields if field.section in _ACCOUNT_SECTIONS or field.is_secret)
-            return None
-        return super()._run_action(action)
+        else:
+            super()._run_action(action)
 
     def _show_list(self, records: Sequence[Mapping[str, Any]]) -> None:
         self._accounts = [PaymentDetail.read(record) for record in records]
@@ -351,27 +345,13 @@ class BankDetailsForm(Form):
         if search is None or self._unknown is None:
             return
         self._accounts = [PaymentDetail.read(record) for record in records]
-        found = search.look(records, is_over=self._unknown.has_ended)
+        found = search.look(records)
         if search.state == "found":
-            self._unknown.on_done([PaymentDetail.read(found[0]), *self._accounts])
+            self._finish(self._unknown, PaymentDetail.read(found[0]))
             self._state = self._listed(search.banner(found))
         else:
             table = self._account_table()
             self._state = FormState("unknown", banner=search.banner(found), html=table, buttons=self._unknown_buttons())
-
-
-def _ids_before(client_user_id: str, job: Job) -> frozenset[str] | None:
-    """Return the ids of the accounts that a payer has; None if they cannot be listed, which holds up nothing.
-
-    Raises NotSent and RateLimited: then the account could not be sent, either.
-    """
-    try:
-        records = job.send(payment_details_call(client_user_id))
-        return frozenset(ids_of(records))
-    except (NotSent, RateLimited):
-        raise
-    except PayerkitError:
-        return None
 
 
 def _cell(name: str, value: Any) -> Any:
@@ -385,7 +365,3 @@ def _why_these_rails(currency: str) -> str:
     if not others:
         return f"Chosen, since the operator lists {currency} only over {rails} rails."
     return f"Chosen as usual for {currency}; the operator also lists {' and '.join(others)}."
-
-
-def _count_fields(names: Collection[str]) -> str:
-    return "1 field" if len(names) == 1 else f"{len(names)} fields"

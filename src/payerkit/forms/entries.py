@@ -7,7 +7,7 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import Any, ClassVar, Protocol, get_args
 
-from payerkit.checks.inputs import by_field_name, schema_errors, strip_blanks, unwrap_secret
+from payerkit.checks.inputs import by_field_name, strip_blanks, unwrap_secret
 from payerkit.checks.readings import reading
 from payerkit.checks.schema import Schema, SchemaField, Section
 from payerkit.errors import FieldProblem, InvalidInput
@@ -40,18 +40,18 @@ def form_fields(model: type[FormModel]) -> dict[str, SchemaField]:
 class Entries:
     """The values of a form by field name, and the findings about them.
 
-    check: returns the findings; by default, those of the model's schema. touched: the fields that the user left; only
+    check: returns the findings about values. touched: the fields that the user left; only
     their findings are shown. chosen: the fields whose value the form chose, since another value suggests it. choices:
     for a field whose options are found while the form is filled in, these by value.
     """
 
-    def __init__(self, model: type[FormModel], check: Callable[[Mapping[str, Any]], Findings] | None = None) -> None:
+    def __init__(self, model: type[FormModel], check: Callable[[Mapping[str, Any]], Findings]) -> None:
         self.model = model
         self.fields = form_fields(model)
         self.touched: set[str] = set()
         self.chosen: set[str] = set()
         self.choices: dict[str, dict[str, str]] = {}
-        self._check = check or (lambda values: Findings(schema_errors(model.request_schema, values)))
+        self._check = check
         self._values: dict[str, Any] = {}
         self._trimmed: dict[str, Finding] = {}
         self._service_messages: dict[str, Finding] = {}

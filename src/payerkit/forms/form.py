@@ -5,76 +5,78 @@ notebook. Each has the `form` that it is for, since the page of a `Walkthrough` 
 
 - To the kernel: `type` ("ready", "change", "search", "use", "action" or "tick"), `page` (the sender), `touched`
   (fields that were left: the new value, or None if it is unchanged), `taken` (those of them whose text is to be
-  replaced by the code that it means), and the parameters of the type.
+  replaced by the code that it means), `is_late` (they were left while a response was on its way), and the parameters
+  of the type.
 - To the browser: the view of the form, for all pages; or the options that a search found. `page` names the page that
   a message replies to.
 
-The requests of a button are a `job.Job`. It runs in a thread, so that the kernel stays free. Until it ends, the form
-takes no values, and `result`, `error`, `findings` and `done` wait for it.
+A form blocks while it makes requests. It first posts a view that says so, which leaves at once, since the kernel sends
+it from a thread of its own. Each press of a button has the action count of the view that it was made on, and one made
+before the kernel has shown a new state is dropped; so clicks that wait in the queue send nothing.
 """
 
 from __future__ import annotations
 
-import contextvars
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import traitlets
 
+from payerkit.checks.inputs import schema_errors
+from payerkit.checks.readings import name_of
+from payerkit.client.call import Call
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedCall, InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
-from payerkit.forms import lookups
-from payerkit.forms.drawn_fields import Note, count_warnings, field_notes, form_answers, form_sections
 from payerkit.forms.entries import Entries, FormModel
-from payerkit.forms.failures import attention_banner, failure_banner, review_banner
-from payerkit.forms.form_state import Banner, Button, FormState, Line, offers
-from payerkit.forms.job import FormLock, Job
+from payerkit.forms.view import (
+    Banner,
+    Button,
+    FormState,
+    Line,
+    Note,
+    Sent,
+    attention_banner,
+    count_warnings,
+    failure_banner,
+    field_notes,
+    form_answers,
+    form_sections,
+    forms_code,
+    meant,
+    review_banner,
+    search,
+    state_banner,
+)
 from payerkit.models.requests import RequestModel
 from payerkit.widgets import PageCode, PageWidget
 
-_SCRIPTS = (
-    "combobox",
-    "secrets",
-    "fields",
-    "shown_fields",
-    "banner",
-    "answers",
-    "outbox",
-    "actions",
-    "form",
-    "steps",
-    "page",
-)
+T = TypeVar("T")
+Failure = PayerkitError | KeyboardInterrupt
+"""What ends requests without an outcome."""
 
 _STILL_UNKNOWN = "The outcome of the previous request is still unknown."
+_BROKEN_OFF = "The form was broken off after the request had left."
+_INTERRUPT = "To stop it, interrupt the kernel."
 _ENTER_SECRETS = Banner("info", "Hidden values are not kept after sending. Enter them again.")
 
 
-def forms_code() -> PageCode:
-    """Return the code that draws forms in a page."""
-    scripts = tuple(f"forms/browser/{name}.js" for name in _SCRIPTS)
-    return PageCode.of("payerkit", scripts, "picture.css", "forms/browser/form.css")
+form_lock = threading.RLock()
+"""Held while a form handles a message or runs a method: some kernels handle messages in threads of their own.
 
-
-class _ThreadState(threading.local):
-    """is_notifying: this thread notifies observers of a form, which wait for no other thread that does."""
-
-    is_notifying = False
-
-
-_thread = _ThreadState()
+One for all forms, since what observes one of them may use another.
+"""
 
 
 class _Done(traitlets.Bool[bool, bool]):
     """The trait `done` of a form; reading it waits as long as the form is being sent."""
 
     def get(self, obj: Any, cls: Any = None) -> Any:
-        with obj._settled():  # noqa: SLF001 - of its own class
+        with form_lock:
             return super().get(obj, cls)
 
 
@@ -99,7 +101,6 @@ class Form(PageWidget):
 
     name: ClassVar[str]
     model: ClassVar[type[FormModel]]
-    check: ClassVar[Callable[..., Findings] | None] = None
     title: ClassVar[str]
     submit_label: ClassVar[str]
     is_reviewed: ClassVar[bool] = False
@@ -122,22 +123,20 @@ class Form(PageWidget):
     def __init__(self, client: Client, *, title: str | None = None, **options: Any) -> None:
         check_client(client)
         self._client = client
-        self._entries = Entries(self.model, self._checker())
-        # The messages of the browser, the cells and the form's own threads may come at the same time.
-        self._lock = FormLock()
-        self._job: Job | None = None
-        self._unknown: Job | None = None
-        self._notifier: int | None = None
+        self._entries = Entries(self.model, self._check)
+        self._page: Any = None
         self._action_count = 0
         self._state = FormState()
-        self._sent_findings = Findings()
+        self._sent = Sent(Findings(), [])
+        self._unknown: Sent | None = None
+        self._has_left = False
+        self._known: Any = None
         self._result: Any = None
         self._error: BaseException | None = None
         self._outlets: list[Callable[[dict[str, Any]], None]] = [self.send]
         super().__init__(**options)
         self.set_trait("label", title or self.title)
         self.set_trait("spec", {"forms": [self._make_spec(self.label)]})
-        self.observe(lambda _: self._refresh_pages(), "waits_for")
 
     def _make_spec(self, title: str) -> dict[str, Any]:
         """Return the parts of the form, without values, as the browser draws them."""
@@ -162,23 +161,24 @@ class Form(PageWidget):
     def _post(self, content: Mapping[str, Any]) -> None:
         """Send a message to every page that shows the form."""
         for send in self._outlets:
-            send({**content, "form": self.name})
+            send({**content, "form": self.name, "page": self._page})
 
-    def _checker(self) -> Callable[..., Findings] | None:
-        """Return the function that checks the values; None for the model's schema alone."""
-        return type(self).check
+    def _check(self, values: Mapping[str, Any]) -> Findings:
+        """Return the findings about values by field name; by default, those of the model's schema alone."""
+        return Findings(schema_errors(self.model.request_schema, values))
 
-    def _call(self, request: Any, job: Job) -> Any:
-        """Send a request and return its outcome. Called without the lock, so it must not change the form."""
+    def _call(self, request: Any) -> Any:
+        """Send a request and return the response. `_known` is the response as far as it is known before."""
         raise NotImplementedError
-
-    def _response(self, outcome: Any) -> Any:
-        """Take over the outcome that `_call` returned, and return the response in it."""
-        return outcome
 
     def _state_of(self, response: Any) -> FormState:
         """Return the state of a form that is done."""
         raise NotImplementedError
+
+    def _with_warnings(self, title: str) -> str:
+        """Return the title of a form that is done, with the number of warnings in spite of which it was sent."""
+        warnings = count_warnings(self._sent.findings)
+        return f"{title}, with {warnings}." if warnings else f"{title}."
 
     def _unknown_words(self) -> tuple[str, str]:
         """Return what is unknown while no response came, and what to do then."""
@@ -208,44 +208,23 @@ class Form(PageWidget):
         """Take over the state of the form's box. Only a form with a box in its `spec` has one."""
         raise NotImplementedError
 
-    def _run_action(self, action: str) -> Job | None:
-        """Run the action of a button, and return its job, if any. "edit" keeps the values, "new" clears them."""
+    def _run_action(self, action: str) -> None:
+        """Run the action of a button. "edit" keeps the values, "new" clears them."""
         self._reopen(clear=action == "new")
-        return None
 
     @contextmanager
-    def _settled(self) -> Iterator[Job | None]:
-        """Wait until no job runs, and hold the lock then; yield the job that it waited for, or None.
+    def _changing(self) -> Iterator[bool]:
+        """Hold the lock; in the end, show the form on every page, and tell observers if it is done by then.
 
-        A thread that has the lock already is part of the job, and does not wait.
+        Yield whether the browser ran an action while this had to wait for the lock.
         """
-        is_inside, is_notifying = self._lock.is_held, _thread.is_notifying
-        with self._lock:
-            job = None if is_inside else self._job
-            self._lock.wait_for(lambda: is_inside or (self._job is None and (is_notifying or self._notifier is None)))
-            yield job
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Hold the lock, and notify observers of `done` once it is released, since they may wait for other forms."""
-        try:
-            with self._lock:
-                yield
-        finally:
-            if self._notifier == threading.get_ident():
-                self._notify()
-
-    def _notify(self) -> None:
-        """Notify observers that the form is done, unless it was opened again."""
-        outer, _thread.is_notifying = _thread.is_notifying, True
-        try:
-            with self.hold_trait_notifications(), self._lock:
+        count = self._action_count
+        with form_lock:
+            try:
+                yield count != self._action_count
+            finally:
+                self._refresh_pages()
                 self.set_trait("done", self._is_done)
-        finally:
-            _thread.is_notifying = outer
-            with self._lock:
-                self._notifier = None
-                self._lock.notify_all()
 
     @without_internal_frames
     def fill(self, values: RequestModel | Mapping[Any, Any] | None = None, /, **fields: Any) -> None:
@@ -266,12 +245,11 @@ class Form(PageWidget):
             [('email', 'email_form')]
         """
         given = values.to_dict(reveal=True) if isinstance(values, RequestModel) else dict(values or {})
-        with self._settled():
+        with self._changing():
             self._follow(self._entries.fill(given, fields))
             if self._is_done or (self._state.phase == "unknown" and self.may_repeat):
                 self._reopen()
             self._note_change()
-            self._refresh_pages()
 
     @without_internal_frames
     def submit(self, *, anyway: bool = False) -> Any:
@@ -297,26 +275,14 @@ class Form(PageWidget):
             >>> payment is form.result
             True
         """
-        job: Job | None = None
-        try:
-            with self._settled() as before:
-                if self._is_done:
-                    raise InvalidInput("Already sent. Change the values with fill(), or start again with clear().")
-                if before is not None and self._error is not None:
-                    raise self._error
-                if before is not None and before.is_abandoned:
-                    raise InvalidInput("The form was stopped in the browser. Nothing was sent now.")
-                try:
-                    self._job = job = self._begin(anyway=anyway)
-                finally:
-                    self._refresh_pages()
-            error = self._run(job)
-        finally:
-            if job is not None and self._job is job:  # an interrupt came in between: nobody else would end it
-                self._end(job, None, None)
-        if error is not None:
-            raise error
-        return self.result
+        with self._changing() as has_waited:
+            if self._is_done:
+                raise InvalidInput("Already sent. Change the values with fill(), or start again with clear().")
+            if has_waited and self._error is not None:
+                raise self._error
+            if (error := self._send_values(anyway=anyway)) is not None:
+                raise error
+            return self._result
 
     @without_internal_frames
     def clear(self) -> None:
@@ -329,40 +295,37 @@ class Form(PageWidget):
             >>> form
             <PaymentForm: 0 of 9 fields>
         """
-        with self._settled():
+        with self._changing():
             self._reopen(clear=True)
-            self._refresh_pages()
 
     @property
     def result(self) -> Any:
         """The response to the last submission, or None."""
-        with self._settled():
+        with form_lock:
             return self._result
 
     @property
     def error(self) -> BaseException | None:
         """The exception of the last action, or None."""
-        with self._settled():
+        with form_lock:
             return self._error
 
     @property
     def findings(self) -> Findings:
         """Errors, warnings and infos about the values; after sending, those about the values that were sent."""
-        with self._settled():
-            return self._sent_findings if self._is_done else self._entries.findings()
+        with form_lock:
+            return self._sent.findings if self._is_done else self._entries.findings()
 
     @property
     def _is_done(self) -> bool:
         """Return True if the form shows a response; unlike `done`, without waiting."""
         return self._state.phase == "done"
 
-    def _begin(self, *, anyway: bool, page: str | None = None) -> Job:
-        """Return the job that sends the values. Raises InvalidInput, which the form shows, too."""
+    def _send_values(self, *, anyway: bool) -> Failure | None:
+        """Send the values, show what came of it, and return the error, if any. Raises InvalidInput if it sent none."""
         findings, request = self._checked(anyway=anyway)
-        work = partial(self._call, request)
-        job = Job(self._client, work, partial(self._finish, findings), "Sending", is_sending=True, page=page)
-        job.answers = form_answers(self._entries, findings)
-        return job
+        self._sent = Sent(findings, form_answers(self._entries, findings))
+        return self._run("Sending", partial(self._call, request), partial(self._finish, self._sent), is_sending=True)
 
     def _checked(self, *, anyway: bool) -> tuple[Findings, Any]:
         """Return the findings and the request. Raises InvalidInput, which the form shows, too."""
@@ -371,183 +334,108 @@ class Form(PageWidget):
         self._entries.clear_service_messages()
         self._entries.touched.update(self._entries.fields)
         self._state = replace(self._state, attention="", banner=None)
+        findings = self._entries.findings()
         try:
-            self._check_unknown(anyway=anyway)
-            return self._validate(anyway=anyway), self._entries.build()
+            self._refuse(findings, anyway=anyway)
+            return findings, self._entries.build()
         except InvalidInput as error:
             self._error = error
-            if self._state.attention:
-                self._state = replace(self._state, phase="open")
-            else:
+            if not self._state.attention:
                 self._state = replace(self._state, banner=failure_banner(error))
             raise
 
-    def _check_unknown(self, *, anyway: bool) -> None:
-        """Raise InvalidInput if the outcome of the last request is unknown, and another one may do harm."""
-        if self._unknown is None or self.may_repeat:
-            return
-        if not self._unknown.has_ended:
-            limit = f"{self._client.timeout.total:g}"
-            raise InvalidInput(f"The last request is still on its way, for {limit} s at most. Nothing was sent now.")
-        if not anyway:
+    def _refuse(self, findings: Findings, *, anyway: bool) -> None:
+        """Raise InvalidInput if the values may not be sent, or not without a confirmation."""
+        if self._unknown is not None and not self.may_repeat and not anyway:
             outcome, advice = self._unknown_words()
-            raise InvalidInput(
-                f"{outcome} Nothing was sent now.",
-                advice=f"{advice} Then send it again with form.submit(anyway=True).",
-            )
-
-    def _validate(self, *, anyway: bool) -> Findings:
-        """Return the findings if the values may be sent. Raises InvalidInput for errors, and unconfirmed warnings."""
+            advice = f"{advice} Then send it again with form.submit(anyway=True)."
+            raise InvalidInput(f"{outcome} Nothing was sent now.", advice=advice)
         if self.waits_for:
             raise InvalidInput(f"{self.waits_for} Nothing was sent.")
-        findings = self._entries.findings()
         if errors := findings.errors:
-            self._state = replace(self._state, attention="errors")
+            self._state = replace(self._state, phase="open", attention="errors")
             raise InvalidInput(attention_banner("errors", errors, self._entries).title, fields=errors)
         if findings.warnings and not anyway:
-            self._state = replace(self._state, attention="warnings")
+            self._state = replace(self._state, phase="open", attention="warnings")
             advice = "Correct the fields, or send anyway with form.submit(anyway=True)."
             message = f"{count_warnings(findings)}. Nothing was sent."
             raise InvalidInput(message, fields=findings.warnings, advice=advice)
-        return findings
 
-    def _start(self, job: Job) -> None:
-        """Run a job in a thread of its own."""
-        job.is_threaded = True
-        # With the context, what the thread sends belongs to the same cell or message as what started it.
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._run_safely, job), name="payerkit-form", daemon=True).start()
-        self._job = job  # it runs, and waits for the lock before it ends
-
-    def _run_safely(self, job: Job) -> None:
-        """Run a job. Raises nothing, since an exception of a thread would not be seen."""
+    def _make(self, call: Call[T]) -> T:
+        """Make a call, and note whether a write may have left by now."""
+        left, self._has_left = self._has_left, self._has_left or call.is_write
         try:
-            self._run(job)
-        except Exception as error:  # noqa: BLE001 - shown, and kept as `error`
-            with self._lock:
-                self._show_defect(error)
-                self._refresh_pages()
-
-    def _run(self, job: Job) -> PayerkitError | KeyboardInterrupt | None:
-        """Run a job in the calling thread, take over its outcome or error, and return the error."""
-        problem: PayerkitError | KeyboardInterrupt | None = None
-        end: Callable[[], None] | None = None
-        defect: Exception | None = None
-        try:
-            outcome = job.work(job)
-            end = partial(job.on_done, outcome)
-        except (PayerkitError, KeyboardInterrupt) as error:
-            # An interrupt of the client's says itself what it proves; any other one only if nothing left.
-            if isinstance(error, PayerkitError) or not job.has_left:
-                problem = error.with_traceback(None)  # its frames hold the request
-                end = partial(self._fail, job, problem)
-            elif job.early is None:
-                problem = InterruptedCall("The form was interrupted after the request had left.")
-                end = partial(self._fail, job, problem)
-        except Exception as error:
-            defect = error
+            return self._client.send(call)
+        except (PayerkitError, KeyboardInterrupt) as error:  # which say what they prove
+            self._has_left = left or isinstance(error, UnknownOutcome)
             raise
-        finally:
-            self._end(job, end, problem, defect)
-        return problem
 
-    def _end(
-        self,
-        job: Job,
-        end: Callable[[], None] | None,
-        problem: BaseException | None,
-        defect: Exception | None = None,
-    ) -> None:
-        """Take over the end of a job, and show it. A job that was stopped counts only while its outcome is unknown.
+    def _run(
+        self, label: str, work: Callable[[], Any], take: Callable[[Any], None], *, is_sending: bool = False
+    ) -> Failure | None:
+        """Make requests, show that and what came of it, and return the error, if any. Raises only what is a defect.
 
-        end: takes over the outcome or error; None after a defect, and where an interrupt proves nothing.
+        work: makes the requests, and returns the outcome. take: takes it over. is_sending: they send the values.
         """
-        if end is None and job.has_left:  # what failed here proves nothing about the service
-            if job.early is None:
-                problem = UnknownOutcome("The form failed after the request had left.")
-                end = partial(self._fail, job, problem)
-            else:
-                end = partial(job.on_done, job.early)
-        with self._changing():
-            job.has_ended = True
-            if job.is_abandoned and self._unknown is not job:
-                return
-            self._action_count += 1
-            if self._job is job:
-                self._job = None
-            try:
-                if job.is_abandoned:
-                    self._take_late(job, end, problem)
-                elif end is not None:
-                    end()
-            except Exception as error:
-                defect = error
-                raise
-            finally:
-                if defect is not None:
-                    self._show_defect(defect)
-                self._lock.notify_all()
-                page = {"page": job.page, "focus": self._focus()} if job.page and not job.is_abandoned else {}
-                self._post(self._view(self._entries.fields) | page)
-
-    def _take_late(self, job: Job, end: Callable[[], None] | None, problem: BaseException | None) -> None:
-        """Take over the outcome of a request that was stopped; only mention it if values are being entered again."""
-        if self._state.phase == "unknown" and end is not None:
-            end()
-            is_known = self._unknown is not job
-            banner = self._state.banner or Banner("info", "")
-        else:
-            is_known = end is not None and not isinstance(problem, UnknownOutcome)
-            banner = Banner(
-                "warning", "The previous request succeeded." if problem is None else "The previous request failed."
-            )
-        if is_known:
-            if self._unknown is job:
-                self._unknown = job.earlier
-            line = Line("This is the outcome of the request that you stopped waiting for.")
-            self._state = replace(self._state, banner=replace(banner, lines=(*banner.lines, line)))
-
-    def _stop(self, job: Job) -> None:
-        """Stop a job. If a request has left, the form only stops waiting for the response."""
-        nothing_left, self._job = job.stop(), None
+        before, failure = self._state, None
+        defect: BaseException | None = None
+        self._has_left, self._known = False, None
+        try:
+            # Python raises an interrupt of the kernel in its main thread only.
+            is_interruptible = threading.current_thread() is threading.main_thread()
+            banner = Banner.of("sending", f"{label} …", _INTERRUPT if is_interruptible else "")
+            self._state = FormState("sending", banner=banner) if is_sending else replace(before, banner=banner)
+            self._refresh_pages()
+            outcome = work()
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - a defect is raised below
+            outcome, failure = self._known, self._proof(error)
+            defect = None if isinstance(error, Failure) else error
         self._action_count += 1
-        if job.early is not None:
-            job.on_done(job.early)
-        elif job.is_sending and not nothing_left:
-            self._fail(job, UnknownOutcome("Waiting was stopped before a response came."))
-        else:
-            nothing = "Nothing was sent." if job.is_sending else "Nothing was changed." if nothing_left else ""
-            self._state = replace(self._state, banner=Banner("info", f"Stopped. {nothing}".rstrip()))
-        self._lock.notify_all()
+        if failure is not None or not is_sending:
+            self._state = before
+        try:
+            if failure is None:
+                take(outcome)
+            elif failure is not defect:
+                self._fail(failure.with_traceback(None), is_sending=is_sending)  # its frames hold the request
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - raised below
+            defect = error
+            if self._state.phase == "sending":
+                self._fail(UnknownOutcome(_BROKEN_OFF), is_sending=True)
+        if defect is not None:
+            self._show_defect(defect)
+            raise defect
+        return failure
 
-    def _finish(self, findings: Findings, outcome: Any) -> None:
-        """Take over the outcome of values that were sent."""
-        self._unknown, self._error = None, None
-        self._result = self._response(outcome)
-        self._sent_findings = findings
+    def _proof(self, error: Exception | KeyboardInterrupt) -> Any:
+        """Return the error that says what failed requests prove; None if their outcome is known."""
+        if isinstance(error, PayerkitError):
+            return error
+        if self._known is not None:
+            return None
+        if not self._has_left:
+            return error
+        kind = InterruptedCall if isinstance(error, KeyboardInterrupt) else UnknownOutcome
+        return kind(_BROKEN_OFF)
+
+    def _finish(self, sent: Sent, response: Any) -> None:
+        """Take over the response to values that were sent."""
+        self._sent, self._unknown, self._error, self._result = sent, None, None, response
         # A secret that was sent is not needed any more; editing and sending again takes a new one.
         self._entries.clear(self._entries.secrets)
-        self._notifier = threading.get_ident()
         # Whatever fails from here on must not look as if nothing was sent.
         self._state = FormState("done", banner=Banner("info", "Sent."), buttons=(Button("Edit", "edit"),))
-        self._state = self._state_of(self._result)
+        self._state = self._state_of(response)
 
-    def _fail(self, job: Job, error: PayerkitError | KeyboardInterrupt) -> None:
-        """Keep the error of a job, and show it with advice."""
-        self._error = error
-        if job.is_sending and isinstance(error, UnknownOutcome):
-            if self._unknown is not job:
-                job.earlier, self._unknown = self._unknown, job
-            outcome, advice = self._unknown_words()
-            lines = [advice]
-            if job.is_abandoned and not job.has_ended:
-                lines.append("If the response still comes, the form shows it.")
-            banner = Banner.of("warning", outcome, *lines, details=error.message)
-            self._state = FormState("unknown", banner=banner, buttons=self._unknown_buttons())
+    def _fail(self, error: Failure, *, is_sending: bool) -> None:
+        """Keep the error of requests, and show it with advice."""
+        if not (is_sending and isinstance(error, UnknownOutcome)):
+            self._show_failure(error)
             return
-        if self._unknown is job:
-            self._unknown, self._state = job.earlier, FormState()
-        self._show_failure(error)
+        self._error, self._unknown = error, self._sent
+        outcome, advice = self._unknown_words()
+        banner = Banner.of("warning", outcome, advice, details=error.message)
+        self._state = FormState("unknown", banner=banner, buttons=self._unknown_buttons())
 
     def _show_failure(self, error: BaseException) -> None:
         """Show an error with advice; fields that the service names are marked, and can be corrected."""
@@ -581,24 +469,25 @@ class Form(PageWidget):
             self._state = FormState(banner=_ENTER_SECRETS)
         else:
             self._state = self._open_state()
-        self.set_trait("done", False)
 
     def _open_state(self) -> FormState:
         """Return the state of a form that shows its fields."""
         return FormState() if self._unknown is None else FormState(banner=Banner("warning", _STILL_UNKNOWN))
 
-    def _note_change(self) -> None:
-        """After a value changed, show the fields, and remove a banner about earlier values; errors stay listed."""
+    def _note_change(self, *, is_late: bool = False) -> None:
+        """After a value changed, show the fields, and remove a banner about earlier values; errors stay listed.
+
+        is_late: the value was entered before the form showed its present state, so nobody has seen the banner.
+        """
         if self._state.phase == "unknown" and self._unknown is not None:
             self._unknown.is_outdated = True
-        if self._state.phase in {"open", "review"}:
+        is_unseen = is_late and self._state.phase == "open" and not self._state.attention
+        if self._takes_values and not is_unseen:
             stays = self._state.attention == "errors" and self._entries.findings().errors
             self._state = replace(self._open_state(), attention="errors" if stays else "")
 
     def _buttons(self) -> tuple[Button, ...]:
         """Return the buttons that the form has now."""
-        if self._job is not None and self._job.is_sending:
-            return ()
         if self._state.phase == "open":
             anyway = (Button("Send anyway", "anyway"),) if self._state.attention == "warnings" else ()
             return (Button(self.submit_label, "submit", kind="primary"), *anyway)
@@ -618,54 +507,42 @@ class Form(PageWidget):
 
     def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
         """Return the view of the form, with the values of the named fields; secrets are masked."""
-        job, phase = self._job, self._state.phase
-        is_sending = job is not None and job.is_sending
-        findings = self._entries.findings() if phase in {"open", "review"} else Findings()
+        phase, fields = self._state.phase, self._entries.fields
+        findings = self._entries.findings() if self._takes_values else Findings()
         values = {name: value for name, value in self._entries.visible_values().items() if name in names}
-        fields = self._entries.fields
+        banner = state_banner(self._state, findings, self._entries)
         view: dict[str, Any] = {
-            "phase": "sending" if is_sending else "locked" if phase == "open" and self.waits_for else phase,
+            "phase": "locked" if phase == "open" and self.waits_for else phase,
             "action_count": self._action_count,
             "subject": self._subject(),
             "waits_for": self.waits_for,
-            "banner": self._banner(findings),
+            "banner": None if banner is None else banner.to_view(),
             "outcome": self._outcome() if self._is_done else "",
             "notes": self._notes(findings),
             "held": self._entries.held,
             "values": values,
-            "code_names": {name: lookups.name_of(fields[name].lookup, value) for name, value in values.items()},
+            "code_names": {name: name_of(fields[name].lookup, value) for name, value in values.items()},
             "choices": self._entries.choices,
-            "panel": "" if is_sending or not self._state.html else f'<div class="pk">{self._state.html}</div>',
+            "panel": f'<div class="pk">{self._state.html}</div>' if self._state.html else "",
             "buttons": self._buttons(),
         }
-        sent = job if is_sending else self._unknown if phase == "unknown" else None
+        sent = {"sending": self._sent, "unknown": self._unknown}.get(phase)
         if sent is not None or phase == "review":
             view["answers"] = form_answers(self._entries, findings) if sent is None else sent.answers
         return view
 
-    def _banner(self, findings: Findings) -> dict[str, Any] | None:
-        """Return the banner, as the browser reads it."""
-        if self._job is not None:
-            return self._job.to_view()
-        if self._state.attention == "errors":
-            return attention_banner("errors", findings.errors, self._entries).to_view()
-        if self._state.attention == "warnings":
-            return attention_banner("warnings", findings.warnings, self._entries).to_view()
-        return None if self._state.banner is None else self._state.banner.to_view()
-
     def _on_message(self, message: Any) -> None:
         """Reply to a message of the browser. Raises nothing: ipywidgets would only log it, and the user see nothing."""
-        # With the lock, so that a thread shows its outcome only after the reply that says that it runs.
-        with self._changing():
-            if not self._is_message(message):
-                self._post(self._view())
-                return
+        with form_lock:
+            self._page = message.get("page") if isinstance(message, Mapping) else None
             try:
-                reply = self._reply(message)
+                self._post(self._reply(message) if self._is_message(message) else self._view())
+                self.set_trait("done", self._is_done)
             except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - shown, and kept as `error`
                 self._show_defect(error)
-                reply = self._view()
-            self._post({**reply, "page": message.get("page")})
+                self._refresh_pages()
+            finally:
+                self._page = None
 
     def _is_message(self, message: Any) -> bool:
         """Return True for a message of a page that this form understands; any other one changes nothing."""
@@ -684,9 +561,10 @@ class Form(PageWidget):
         """Take the values of a message, do what it requests, and return the reply."""
         kind, fields = message["type"], self._entries.fields
         touched = {name: value for name, value in message["touched"].items() if name in fields}
-        taken = message.get("taken")
+        taken, is_late = message.get("taken"), message.get("is_late") is True
         for name, value in touched.items():
-            self._touch(name, self._meant(name, value) if isinstance(taken, list) and name in taken else value)
+            is_code = isinstance(taken, list) and name in taken
+            self._touch(name, meant(fields[name].lookup, value) if is_code else value, is_late=is_late)
         if kind == "use":
             self._touch(message["name"], self._entries.reading(message["name"]))
             touched[message["name"]] = None
@@ -698,8 +576,8 @@ class Form(PageWidget):
                 return self._change_view(changed)
             case "search":
                 if changed:  # a field that was left by a click into this one
-                    self._post({**self._change_view(changed), "page": message.get("page")})
-                found = lookups.search(fields[message["name"]].lookup, message["text"])
+                    self._post(self._change_view(changed))
+                found = search(fields[message["name"]].lookup, message["text"])
                 return {"name": message["name"], "search_id": message.get("search_id"), **found._asdict()}
             case "tick":
                 # A page may not be up to date: the view corrects it.
@@ -725,19 +603,18 @@ class Form(PageWidget):
         if message.get("action_count") != self._action_count:
             return self._view(self._entries.fields)
         action, focus = str(message.get("action")), ""
-        if self._job is not None:
-            if action == "stop" and self._job.is_threaded:
-                self._stop(self._job)
-        elif action == "change" and self._state.phase == "review":
+        if action == "change" and self._state.phase == "review":
             self._state, focus = self._open_state(), str(message.get("field"))
-        elif offers(self._buttons(), action) or (self._takes_values and action in self._actions_beside_fields()):
-            self._press(action, message.get("page"))
+        elif action and action in self._actions():
+            self._press(action)
         return self._view(self._entries.fields) | {"focus": focus or self._focus()}
 
-    def _actions_beside_fields(self) -> set[str]:
-        return {action for _, action in self.field_actions.values()}
+    def _actions(self) -> set[str]:
+        """Return the actions that the buttons of the form start now."""
+        beside_fields = self.field_actions.values() if self._takes_values else ()
+        return {button.action for button in self._buttons()} | {action for _, action in beside_fields}
 
-    def _press(self, action: str, page: str | None) -> None:
+    def _press(self, action: str) -> None:
         """Do the action of a button that the form has now."""
         try:
             is_outdated = self._unknown is not None and self._unknown.is_outdated
@@ -745,48 +622,38 @@ class Form(PageWidget):
                 findings, _ = self._checked(anyway=True)
                 self._state = FormState("review", banner=review_banner(findings))
             elif action in {"submit", "anyway", "send", "again"}:
-                self._start(self._begin(anyway=action != "submit", page=page))
-            elif action == "back":
-                self._action_count += 1
-                self._state = self._open_state()
+                self._send_values(anyway=action != "submit")
             else:
                 self._action_count += 1
-                self._error = None
-                job = self._run_action(action)
-                if job is not None:
-                    job.page = page
-                    self._start(job)
-        except InvalidInput as error:
-            if self._error is not error:  # else it is shown already
-                self._show_failure(error)
-        except (PayerkitError, KeyboardInterrupt) as error:
+                if action == "back":
+                    self._state = self._open_state()
+                else:
+                    self._error = None
+                    self._run_action(action)
+        except (Exception, KeyboardInterrupt) as error:
+            if self._error is error:  # it is shown already
+                return
+            if not isinstance(error, InvalidInput):
+                raise
             self._show_failure(error)
 
     @property
     def _takes_values(self) -> bool:
         """Return True unless the values are being sent, or were."""
-        return self._job is None and self._state.phase in {"open", "review"}
+        return self._state.phase in {"open", "review"}
 
-    def _meant(self, name: str, text: Any) -> Any:
-        """Return the only code that a text means, else the text itself."""
-        lookup = self._entries.fields[name].lookup
-        if not lookup or not isinstance(text, str):
-            return text
-        found = lookups.search(lookup, text)
-        return found.options[found.match][0] if found.match >= 0 else text
-
-    def _touch(self, name: str, value: Any) -> None:
+    def _touch(self, name: str, value: Any, *, is_late: bool = False) -> None:
         """Mark a field as touched, and keep a new value, if any. A form that is sent takes none."""
         if not self._takes_values:
             return
         self._entries.touched.add(name)
         if isinstance(value, str):
             self._entries.set_value(name, value)
-            self._note_change()
+            self._note_change(is_late=is_late)
 
     def _focus(self) -> str:
         """Return where the focus goes after an action: to the banner, the answers, or a field."""
-        if self._banner(self._entries.findings()) is not None:
+        if state_banner(self._state, self._entries.findings(), self._entries) is not None:
             return "banner"
         return "answers" if self._state.phase == "review" else self._first_field()
 
@@ -795,7 +662,7 @@ class Form(PageWidget):
         return next(iter(self._entries.fields))
 
     def __repr__(self) -> str:
-        if self._job is not None and self._job.is_sending:
+        if self._state.phase == "sending":
             return f"<{type(self).__name__}: sending>"
         state = "done" if self._is_done else f"{len(self._entries)} of {len(self._entries.fields)} fields"
         return f"<{type(self).__name__}: {state}>"

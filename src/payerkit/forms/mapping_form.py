@@ -135,7 +135,8 @@ class MappingForm(ReplyingWidget):
 
     def _column(self, each: FileColumn, proposals: Mapping[str, str | None]) -> dict[str, Any]:
         """Return a column as the page shows it."""
-        state = "open" if each.is_open else "left out" if each.column is None else _certainty(each)
+        certainty = "chosen" if each.how == "chosen" else "certain"
+        state = "open" if each.is_open else "left out" if each.column is None else certainty
         return {
             "place": each.place,
             "letters": each.letters,
@@ -213,10 +214,6 @@ class MappingForm(ReplyingWidget):
     def __repr__(self) -> str:
         number = count_of(len(self.mapping.columns), "column")
         return f"<{type(self).__name__}: {number}, {len(self.mapping.open)} open>"
-
-
-def _certainty(each: FileColumn) -> str:
-    return "chosen" if each.how == "chosen" else "certain"
 
 
 def _groups() -> list[tuple[str, list[tuple[str, str]]]]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 from payerkit import html
 from payerkit.checks.check import check_payer
 from payerkit.checks.schema import SHARED_FIELDS
-from payerkit.client.call import RequestBody
+from payerkit.client.call import Call, RequestBody
 from payerkit.endpoints import agreement_call, payer_call, payer_status_call
 from payerkit.errors import NotFound
 from payerkit.explanations import Explanation, status_chip
-from payerkit.forms.drawn_fields import count_warnings
-from payerkit.forms.form import Form
-from payerkit.forms.form_state import Banner, Button, FormState
-from payerkit.forms.job import Job
+from payerkit.findings import Findings
+from payerkit.forms.form import Form, form_lock
+from payerkit.forms.view import Banner, Button, FormState
 from payerkit.models import Payer, PayerStatus
 from payerkit.models.requests import Hidden
 from payerkit.wire import is_loopback
@@ -54,7 +55,6 @@ class PayerForm(Form):
     name = "payer"
     members = ("client_user_id",)
     model = Payer
-    check = staticmethod(check_payer)
     title = "Payer"
     submit_label = "Onboard payer"
     unknown_outcome = "It is not known whether the payer was registered."
@@ -80,7 +80,7 @@ class PayerForm(Form):
             >>> form.as_holder()["account_name"].get_secret_value()
             'John Doe'
         """
-        with self._lock:  # without waiting: a Walkthrough asks while the job that sent the payer ends
+        with form_lock:
             values = self._entries.visible_values()
         holder = {name: values[source] for name, source in SHARED_FIELDS.items()}
         if values["beneficiary_type"] == "business":
@@ -95,20 +95,19 @@ class PayerForm(Form):
     def _outcome(self) -> str:
         return visible(str(self._client_user_id))
 
-    def _call(self, request: Payer, job: Job) -> tuple[str, PayerStatus]:
+    def _check(self, values: Mapping[str, Any]) -> Findings:
+        return check_payer(values)
+
+    def _call(self, request: Payer) -> PayerStatus:
         body = RequestBody(request.to_dict(reveal=True), request.private_values)
         read = partial(PayerStatus.read, sent=request)
-        return request.client_user_id, job.send(payer_call(request.client_user_id, body, read))
-
-    def _response(self, outcome: tuple[str, PayerStatus]) -> PayerStatus:
-        self._client_user_id, status = outcome
+        status = self._make(payer_call(request.client_user_id, body, read))
+        self._client_user_id = request.client_user_id
         self._agreement_url, self._kyc_url = status.agreement_url, status.kyc_url
         return status
 
     def _state_of(self, response: PayerStatus) -> FormState:
-        warnings = count_warnings(self._sent_findings)
-        title = f"Payer onboarded, with {warnings}." if warnings else "Payer onboarded."
-        return self._shown(response, title)
+        return self._shown(response, self._with_warnings("Payer onboarded"))
 
     def _shown(self, status: PayerStatus, title: str) -> FormState:
         """Return the state of a form that shows the status of a payer, with the next step."""
@@ -147,14 +146,22 @@ class PayerForm(Form):
         opens = Button(f"Open the {page}", url=url, kind="primary" if is_next else "", about=page)
         return [opens, Button("Copy link", url=url, kind="copy", about=page)]
 
-    def _run_action(self, action: str) -> Job | None:
-        client_user_id = str(self._client_user_id)
+    def _run_action(self, action: str) -> None:
+        read = payer_status_call(str(self._client_user_id), PayerStatus.read)
         if action == "sign":
-            return Job(self._client, partial(_mark_as_signed, client_user_id), self._show_signed, "Recording")
-        if action == "refresh":
-            call = payer_status_call(client_user_id, PayerStatus.read)
-            return Job(self._client, lambda job: job.send(call), self._show_status, "Refreshing the status")
-        return super()._run_action(action)
+            self._run("Recording", partial(self._mark_as_signed, read), self._show_signed)
+        elif action == "refresh":
+            self._run("Refreshing the status", partial(self._make, read), self._show_status)
+        else:
+            super()._run_action(action)
+
+    def _mark_as_signed(self, read: Call[PayerStatus]) -> tuple[bool, PayerStatus | None]:
+        """Record the agreement; return whether the service did, and the status, if it can be read."""
+        is_recorded = self._make(agreement_call(str(self._client_user_id))).success is True
+        # Reading a status is beyond the specification, so a service may not have the call.
+        with suppress(NotFound):
+            return is_recorded, self._make(read)
+        return is_recorded, None
 
     def _show_status(self, status: PayerStatus) -> None:
         self._result, self._state = status, self._shown(status, "Status updated.")
@@ -164,26 +171,14 @@ class PayerForm(Form):
         is_recorded, status = outcome
         if status is not None:
             self._show_status(status)
+        elif is_recorded:
+            known = self._result.model_copy(update={"agreement_status": "completed"})
+            self._state = replace(self._state, buttons=self._next_steps(known.explain()))
+        banner = Banner("success", "The agreement is recorded.", self._state.banner.lines if self._state.banner else ())
         if not is_recorded:
             title = "The service did not confirm that the agreement is signed."
-            self._state = replace(self._state, banner=Banner.of("warning", title, "Try again later."))
-            return
-        banner = self._state.banner or Banner("success", "")
-        buttons = self._state.buttons
-        if status is None:
-            known = self._result.model_copy(update={"agreement_status": "completed"})
-            buttons = self._next_steps(known.explain())
-        banner = replace(banner, kind="success", title="The agreement is recorded.")
-        self._state = replace(self._state, banner=banner, buttons=buttons)
-
-
-def _mark_as_signed(client_user_id: str, job: Job) -> tuple[bool, PayerStatus | None]:
-    """Record the agreement; return whether the service did, and the status, if it can be read."""
-    is_recorded = job.send(agreement_call(client_user_id)).success is True
-    # Reading a status is beyond the specification, so a service may not have the call.
-    with suppress(NotFound):
-        return is_recorded, job.send(payer_status_call(client_user_id, PayerStatus.read))
-    return is_recorded, None
+            banner = Banner.of("warning", title, "Try again later.")
+        self._state = replace(self._state, banner=banner)
 
 
 def _status_table(status: PayerStatus) -> str:

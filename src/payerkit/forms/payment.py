@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -14,14 +14,12 @@ from payerkit.client.client import Client, request_status_call
 from payerkit.endpoints import order_warnings, payment_call, payment_details_call
 from payerkit.errors import FieldProblem, InvalidInput, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
-from payerkit.forms.account_choice import AccountChoice
+from payerkit.forms.accounts import AccountChoice
 from payerkit.forms.bank_details import BankDetailsForm
-from payerkit.forms.drawn_fields import Note
-from payerkit.forms.form import Form
-from payerkit.forms.form_state import Banner, Button, FormState
-from payerkit.forms.job import Job
+from payerkit.forms.form import Failure, Form, form_lock
 from payerkit.forms.payment_fields import OPTIONAL, PAYMENT_FIELDS, AccountOrder, PaymentEntry, check_entry, fields_of
 from payerkit.forms.payment_progress import PaymentProgress, bank_state
+from payerkit.forms.view import Banner, Button, FormState, Note, Sent
 from payerkit.models import Payment, PaymentOrder, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.models.requests import RequestModel
 from payerkit.onchain.amounts import read_rate
@@ -113,7 +111,7 @@ class PaymentForm(Form):
     @property
     def findings(self) -> Findings:
         """Findings about the order; after sending, those about the payment, with a `verdict`."""
-        with self._settled():
+        with form_lock:
             return self._card(self._result).findings if self._is_done else super().findings
 
     def _card(self, payment: Payment) -> PaymentCard:
@@ -199,15 +197,13 @@ class PaymentForm(Form):
             >>> form.check_again().has_been_paid
             False
         """
-        with self._settled():
+        with self._changing():
             if not self._is_done:
                 raise InvalidInput("There is no payment to ask about. Send the form first.")
             self._error = None
-            self._job = job = self._check_job()
-            self._refresh_pages()
-        if (error := self._run(job)) is not None:
-            raise error
-        return cast("RequestStatus", self._progress.status)  # the job has just brought it
+            if (error := self._check_payment()) is not None:
+                raise error
+            return cast("RequestStatus", self._progress.status)  # which it has just brought
 
     def offer_account(self, bank_details: BankDetailsForm) -> None:
         """Choose the account that was stored last, and its payer, unless somebody chose the receiver.
@@ -231,7 +227,7 @@ class PaymentForm(Form):
             accounts = bank_details.account_choice()
             offered |= {"paid_to": "account", "client_user_id": accounts.client_user_id}
             offered |= {"payment_details_id": stored.id or ""}
-        with self._settled():
+        with form_lock:
             if not self._takes_values or not all(map(self._entries.is_free, _RECEIVER)):
                 return
             before = self._entries.visible_values()
@@ -244,7 +240,7 @@ class PaymentForm(Form):
 
     def _warnings(self) -> list[UserWarning]:
         """Return the warnings about an order that can be sent; fields with an error are not sent."""
-        with self._settled():
+        with form_lock:
             if self._is_done:
                 return []
             values, errors = self._entries.visible_values(), self._entries.findings().errors
@@ -257,10 +253,7 @@ class PaymentForm(Form):
             shown += payout_warnings(account, order.order)
         return shown
 
-    def _checker(self) -> Callable[..., Findings]:
-        return self._check_values
-
-    def _check_values(self, values: Mapping[str, Any]) -> Findings:
+    def _check(self, values: Mapping[str, Any]) -> Findings:
         account = self._accounts.find(values.get("payment_details_id"))
         policy, environment = self._policy, self._client.environment
         return Findings(check_entry(values, policy=policy, environment=environment, account=account))
@@ -321,15 +314,15 @@ class PaymentForm(Form):
     def _outcome(self) -> str:
         return self._progress.in_words() or f"verdict {self._card(self._result).verdict.upper()}"
 
-    def _call(self, request: PaymentOrder | AccountOrder, job: Job) -> Payment:
+    def _call(self, request: PaymentOrder | AccountOrder) -> Payment:
         if isinstance(request, PaymentOrder):
-            return job.send(payment_call(request, self._client.environment))
-        return self._pay_account(request, job)
+            return self._make(payment_call(request, self._client.environment))
+        return self._pay_account(request)
 
-    def _pay_account(self, request: AccountOrder, job: Job) -> Payment:
+    def _pay_account(self, request: AccountOrder) -> Payment:
         """Create a request, unless one was created for the same order before, and get its transactions."""
         payer, account_id = request.client_user_id, request.payment_details_id
-        records = job.send(payment_details_call(payer, payment_details_id=account_id))
+        records = self._make(payment_details_call(payer, payment_details_id=account_id))
         account = Payout.of_list(records, account_id, request_id="", client_user_id=payer)
         if account is None:
             message = "The payer has no account with this id. Look up the accounts, and choose one."
@@ -339,8 +332,8 @@ class PaymentForm(Form):
         environment = self._client.environment
         created = self._created_for(request.order)
         if created is None:
-            created = job.send(request_call(with_reference(request.order), environment))
-        job.early = created
+            created = self._make(request_call(with_reference(request.order), environment))
+        self._known = created
         payout = replace(
             account,
             request_id=str(created.request_id),
@@ -348,7 +341,7 @@ class PaymentForm(Form):
             reference=created.reference,
             wallet=request.wallet,
         )
-        return job.send(request_payment_call(payout, created.order, environment))
+        return self._make(request_payment_call(payout, created.order, environment))
 
     def _created_for(self, order: PayoutOrder) -> PaymentRequest | None:
         """Return the request that was created for an order, if its transactions never came."""
@@ -357,19 +350,19 @@ class PaymentForm(Form):
             return None
         return created if created.order.replace(reference=None) == order.replace(reference=None) else None
 
-    def _finish(self, findings: Findings, outcome: Payment | PaymentRequest) -> None:
-        """Take over a payment; or a request alone, if the form was stopped before its transactions came."""
+    def _finish(self, sent: Sent, outcome: Payment | PaymentRequest) -> None:
+        """Take over a payment; or a request alone, if the form was interrupted before its transactions came."""
         if isinstance(outcome, PaymentRequest):
             self._unknown, self._state = None, FormState()
             self._note_created(outcome)
             return
         self._created, self._progress = None, PaymentProgress(pays_account=outcome.payout is not None)
-        super()._finish(findings, outcome)
+        super()._finish(sent, outcome)
 
-    def _fail(self, job: Job, error: Any) -> None:
-        super()._fail(job, error)
-        if isinstance(job.early, PaymentRequest):
-            self._note_created(job.early)
+    def _fail(self, error: Failure, *, is_sending: bool) -> None:
+        super()._fail(error, is_sending=is_sending)
+        if isinstance(self._known, PaymentRequest):
+            self._note_created(self._known)
         elif isinstance(error, UnknownOutcome) and self._pays_account:
             self._entries.clear(["reference"])  # a request that has it may be there
 
@@ -406,23 +399,22 @@ class PaymentForm(Form):
             shown = progress.picture() + html.folded("The card that was to be signed", card)
         return FormState("done", banner=banner, html=shown, buttons=(check, *buttons))
 
-    def _run_action(self, action: str) -> Job | None:
+    def _run_action(self, action: str) -> None:
         if action == "look_up":
-            return self._look_up_job()
-        if action == "check":
-            return self._check_job()
-        return super()._run_action(action)
+            self._look_up()
+        elif action == "check":
+            self._check_payment()
+        else:
+            super()._run_action(action)
 
-    def _look_up_job(self) -> Job:
-        """Return the job that lists the accounts of the payer. Raises InvalidInput without a payer's id."""
+    def _look_up(self) -> None:
+        """List the accounts of the payer. Raises InvalidInput without a payer's id."""
         payer = self._entries.visible_values()["client_user_id"]
         self._entries.touched.add("client_user_id")
         if problem := id_problem(payer):
             raise InvalidInput("Enter the payer's id first.", fields=(_problem("client_user_id", *problem),))
-        call = payment_details_call(payer)
-        return Job(
-            self._client, lambda job: job.send(call), partial(self._show_accounts, payer), "Looking up the accounts"
-        )
+        read = partial(self._make, payment_details_call(payer))
+        self._run("Looking up the accounts", read, partial(self._show_accounts, payer))
 
     def _show_accounts(self, payer: str, records: Sequence[Mapping[str, Any]]) -> None:
         """Offer the accounts of a payer; choose the only one that can be paid."""
@@ -437,23 +429,22 @@ class PaymentForm(Form):
         banner = None if approved else Banner.of("warning", title, "Store one, or wait until it is approved.")
         self._state = FormState(banner=banner)
 
-    def _check_job(self) -> Job:
-        """Return the job that asks whether the payment is paid. Raises InvalidInput for a payment without an id."""
-        request_id = self._result.request_id
-        if not request_id:
+    def _check_payment(self) -> Failure | None:
+        """Ask whether the payment is paid. Raises InvalidInput for a payment without an id."""
+        if not self._result.request_id:
             raise InvalidInput("The payment has no request id, so the service cannot be asked about it.")
-        ask = partial(self._ask, request_id, self._progress)
-        return Job(self._client, ask, self._show_progress, "Asking whether it is paid")
+        return self._run("Asking whether it is paid", self._ask, self._show_progress)
 
-    def _ask(self, request_id: str, before: PaymentProgress, job: Job) -> PaymentProgress:
+    def _ask(self) -> PaymentProgress:
         """Return what the service says now, and of a payment to an account, what events say of the bank."""
-        status = job.send(request_status_call(request_id, RequestStatus.read))
+        request_id, pays_account = self._result.request_id, self._progress.pays_account
+        status = self._make(request_status_call(request_id, RequestStatus.read))
         events = self._events
         if events is None and self._client.sandbox is not None:
             events = self._client.sandbox.events
-        is_asked = before.pays_account and status.has_been_paid is True and events is not None
+        is_asked = pays_account and status.has_been_paid is True and events is not None
         bank, reason = bank_state(events, request_id) if is_asked else (None, "")
-        return replace(PaymentProgress(status, bank, reason), pays_account=before.pays_account)
+        return replace(PaymentProgress(status, bank, reason), pays_account=pays_account)
 
     def _show_progress(self, progress: PaymentProgress) -> None:
         self._progress = progress

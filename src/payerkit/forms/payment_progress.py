@@ -8,7 +8,7 @@ from typing import Any
 
 from payerkit import html
 from payerkit.explanations import Explanation, explain_word, status_chip
-from payerkit.forms.form_state import Banner, Kind
+from payerkit.forms.view import Banner, Kind
 from payerkit.models import RequestStatus
 from payerkit.wording import in_words
 

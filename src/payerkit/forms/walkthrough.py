@@ -10,9 +10,9 @@ import traitlets
 
 from payerkit.client.client import Client
 from payerkit.forms.bank_details import BankDetailsForm
-from payerkit.forms.form import forms_code
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
+from payerkit.forms.view import forms_code
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.widgets import PageCode, PageWidget
 

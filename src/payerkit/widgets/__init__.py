@@ -25,10 +25,6 @@ def source(package: str, name: str) -> str:
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
-_SHARED = ("dom.js", "keys.js", "kernel.js")
-"""The scripts of this folder that are part of every widget."""
-
-
 @dataclass(frozen=True)
 class PageCode:
     """The code of a widget as a page gets it.
@@ -44,12 +40,12 @@ class PageCode:
     def of(cls, package: str, scripts: tuple[str, ...], *styles: str) -> Self:
         """Join scripts, in this order, and styles into a module. The scripts share one scope; one defines `draw`.
 
-        The palette and the scripts that all widgets share come first.
+        The palette and the script that all widgets share come first.
         """
         css = json.dumps("\n".join([palette(), *(source(package, style) for style in styles)]))
-        shared = [source(__package__, name) for name in _SHARED]
         own = [source(package, name) for name in scripts]
-        code = "\n".join([f"const css = {css};", *shared, *own, "export { css, draw, watchKernel };"])
+        shared = source(__package__, "shared.js")
+        code = "\n".join([f"const css = {css};", shared, *own, "export { css, draw, watchKernel };"])
         return cls(hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0))
 
 

@@ -1,3 +1,30 @@
+// Sends the messages of a form to Python, each with the fields that were left since the last one. `address` is part of
+// each message. While `canSend()` is false, fields wait for the next message, or for `flush`.
+const openOutbox = (model, address, loss, canSend) => {
+  // touched: the new values of these fields, or null if unchanged. taken: those whose text stands for a code.
+  let touched = {}, taken = [], timer;
+
+  const send = (message) => {
+    clearTimeout(timer);
+    if (loss.signal.aborted) return;
+    try {
+      model.send({ ...message, ...address, touched, taken });
+      [touched, taken] = [{}, []];
+    } catch {
+      loss.abort('restarted');
+    }
+  };
+  const isQueued = (name) => name in touched;
+  const flush = (more) => Object.keys(touched).length && canSend() && send({ ...more, type: 'change' });
+  const queue = (name, value, isTaken) => {
+    touched[name] = value;
+    taken = taken.filter((other) => other !== name).concat(isTaken ? name : []);
+    clearTimeout(timer);
+    timer = setTimeout(() => flush());
+  };
+  return { send, queue, flush, isQueued };
+};
+
 // Draws the box of a section, such as "The payer is also the account holder"; a form without one gets no nodes.
 const drawBox = ([section, help, label] = [], id, send) => {
   const input = create('input', { type: 'checkbox', id }), text = create('span', { class: 'help', 'aria-live': 'polite' });
@@ -21,7 +48,10 @@ const drawForm = (spec, model, signal, loss) => {
   const id = 'f' + Math.random().toString(36).slice(2), fields = {}, postponed = [];
   // actionCount is Python's: it ignores a click that carries an older count, such as a second click or another tab's.
   let actionCount, phase = 'open', pointerIsDown, patience;
-  const { send, queue, hold, release } = openOutbox(model, { form: formName, page: id }, loss);
+  // A field that is left by pressing a button is sent together with the action of the button, and one that is left while
+  // a response is on its way, after it.
+  const canSend = () => !pointerIsDown && !form.ariaBusy;
+  const { send, queue, flush, isQueued } = openOutbox(model, { form: formName, page: id }, loss, canSend);
 
   const spoken = setAttributes(div('spoken'), { 'aria-live': 'polite' }), say = (text) => { spoken.textContent = text; };
   const arrange = (name) => {
@@ -41,19 +71,19 @@ const drawForm = (spec, model, signal, loss) => {
     body.inert = false;
   };
   // Until Python replies, further clicks are ignored, and no field takes what would not be sent.
-  const startAction = (action, mayInterrupt, more) => {
-    if ((form.ariaBusy && !mayInterrupt) || actionCount === undefined) return;
+  const startAction = (action, more) => {
+    if (form.ariaBusy || actionCount === undefined) return;
     const hadFocus = hasFocus(form);
     form.ariaBusy = true;
     // The browser fires `change` only when the field is left.
     for (const field of Object.values(fields)) field.commitEdit();
-    banner.show({ kind: 'sending', title: action === 'stop' ? 'Stopping …' : 'One moment …', seconds: 0 });
+    banner.show({ kind: 'sending', title: 'One moment …' });
     // What is inert loses the focus, and the page would scroll to where it goes.
     if (hadFocus) banner.node.focus({ preventScroll: true });
     body.inert = true;
     send({ ...more, type: 'action', action, action_count: actionCount });
   };
-  const change = (name) => startAction('change', false, { field: name });
+  const change = (name) => startAction('change', { field: name });
 
   const heading = create('h3', { tabindex: -1 }, title), subject = create('span', { class: 'help' }), waitsFor = div('help');
   const badge = create('span', { class: 'badge ' + environment }, environment[0].toUpperCase() + environment.slice(1));
@@ -62,7 +92,6 @@ const drawForm = (spec, model, signal, loss) => {
     timeout,
     setReady: actions.setReady,
     go: (name) => phase === 'review' ? change(name) : focusField(name),
-    act: (action) => startAction(action, true),
   });
   const panel = div('panel'), answers = drawAnswers(change), box = drawBox(spec.box, id + 'b', send);
   const addField = (row) => (fields[row[0]] = drawField(row, { id, send, queue, arrange, say, signal, act: startAction, actions: spec.actions })).box;
@@ -80,7 +109,7 @@ const drawForm = (spec, model, signal, loss) => {
     for (const name in view.values) {
       const field = fields[name], value = view.values[name], codeName = view.code_names[name];
       // A reply to a page may be older than what the user is typing; a view without a page comes from fill() or clear().
-      if (!view.page || !field.isEdited) {
+      if (!view.page || !(field.isEdited || isQueued(name))) {
         if (isOwnChange && field.input.value !== value) say(`${field.label} is now ${codeName || value || 'empty'}.`);
         field.input.value = value;
       }
@@ -140,6 +169,7 @@ const drawForm = (spec, model, signal, loss) => {
     body.hidden = phase !== 'open';
     showActions();
     moveFocus(view, hadFocus, mayFocus);
+    flush({ is_late: true });
   };
   const focus = (where) => {
     if (fields[where]) return focusField(where);
@@ -154,13 +184,10 @@ const drawForm = (spec, model, signal, loss) => {
     else update(message);
   };
 
-  window.addEventListener('pointerdown', () => {
-    pointerIsDown = true;
-    hold();
-  }, { signal });
+  window.addEventListener('pointerdown', () => { pointerIsDown = true; }, { signal });
   for (const type of ['pointerup', 'pointercancel']) window.addEventListener(type, () => setTimeout(() => {
     pointerIsDown = false;
-    release();
+    flush();
     postponed.splice(0).forEach(update);
   }), { signal });
   form.addEventListener('submit', (event) => {
@@ -189,7 +216,7 @@ const drawForm = (spec, model, signal, loss) => {
   update({});
   // The kernel may hold other values than the empty fields.
   body.inert = true;
-  patience = setTimeout(() => banner.show({ kind: 'sending', title: 'The kernel is busy. The form waits for it.', seconds: 0 }), 1500);
+  patience = setTimeout(() => banner.show({ kind: 'sending', title: 'The kernel is busy. The form waits for it.' }), 1500);
   send({ type: 'ready' });
   return { node: form, heading, receive };
 };

@@ -1,15 +1,54 @@
-// Draws the forms of a widget: one, or the steps of a Walkthrough. The scripts share one scope, in this order
-// (behind dom, keys and kernel of the folder widgets):
-// combobox      suggestions below a field
-// secrets       hidden values and account numbers
-// fields        one field with its notes
-// shown_fields  which fields are shown
-// banner        the message above the fields
-// answers       the summary before sending
-// outbox        messages to Python
-// actions       the row of buttons
-// form          one form of all these
-// steps         the list of the steps of a Walkthrough
+// Shows one form of a Walkthrough at a time, below a list that says which step is shown, and which are done or locked.
+const drawSteps = (parts, model) => {
+  const steps = parts.map(({ spec, form }) => {
+    const state = create('span', { class: 'help' });
+    const step = { name: spec.name, title: spec.title, form, state, outcome: '', lock: '' };
+    step.button = button('', 'step', () => go(step));
+    step.button.append(create('span', {}, spec.title), state);
+    return step;
+  });
+  const nextButton = button('', 'next', () => go(steps[steps.indexOf(current) + 1]));
+  const list = create('ol', { class: 'steps' }, ...steps.map((step) => create('li', {}, step.button)));
+  const node = create('section', { class: 'payerkit walk', 'aria-label': model.get('label') }, list, ...steps.map((step) => step.form.node), div('row', nextButton));
+  let current = steps.find(({ name }) => name === model.get('step')) ?? steps[0];
+
+  const show = () => {
+    for (const step of steps) {
+      const isCurrent = step === current, isDone = !!step.outcome;
+      step.form.node.hidden = !isCurrent;
+      step.state.textContent = step.lock || (isDone ? 'Done: ' + step.outcome : isCurrent ? 'You are here' : 'Not sent');
+      step.button.disabled = step.lock && !isCurrent;
+      step.button.classList.toggle('is-done', isDone);
+      if (isCurrent) setAttributes(step.button, { 'aria-current': 'step' });
+      else step.button.removeAttribute('aria-current');
+    }
+    const next = steps[steps.indexOf(current) + 1];
+    nextButton.hidden = !current.outcome || !next || next.lock;
+    nextButton.textContent = next ? `Next step: ${next.title}` : '';
+    // One button at a time is the one to press: the form's own, if it has one.
+    nextButton.classList.toggle('go', !current.form.node.querySelector('.actions .go'));
+  };
+  const go = (step) => {
+    current = step;
+    show();
+    step.form.heading.focus();
+    // A page that is loaded later begins here.
+    model.set('step', step.name);
+    model.save_changes();
+  };
+  const receive = (message) => {
+    if (!message.phase) return;
+    const step = steps.find(({ name }) => name === message.form);
+    step.outcome = message.phase === 'done' ? message.outcome || 'sent' : '';
+    step.lock = message.waits_for || '';
+    show();
+  };
+  show();
+  return { node, receive };
+};
+
+// Draws the forms of a widget: one, or the steps of a Walkthrough. The scripts share one scope, in this order, behind the
+// one that all widgets share: combobox, secrets, fields, surroundings, form, page.
 const draw = ({ model, el, loss }) => {
   const disposal = new AbortController();
   const parts = model.get('spec').forms.map((spec) => ({ spec, form: drawForm(spec, model, disposal.signal, loss) }));

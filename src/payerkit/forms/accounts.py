@@ -1,20 +1,20 @@
-"""Find out whether an account was stored although its request got no response: look at the payer's accounts."""
+"""The stored accounts of a payer: those that a payment can be paid to, and whether one is there after all."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, Literal
 
 from payerkit.bulk.accounts import Grade, compare
 from payerkit.client.pace import MAX_LOOKUPS, RECONCILE_AFTER
 from payerkit.explanations import explain_word
-from payerkit.forms.form_state import Banner
+from payerkit.forms.view import Banner
 from payerkit.masking import mask_account
-from payerkit.models import BankDetails
+from payerkit.models import BankDetails, Payout
 from payerkit.wire import our_name
-from payerkit.wording import in_words, visible
+from payerkit.wording import count_of, in_words, listed, visible
 
 SearchState = Literal["not_yet", "found", "absent", "unclear"]
 """Too few looks so far, the account is there, it is not there, or only a person can decide."""
@@ -33,7 +33,7 @@ class AccountSearch:
 
     def __init__(self, before: frozenset[str] | None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._before, self._clock = before, clock
-        self._compare: Callable[[Record], Grade] | None = None
+        self._compare: Callable[[Record], Grade] = lambda _: Grade.OTHER
         self._last = clock()
         self._looks = 0
         self.state: SearchState = "not_yet"
@@ -42,31 +42,28 @@ class AccountSearch:
         """Note the account that is sent now. Earlier looks do not count for it."""
         values = {our_name(name): value for name, value in request.to_dict(reveal=True).items()}
         # A closure: an attribute would show the values in a debugger's list of variables.
-        self._compare = partial(_grade, lambda: values)
+        self._compare = lambda record: compare(values, record).grade
         self._last, self._looks, self.state = self._clock(), 0, "not_yet"
 
-    def look(self, records: Sequence[Record], *, is_over: bool = True) -> list[Record]:
-        """Take one look at the accounts of the payer, and return those that may be the one that was sent.
-
-        is_over: False while the request may still be on its way: then an account that is missing proves nothing.
-        """
+    def look(self, records: Sequence[Record]) -> list[Record]:
+        """Take one look at the accounts of the payer, and return those that may be the one that was sent."""
         is_known = self._before is not None and all(map(_id_of, records))
         new = [record for record in records if not is_known or _id_of(record) not in (self._before or ())]
-        grades = [Grade.OTHER if self._compare is None else self._compare(record) for record in new]
-        same = [record for record, grade in zip(new, grades, strict=True) if grade in {Grade.SAME, Grade.NUMBER}]
-        perhaps = [record for record, grade in zip(new, grades, strict=True) if grade is Grade.PERHAPS]
+        grades = [(self._compare(record), record) for record in new]
+        same = [record for grade, record in grades if grade in {Grade.SAME, Grade.NUMBER}]
+        perhaps = [record for grade, record in grades if grade is Grade.PERHAPS]
         if same and is_known:
             self.state = "found"
         elif same or perhaps or (len(records) >= _PAGE and len(records) % 5 == 0):
             self.state = "unclear"
         else:
-            self._count_missing(is_over=is_over)
+            self._count_missing()
         return same or perhaps
 
-    def _count_missing(self, *, is_over: bool) -> None:
+    def _count_missing(self) -> None:
         """Count a look that showed no such account, unless it came too early to prove anything."""
         now = self._clock()
-        if is_over and now - self._last >= RECONCILE_AFTER:
+        if now - self._last >= RECONCILE_AFTER:
             self._looks, self._last = self._looks + 1, now
         self.state = "absent" if self._looks >= MAX_LOOKUPS else "not_yet"
 
@@ -96,10 +93,6 @@ def _found_banner(found: Sequence[Record]) -> Banner:
     return Banner.of("warning", title, "It is stored more than once. Ask the service to switch off the others.")
 
 
-def _grade(values: Callable[[], Mapping[str, Any]], record: Record) -> Grade:
-    return compare(values(), record).grade
-
-
 def ids_of(records: Iterable[Record]) -> list[str]:
     """Return the ids of accounts that have one."""
     return [each for record in records if (each := _id_of(record))]
@@ -120,3 +113,51 @@ def _describe(record: Record) -> str:
     number = next((mask_account(str(number)) for number in numbers if number), "")
     words = [number or str(named.get("bank_name") or "an account"), in_words(str(named.get("status") or ""))]
     return visible(", ".join(word for word in words if word))
+
+
+class AccountChoice:
+    """The accounts of a payer, by their ids. Account numbers are masked, and nothing else in it is secret."""
+
+    def __init__(self, client_user_id: str = "", records: Iterable[Mapping[str, Any]] = ()) -> None:
+        self.client_user_id = client_user_id
+        ids = {str(record["id"]): record for record in records if record.get("id")}
+        self._accounts = {
+            name: Payout.of_account(record, request_id="", client_user_id=client_user_id, payment_details_id=name)
+            for name, record in ids.items()
+        }
+
+    def find(self, payment_details_id: object) -> Payout | None:
+        """Return an account; None if its payer was not looked up, or has no such account."""
+        return self._accounts.get(str(payment_details_id))
+
+    def approved(self) -> list[str]:
+        """Return the ids of the accounts that can be paid."""
+        return [name for name, account in self._accounts.items() if _is_approved(account)]
+
+    def options(self, chosen: str = "") -> dict[str, str]:
+        """Return what to choose from: the accounts that can be paid, and the chosen one, by id in words."""
+        words = {
+            name: _option(account)
+            for name, account in self._accounts.items()
+            if _is_approved(account) or name == chosen
+        }
+        if chosen and chosen not in words:  # its payer was not looked up
+            words[chosen] = f"The account with the id {visible(chosen)}"
+        count = Counter(words.values())
+        return {name: text if count[text] == 1 else f"{text}, id …{name[-6:]}" for name, text in words.items()}
+
+    def summary(self) -> str:
+        """Return how many accounts can be paid, and which ones cannot."""
+        others = [_option(account) for account in self._accounts.values() if not _is_approved(account)]
+        count = f"{count_of(len(self.approved()), 'account')} can be paid."
+        return f"{count} Not approved: {listed(others, 'and')}." if others else count
+
+
+def _is_approved(account: Payout) -> bool:
+    return explain_word(account.status, "account").is_passed
+
+
+def _option(account: Payout) -> str:
+    """Return an account in words, such as "••••3489 at Chase (USD, local)"; its status, unless it can be paid."""
+    status = "" if _is_approved(account) else f", {in_words(account.status or '') or 'no status'}"
+    return visible(f"{account.words}{status}")

@@ -1,0 +1,376 @@
+"""What a form shows: its state, its fields and the notes beside them, banners, suggestions, and answers."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
+
+from payerkit.checks.readings import FUNDS, Code, codes, find_code, name_of, use_label
+from payerkit.checks.schema import SchemaField
+from payerkit.checks.texts import fold
+from payerkit.errors import (
+    InvalidInput,
+    NotFound,
+    NotSent,
+    PayerkitError,
+    RateLimited,
+    Refused,
+    UnknownOutcome,
+    WrongKey,
+)
+from payerkit.findings import Finding, Findings
+from payerkit.forms.entries import Entries, FormModel, form_fields
+from payerkit.reasons import words_of_service
+from payerkit.widgets import PageCode
+from payerkit.wording import count_of, in_form, visible
+
+Phase = Literal["open", "review", "sending", "unknown", "done"]
+"""The phase of a form: open for input, reviewed before it is sent, being sent, sent with an unknown outcome, or
+sent with a response. To the browser, an open form that waits for something else is "locked"."""
+
+Kind = Literal["info", "success", "warning", "error", "sending"]
+Answers = list[tuple[str, list[tuple[Any, ...]]]]
+"""The titles of the sections, each with name, label, value and notes of its fields, as the browser reads it."""
+
+Attention = Literal["", "errors", "warnings"]
+
+ButtonKind = Literal["", "primary", "copy"]
+"""How a button looks and acts: the next step, any other step, or one that copies its link."""
+
+
+class Button(NamedTuple):
+    """A button of a form: its label, and either the action that it starts or the page that it opens.
+
+    about: the subject of the button, for screen readers, where several have the same label.
+    """
+
+    label: str
+    action: str = ""
+    url: str = ""
+    kind: ButtonKind = ""
+    about: str = ""
+
+
+class Line(NamedTuple):
+    """A line of a banner, and the field that it leads to, "" for none."""
+
+    text: str
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """The message above the fields of a form.
+
+    details: technical details of a failure, folded. retry_at: the `time.monotonic()` from which on sending again may
+    succeed.
+    """
+
+    kind: Kind
+    title: str
+    lines: tuple[Line, ...] = ()
+    details: str = ""
+    retry_at: float = -math.inf
+
+    @classmethod
+    def of(cls, kind: Kind, title: str, *lines: str, **more: Any) -> Banner:
+        """Return a banner with lines that lead to no field; empty ones are left out."""
+        return cls(kind, title, tuple(Line(line) for line in lines if line), **more)
+
+    def to_view(self) -> dict[str, Any]:
+        """Return the banner as the browser reads it; `wait` is in whole seconds."""
+        view: dict[str, Any] = {"kind": self.kind, "title": visible(self.title)}
+        if self.lines:
+            view["lines"] = [(visible_lines(line.text), line.field) for line in self.lines]
+        if self.details:
+            view["details"] = visible_lines(self.details)
+        if (wait := math.ceil(self.retry_at - time.monotonic()) if math.isfinite(self.retry_at) else 0) > 0:
+            view["wait"] = wait
+        return view
+
+
+@dataclass(frozen=True, slots=True)
+class FormState:
+    """The state of a form beside its values.
+
+    attention: the fields that the banner lists, with errors or with warnings. html: the response, escaped. buttons:
+    those of a form that is done, or whose outcome is unknown.
+    """
+
+    phase: Phase = "open"
+    attention: Attention = ""
+    banner: Banner | None = None
+    html: str = ""
+    buttons: tuple[Button, ...] = ()
+
+
+@dataclass(repr=False)
+class Sent:
+    """Values that are being sent, or were: the findings about them, and their summary.
+
+    is_outdated: values were changed since, while the outcome was unknown.
+    """
+
+    findings: Findings
+    answers: Answers
+    is_outdated: bool = False
+
+
+def visible_lines(text: str) -> str:
+    """Return a text with its line breaks, and all other control characters as escapes."""
+    return "\n".join(map(visible, text.splitlines()))
+
+
+_SCRIPTS = ("combobox", "secrets", "fields", "surroundings", "form", "page")
+
+
+def forms_code() -> PageCode:
+    """Return the code that draws forms in a page."""
+    scripts = tuple(f"forms/browser/{name}.js" for name in _SCRIPTS)
+    return PageCode.of("payerkit", scripts, "picture.css", "forms/browser/form.css")
+
+
+_IN_FOURS = {"account_number", "iban", "rib_number"}
+"""Long numbers, which people compare in groups of four characters. A routing number is compared as one."""
+
+
+class Note(NamedTuple):
+    """A note beside a field: the finding, the source of a warning, and the label of a button that corrects it."""
+
+    severity: str
+    text: str
+    basis: str = ""
+    use: str = ""
+
+
+def form_sections(model: type[FormModel]) -> list[tuple[str, list[tuple[Any, ...]]]]:
+    """Return the titles of the sections, each with its fields as the browser reads them."""
+    fields = form_fields(model).items()  # section by section
+    sections = groupby(fields, key=lambda item: item[1].section)
+    return [(section, [_drawn_field(*item) for item in items]) for section, items in sections]
+
+
+def _drawn_field(name: str, field: SchemaField) -> tuple[Any, ...]:
+    """Return a field as the browser reads it; the last item is for properties that only some fields have."""
+    example = "" if field.options else field.example
+    row = (name, field.title, _kind(name, field), field.required, field.help, example)
+    of_business = (field.business_title, field.business_help, field.business_example)
+    more = {
+        "options": list(zip(field.options, field.option_titles or field.options, strict=True)),
+        "only": field.applies_to,
+        "business": of_business if any(of_business) else (),
+    }
+    more = {key: value for key, value in more.items() if value}
+    return (*row, more) if more else row
+
+
+def _kind(name: str, field: SchemaField) -> str:
+    """Return the kind of input.
+
+    "secret" is hidden while it is typed; "account" and "in_fours" are masked only when they are left; "choice" is a
+    select whose options come later; then "select", "lookup" or "text".
+    """
+    if field.masking == "account":
+        return "in_fours" if name in _IN_FOURS else "account"
+    if field.is_secret:
+        return "secret"
+    if field.is_chosen:
+        return "choice"
+    return "select" if field.options else "lookup" if field.lookup else "text"
+
+
+def form_message(finding: Finding, fields: Mapping[str, SchemaField], holder: str = "") -> str:
+    """Return the message of a finding with labels in place of field names, and without advice about tables.
+
+    holder: the type of payer or holder, which some labels follow.
+    """
+    if finding.code in {"required", "empty"} and finding.field in fields:
+        return _missing_message(fields[finding.field], holder)
+    labels = {name: field.title_for(holder) for name, field in fields.items()}
+    return f"{in_form(finding.message, labels)} {in_form(finding.hint, labels)}".rstrip()
+
+
+def _missing_message(field: SchemaField, holder: str) -> str:
+    """Return a request for a value, such as "Enter the e-mail address."; abbreviations stay in upper case."""
+    title = field.title_for(holder)
+    label = title if title[1:2].isupper() else title[:1].lower() + title[1:]
+    return f"{'Choose' if field.options or field.is_chosen else 'Enter'} the {label}."
+
+
+def field_notes(entries: Entries, findings: Findings) -> dict[str, list[Note]]:
+    """Return the notes beside each touched field; the first one offers the reading of its text, if there is one."""
+    notes: dict[str, list[Note]] = {}
+    for finding in findings:
+        if finding.field in entries.touched:
+            basis = f"({finding.basis})" if finding.severity == "warning" and finding.basis else ""
+            text = visible(form_message(finding, entries.fields, entries.holder))
+            use = "" if finding.field in notes else _use(entries, finding.field)
+            notes.setdefault(finding.field, []).append(Note(finding.severity, text, basis, use))
+    return notes
+
+
+def _use(entries: Entries, name: str) -> str:
+    """Return the label of a button that takes over the reading of a field, such as "Use +12125551234"; else ""."""
+    read = entries.reading(name)
+    return "" if read is None else visible(use_label(entries.model.request_schema, name, read))
+
+
+def count_warnings(findings: Findings) -> str:
+    """Return the number of warnings in words, such as "1 warning"; "" without any."""
+    return count_of(len(findings.warnings), "warning") if findings.warnings else ""
+
+
+def form_answers(entries: Entries, findings: Findings) -> Answers:
+    """Return the summary of a form. A field without a value is left out, unless there is a note about it."""
+    notes = field_notes(entries, findings)
+    sections: dict[str, list[tuple[Any, ...]]] = {}
+    for name, field in entries.fields.items():
+        value = _shown(entries, name)
+        if value or name in notes:
+            own_notes = [note[:3] for note in notes.get(name, [])]  # a reading is taken beside the field
+            row = (name, entries.label(name), value or "Not given", own_notes)
+            sections.setdefault(field.section, []).append(row)
+    return list(sections.items())
+
+
+def _shown(entries: Entries, name: str) -> str:
+    """Return a value in words: a code with its name, an account number by its last four characters."""
+    field = entries.fields[name]
+    if field.is_secret:
+        held = entries.held.get(name)
+        return "" if held is None else held or "Entered, not shown"
+    value = entries.visible_values()[name]
+    options = dict(zip(field.options, field.option_titles, strict=False)) | entries.choices.get(name, {})
+    words = options.get(value, value)
+    code_name = name_of(field.lookup, value) if value else ""
+    return visible(f"{value}, {code_name}" if code_name else words)
+
+
+def failure_banner(error: BaseException, *, problems: tuple[Line, ...] = (), pause: float = 0.0) -> Banner:
+    """Return the banner about a request that failed.
+
+    problems: lines about single fields. pause: seconds for which the client sends nothing.
+    """
+    if not isinstance(error, PayerkitError):
+        return Banner.of("error", "Interrupted. Nothing was sent.")
+    if isinstance(error, InvalidInput):
+        return Banner("error", error.message, problems)
+    if isinstance(error, NotSent):
+        title = "The service cannot be reached. Nothing was sent."
+        return Banner.of("error", title, "Check the network and the address, then try again.", details=error.message)
+    if isinstance(error, RateLimited):
+        wait = max(error.retry_after or 0.0, pause)
+        title = "Too many requests. Nothing was changed."
+        line = "" if wait else "Wait a little, then try again."  # the banner counts the seconds
+        return Banner.of("warning", title, line, details=error.message, retry_at=time.monotonic() + wait)
+    if isinstance(error, UnknownOutcome):
+        return Banner.of("warning", "It is not known whether this was done.", error.advice, details=error.message)
+    if isinstance(error, Refused):
+        return _refusal(error, problems)
+    title = "The service failed. Nothing was changed."
+    return Banner.of("error", title, "Try again in a minute.", details=f"{error.message}\n{error.advice}")
+
+
+def _refusal(error: Refused, problems: tuple[Line, ...]) -> Banner:
+    """Return the banner about a request that the service refused, with its words."""
+    says = words_of_service(error.outcome.params) if error.outcome else ""
+    lines = problems or ((Line(says),) if says else ())
+    if isinstance(error, WrongKey):
+        title = "The service does not accept the key. Nothing was changed."
+    elif isinstance(error, NotFound) and "payer" in (error.request or ""):
+        title = "The service does not know this payer. Nothing was changed."
+    else:
+        title = "The service refused the request. Nothing was changed."
+    advice = () if problems else (Line(in_form(error.advice)),)
+    return Banner("error", title, (*lines, *advice), details=error.message)
+
+
+def state_banner(state: FormState, findings: Findings, entries: Entries) -> Banner | None:
+    """Return the banner of a form: its own, or one about the fields that need attention."""
+    if state.banner is not None or not state.attention:
+        return state.banner
+    found = findings.errors if state.attention == "errors" else findings.warnings
+    return attention_banner(state.attention, found, entries)
+
+
+def attention_banner(attention: Literal["errors", "warnings"], findings: Findings, entries: Entries) -> Banner:
+    """Return a banner whose lines lead to the fields with errors or with warnings."""
+    lines = tuple(_line(finding, entries) for finding in findings)
+    if attention == "warnings":
+        return Banner("warning", f"{count_warnings(findings)}. Correct the fields, or send anyway.", lines)
+    count = len({finding.field for finding in findings})
+    needs = "1 field needs attention" if count == 1 else f"{count} fields need attention"
+    return Banner("error", f"{needs}. Nothing was sent.", lines)
+
+
+def review_banner(findings: Findings) -> Banner | None:
+    """Return a banner that announces the warnings beside the answers; None without any."""
+    count = count_warnings(findings)
+    return Banner("warning", f"{count} below. Change the answer, or send anyway.") if count else None
+
+
+def _line(finding: Finding, entries: Entries) -> Line:
+    """Return a line of a banner that leads to the field of a finding."""
+    if finding.field not in entries.fields:
+        return Line(finding.message)
+    if finding.code in {"required", "empty"}:
+        return Line(form_message(finding, entries.fields, entries.holder), finding.field)
+    text = form_message(replace(finding, hint=""), entries.fields, entries.holder)
+    return Line(f"{entries.label(finding.field)}: {text}", finding.field)
+
+
+MAX_OPTIONS = 40
+"""The length of a list that people still scroll through; how many more there are is said below it."""
+
+
+class Suggestions(NamedTuple):
+    """What a search found, best first.
+
+    options: codes with their names, at most `MAX_OPTIONS`. match: the place of the option that Tab or Enter
+    takes: the only one, or the one that the text names exactly; -1 for none. more: the number of further options.
+    """
+
+    options: list[tuple[str, str]]
+    match: int
+    more: int
+
+
+def search(lookup: str, text: str) -> Suggestions:
+    """Return the codes and names that contain all words of a text, best first, then those that are used most."""
+    folded = fold(text)
+    words = folded.split()
+    found = [each for each in codes(lookup) if all(word in each.text for word in words)]
+    exact = find_code(lookup, text)
+    if exact is not None and exact not in found:  # meant without a word of the text, such as "on"
+        found.append(exact)
+    found.sort(key=lambda each: (each is not exact, _rank(each, folded)))  # a stable sort: codes are sorted by use
+    is_clear = bool(words) and (exact is not None or (len(found) == 1 and _is_meant(found[0], folded)))
+    options = [(each.code, each.name) for each in found[:MAX_OPTIONS]]
+    return Suggestions(options, 0 if is_clear else -1, len(found) - len(options))
+
+
+def meant(lookup: str, text: Any) -> Any:
+    """Return the only code that a text means, else the text itself."""
+    if not lookup or not isinstance(text, str):
+        return text
+    found = search(lookup, text)
+    return found.options[found.match][0] if found.match >= 0 else text
+
+
+def _is_meant(code: Code, text: str) -> bool:
+    """Return True unless the only code that contains a text is met by chance: inside a word, or as a fund."""
+    return code.code not in FUNDS and _rank(code, text) < _INSIDE
+
+
+_INSIDE = 4
+
+
+def _rank(code: Code, text: str) -> int:
+    """Return 0 for a spelling, then 1 for the beginning of the code, 2 of the name, 3 of a word; 4 inside a word."""
+    first = text.split(maxsplit=1)[0] if text else ""
+    starts = (fold(code.code).startswith(first), fold(code.name).startswith(first), f" {first}" in code.text, True)
+    return 0 if text in code.spellings else 1 + starts.index(True)
