@@ -16,7 +16,7 @@ from inspect import Parameter, signature
 from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from payerkit.service.clock import START, Identifiers
@@ -54,6 +54,13 @@ _DROP = delete(ChangeRow).where(ChangeRow.kind == bindparam("kind"), ChangeRow.s
 
 
 _insert = cache(insert)
+
+
+@cache
+def _count(table: type[Base], *columns: str) -> Select[int]:
+    """Return the statement that counts the rows of a world with a value in each column."""
+    given = (getattr(table, name) == bindparam(name) for name in ("world_id", *columns))
+    return select(func.count()).select_from(table).where(*given)
 
 
 class WorldSession(Session):
@@ -128,8 +135,7 @@ class WorldSession(Session):
         """Return how many rows of this world have some values, if ids depend on it, else 0."""
         if self.settings.seed is None:
             return 0
-        query = select(func.count()).select_from(table).filter_by(world_id=self.world.id, **values)
-        return self.sql.scalar(query) or 0
+        return self.sql.scalar(_count(table, *values), {"world_id": self.world.id, **values}) or 0
 
     def lookup_key(self, *parts: str) -> str:
         """Return a keyed hash in this world, by which a row is found, since its encryption differs each time.
