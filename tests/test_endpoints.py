@@ -395,10 +395,12 @@ def test_what_was_sent_in_spite_of_a_warning_is_told(shared: Client) -> None:
     """A doubt stops nothing; the answer tells that there was one, and which."""
     doubtful = {**PAYER, "clientUserId": "doubtful", "country": "UK"}
     created = payerkit.create_payer(shared, doubtful)
+    copied = created.model_copy()
     stored = payerkit.create_payment_detail(shared, "doubtful", {**BANK_DETAILS, "routingNumber": "026013357"})
 
     assert payerkit.check_payer(doubtful) == created.findings
     assert ["country_habit"] == [finding.code for finding in created.findings]
+    assert created.findings == copied.findings
     assert ["routing_checksum"] == [finding.code for finding in stored.findings]
     assert [True, True] == ["1 warning, see" in each._repr_html_() for each in (created, stored)]
 

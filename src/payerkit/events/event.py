@@ -28,9 +28,6 @@ _SPELLINGS = {
 """Members that the service spells in several ways."""
 
 
-_READ_TIME = read_by(partial(read_time, milliseconds=True))
-
-
 class Event(Response):
     """What the service reports by itself (a webhook); **beyond the specification**. A field is None if it is not there.
 

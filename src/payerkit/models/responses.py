@@ -144,9 +144,11 @@ class Created(Response):
         from payerkit.checks.check import check_bank_details, check_payer  # noqa: PLC0415 - loaded on first use
 
         if self._findings is None:
-            sent = self._known.pop("sent", None)  # no longer needed: keep personal data no longer than necessary
+            sent = self._known.get("sent")
             check = check_payer if isinstance(sent, Payer) else check_bank_details
             self._findings = Findings() if sent is None else check(sent)
+            # Personal data is kept no longer than necessary; a copy of the object, which has its own, still needs it.
+            self._known = {name: value for name, value in self._known.items() if name != "sent"}
         return self._findings
 
     def __getstate__(self) -> dict[Any, Any]:
