@@ -12,7 +12,7 @@ from pydantic import Secret
 
 import payerkit
 from example_payments import FEE_PROXY, OTHER, REFERENCE, TOKEN, data
-from far_end import FarEnd, close, reply
+from far_end import Behaviour, FarEnd, close, reply
 from form_browser import Browser
 from payerkit import (
     BankDetails,
@@ -29,7 +29,7 @@ from payerkit import (
     Walkthrough,
 )
 from payerkit.checks import schema
-from payerkit.client import Client
+from payerkit.client import Client, Retries
 from payerkit.errors import NotFound, RealMoneyWarning
 from payerkit.forms.entries import form_fields
 from payerkit.forms.form import Form
@@ -235,11 +235,12 @@ def test_signing_and_checking_again(client: Client) -> None:
     assert form.result.is_compliant is True
 
 
-def test_a_service_without_the_status_call_still_records(connected: Callable[..., Client]) -> None:
-    """The status call is beyond the specification; without it the agreement is still recorded."""
-    answers = [reply(200, json.dumps(ANSWERS["create_payer"])), reply(200, '{"success": true}'), reply(404)]
+@pytest.mark.parametrize("status", [reply(404), reply(500), reply(429), close], ids=["404", "500", "429", "broken off"])
+def test_a_service_without_the_status_call_still_records(connected: Callable[..., Client], status: Behaviour) -> None:
+    """The status call is beyond the specification; whatever comes of it, the agreement is still recorded."""
+    answers = [reply(200, json.dumps(ANSWERS["create_payer"])), reply(200, '{"success": true}'), status]
     with FarEnd(answers) as far_end:
-        form = PayerForm(connected(far_end.url))
+        form = PayerForm(connected(far_end.url, retries=Retries(attempts=1)))
         form.fill(PAYER)
         form.submit()
         shown = Browser(form).press("sign")

@@ -400,8 +400,6 @@ class Form(PageWidget):
                 self._fail(failure.with_traceback(None), is_sending=is_sending)  # its frames hold the request
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - raised below
             defect = error
-            if self._state.phase == "sending":
-                self._fail(UnknownOutcome(_BROKEN_OFF), is_sending=True)
         if defect is not None:
             self._show_defect(defect)
             raise defect
@@ -420,11 +418,11 @@ class Form(PageWidget):
 
     def _finish(self, sent: Sent, response: Any) -> None:
         """Take over the response to values that were sent."""
+        # Whatever fails from here on must not look as if nothing was sent.
+        self._state = FormState("done", banner=Banner("info", "Sent."), buttons=(Button("Edit", "edit"),))
         self._sent, self._unknown, self._error, self._result = sent, None, None, response
         # A secret that was sent is not needed any more; editing and sending again takes a new one.
         self._entries.clear(self._entries.secrets)
-        # Whatever fails from here on must not look as if nothing was sent.
-        self._state = FormState("done", banner=Banner("info", "Sent."), buttons=(Button("Edit", "edit"),))
         self._state = self._state_of(response)
 
     def _fail(self, error: Failure, *, is_sending: bool) -> None:
@@ -453,6 +451,10 @@ class Form(PageWidget):
 
     def _show_defect(self, error: BaseException) -> None:
         """Show an unexpected error without its message, which may quote a value."""
+        if self._state.phase == "sending":
+            self._state = self._open_state()
+            if self._has_left:
+                self._fail(UnknownOutcome(_BROKEN_OFF), is_sending=True)
         self._error = error
         known = {"done": "It was sent: form.result is the response.", "unknown": self._unknown_words()[0]}
         said = (known.get(self._state.phase, ""), "See form.error, and report it.")

@@ -14,7 +14,7 @@ from payerkit.checks.check import check_payer
 from payerkit.checks.schema import SHARED_FIELDS
 from payerkit.client.call import Call, RequestBody
 from payerkit.endpoints import agreement_call, payer_call, payer_status_call
-from payerkit.errors import NotFound
+from payerkit.errors import PayerkitError
 from payerkit.explanations import Explanation, status_chip
 from payerkit.findings import Findings
 from payerkit.forms.form import Form, form_lock
@@ -158,8 +158,9 @@ class PayerForm(Form):
     def _mark_as_signed(self, read: Call[PayerStatus]) -> tuple[bool, PayerStatus | None]:
         """Record the agreement; return whether the service did, and the status, if it can be read."""
         is_recorded = self._make(agreement_call(str(self._client_user_id))).success is True
-        # Reading a status is beyond the specification, so a service may not have the call.
-        with suppress(NotFound):
+        self._known = is_recorded, None
+        # Reading a status is beyond the specification, and whatever fails there, the agreement is recorded.
+        with suppress(PayerkitError):
             return is_recorded, self._make(read)
         return is_recorded, None
 
