@@ -299,7 +299,7 @@ class RateLimiter:
             self.stop.set(Outcome("equal_refusals", {"times": times, "cause": reason}))
 
     def _count(self, what: Hashable) -> int:
-        """Return how often something happened, this time included."""
+        """Count one more occurrence; return how many there are."""
         with self._lock:
             self._times[what] += 1
             return self._times[what]

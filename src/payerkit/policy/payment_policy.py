@@ -590,7 +590,7 @@ def _check_settings(table: Mapping[str, Any]) -> None:
 
 
 def _make(make: Callable[..., T], entry: Mapping[str, Any]) -> T:
-    """Return what the members of an entry make. Raises InvalidInput for one that is unknown, and for one that lacks."""
+    """Return the object that an entry describes. Raises InvalidInput for a member that is unknown or missing."""
     known = {name: each.default for name, each in signature(make).parameters.items() if name != "source"}
     for name in entry:
         if name not in known:

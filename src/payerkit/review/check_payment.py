@@ -156,7 +156,7 @@ def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -
             yield from review_approval(review, effect)
         elif effect.at in review.fee_legs:
             # Its share is one of all fees.
-            is_known = effect.reference is None or effect.reference in {each.reference for each in review.payments}
+            is_known = effect.reference is None or any(effect.reference == each.reference for each in review.payments)
             yield finding("fee_leg" if is_known else "fee_leg.reference", effect)
             yield from _check_execution(review, effect)
         elif effect.is_payment:
