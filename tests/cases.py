@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from payerkit.bulk.journal import Entry
+from payerkit.onboarding.journal import Entry
 from payerkit.reasons import Outcome
 
 T = TypeVar("T")

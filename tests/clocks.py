@@ -6,8 +6,8 @@ import threading
 import time
 from typing import Any
 
-from payerkit.bulk.rate_limit import RateLimiter, StopSignal
 from payerkit.client.pace import Pace
+from payerkit.onboarding.rate_limit import RateLimiter, StopSignal
 
 
 class HandClock:

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from cases import said
-from payerkit.bulk.journal import Journal, State
-from payerkit.bulk.rows import Row
-from payerkit.bulk.table import Table, Tasks
 from payerkit.onboarding import Plan, Report
+from payerkit.onboarding.journal import Journal, State
+from payerkit.onboarding.rows import Row
+from payerkit.onboarding.table import Table, Tasks
 from payerkit.reasons import Outcome
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 

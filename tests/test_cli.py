@@ -627,9 +627,9 @@ def test_a_report_that_cannot_be_written_does_not_lose_the_summary(
 ) -> None:
     """Such as on a full disk: what was done is printed, and the exit code says that something is missing."""
     write_rows(tmp_path, ROWS)
-    monkeypatch.setattr("payerkit.bulk.report.write_rows", _full)
-    monkeypatch.setattr("payerkit.bulk.plan.write_rows", _full)
-    monkeypatch.setattr("payerkit.bulk.report.csv.DictWriter.writeheader", _full)
+    monkeypatch.setattr("payerkit.onboarding.report.write_rows", _full)
+    monkeypatch.setattr("payerkit.onboarding.plan.write_rows", _full)
+    monkeypatch.setattr("payerkit.onboarding.report.csv.DictWriter.writeheader", _full)
     run = onboard("payers.csv", *options, "--links", "links.csv", **service)
 
     assert (1, True) == (run.returncode, "3 rows" in run.stdout)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from bulk_tables import run_arguments
+from onboarding_tables import run_arguments
 from messy_workbooks import write_ods
 from payerkit import InvalidInput
 from payerkit.client import Client

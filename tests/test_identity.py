@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from payerkit.bulk.accounts import ACCOUNT_FIELDS, account_identity, id_form, normal_form
 from payerkit.checks.schema import BANK_DETAILS
+from payerkit.onboarding.accounts import ACCOUNT_FIELDS, account_identity, id_form, normal_form
 
 IBAN = "DE89370400440532013000"
 

@@ -19,8 +19,8 @@ import pytest
 from cases import said
 from clocks import HandClock
 from payerkit import InvalidInput
-from payerkit.bulk.journal import Entry, Journal, JournalLost, State, digest
-from payerkit.bulk.reconcile import REFUSED
+from payerkit.onboarding.journal import Entry, Journal, JournalLost, State, digest
+from payerkit.onboarding.reconcile import REFUSED
 from payerkit.reasons import Outcome
 
 OWN, OTHER, THIRD = b"own secret", b"other secret", b"third secret"
@@ -406,7 +406,7 @@ def test_tasks_that_are_sent_at_once_wait_for_the_disk_together(path: Path, monk
         goes_on.wait(10)
 
     with Journal(path, OWN) as journal, ThreadPoolExecutor(9) as threads:
-        monkeypatch.setattr("payerkit.bulk.journal.sync_file", wait)
+        monkeypatch.setattr("payerkit.onboarding.journal.sync_file", wait)
         first = threads.submit(send, journal)
         is_waiting.wait(10)
         others = [threads.submit(send, journal, bytes([place]) * 16) for place in range(8)]

@@ -13,8 +13,8 @@ import far_end
 import payerkit
 from clocks import LeapingClock
 from payerkit import InvalidInput
-from payerkit.bulk.rate_limit import request_lists
 from payerkit.client import Client
+from payerkit.onboarding.rate_limit import request_lists
 from payerkit.statuses.statuses import accounts_frame
 from published import TYPED_ACCOUNT, TYPED_PAYER
 

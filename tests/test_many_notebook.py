@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bulk_runner import TASKS, Kill, is_killed, run_code
+from onboarding_runner import TASKS, Kill, is_killed, run_code
 
 NOTEBOOK = Path(__file__).parent.parent / "notebooks" / "04-onboard-many.ipynb"
 TOLD = """

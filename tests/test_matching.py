@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from payerkit.bulk.accounts import Grade, compare, is_dead
+from payerkit.onboarding.accounts import Grade, compare, is_dead
 from payerkit.reference import statuses
 
 US = {

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bulk_model import Record, identity_of, specified
-from payerkit.bulk.accounts import Grade, compare
+from onboarding_model import Record, identity_of, specified
+from payerkit.onboarding.accounts import Grade, compare
 from payerkit.wire import wire_name
 
 Row = dict[str, str]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from bulk_tables import run_arguments
+from onboarding_tables import run_arguments
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 Row = dict[str, Any]

@@ -36,8 +36,8 @@ from payerkit import PaymentPolicy, check_payment
 from payerkit.models import Payment
 from payerkit.onchain.currencies import find_currency, networks, token_list
 from payerkit.policy import AgreedFee
-from test_review_orders import ASKED, batch
-from test_review_orders import orders as orders_of
+from test_check_orders import ASKED, batch
+from test_check_orders import orders as orders_of
 
 Answer = dict[str, Any]
 

@@ -10,12 +10,12 @@ import pytest
 import payerkit
 from payerkit import InvalidInput
 from payerkit._tsv import rows
-from payerkit.bulk.rows import Placeholders
 from payerkit.checks.places import countries, fiat_currencies, states
 from payerkit.checks.readings import is_clearable, is_placeholder
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, SCHEMAS
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
+from payerkit.onboarding.rows import Placeholders
 from payerkit.tables.damage import text_damage
 from published import PUBLISHED, TYPED_ACCOUNT, TYPED_PAYER, as_columns
 

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import payerkit
-from payerkit.bulk.journal import Journal
-from payerkit.bulk.table import Table, Tasks
 from payerkit.onboarding import Report
+from payerkit.onboarding.journal import Journal
+from payerkit.onboarding.table import Table, Tasks
 from payerkit.tables import SourceTable
 from payerkit.tables.mapping import FileColumn
 from payerkit.tables.source_table import Change, Origin

@@ -34,8 +34,8 @@ from example_payments import order as order_of
 from payerkit import PaymentPolicy, check_payment, samples
 from payerkit._tsv import rows
 from payerkit.models import Payment
-from test_review_fees import BATCHED as FEES_IN_BATCHES
-from test_review_fees import JUDGED, LEGS
+from test_check_fees import BATCHED as FEES_IN_BATCHES
+from test_check_fees import JUDGED, LEGS
 
 FULL = f"""\
 batch_fee = "0.3"
@@ -241,7 +241,7 @@ def test_lines_stand_apart_as_well(paid: Payment) -> None:
     assert [] == [each for each in check_payment(paid) if each.policy_lines != each.hint.partition(":\n")[2]]
 
 
-@pytest.mark.parametrize("row", list(rows("payerkit.review", "review")), ids=lambda row: str(row["key"]))
+@pytest.mark.parametrize("row", list(rows("payerkit.payment", "findings")), ids=lambda row: str(row["key"]))
 def test_no_error_has_lines(row: dict[str, str]) -> None:
     """What stops a payment is corrected, or written into the policy by hand."""
     assert row["severity"] != "error" or "{lines}" not in row["hint"]

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import payerkit
-from bulk_tables import payer_row, run_arguments
-from payerkit.bulk.rate_limit import Progress
+from onboarding_tables import payer_row, run_arguments
+from payerkit.onboarding.rate_limit import Progress
 
 
 class Bar:

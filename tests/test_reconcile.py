@@ -14,19 +14,19 @@ import pandas as pd
 import pytest
 
 import payerkit
-from bulk_tables import make_task, payer_row
+from onboarding_tables import make_task, payer_row
 from cases import first_cases, why
 from payerkit import PayerkitError, Refused, UnknownOutcome, reasons
-from payerkit.bulk import reconcile
-from payerkit.bulk.journal import Entry, Journal
-from payerkit.bulk.rate_limit import Options, RateLimiter, StopSignal
-from payerkit.bulk.reconcile import record_found
-from payerkit.bulk.rows import Step
-from payerkit.bulk.run import run_table
-from payerkit.bulk.table import Table
 from payerkit.client import Client
 from payerkit.client.pace import Pace
 from payerkit.errors import NotFound, NotSent, ServiceError
+from payerkit.onboarding import reconcile
+from payerkit.onboarding.journal import Entry, Journal
+from payerkit.onboarding.rate_limit import Options, RateLimiter, StopSignal
+from payerkit.onboarding.reconcile import record_found
+from payerkit.onboarding.rows import Step
+from payerkit.onboarding.run import run_table
+from payerkit.onboarding.table import Table
 from payerkit.reasons import Outcome
 
 Record = dict[str, Any]

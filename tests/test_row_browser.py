@@ -11,7 +11,7 @@ import pytest
 
 from example_reports import OUTCOMES, example_plan, example_report
 from payerkit import html
-from payerkit.bulk.row_browser import RowBrowser
+from payerkit.onboarding.row_browser import RowBrowser
 
 KINDS: dict[str, html.Kind] = {"refused": "error", "not_sent": "neutral", "warning": "warning", "done": "success"}
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import payerkit
-from bulk_model import LOST_BEFORE, Killed, ModelService, api_error, breaches, reasons, row_states, run
-from bulk_tables import Row, payer_row
+from onboarding_model import LOST_BEFORE, Killed, ModelService, api_error, breaches, reasons, row_states, run
+from onboarding_tables import Row, payer_row
 from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import payerkit
-from payerkit.bulk.table import Table
 from payerkit.checks.schema import BANK_DETAILS, PAYER
+from payerkit.onboarding.table import Table
 from payerkit.tables.header import BANK_COLUMNS
 from payerkit.wire import wire_name
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns

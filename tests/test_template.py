@@ -12,11 +12,11 @@ import pytest
 
 import payerkit
 from payerkit import InvalidInput
-from payerkit.bulk.table import Table
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
+from payerkit.onboarding.table import Table
 from payerkit.tables.templates import DEFAULT_ROUTES, _examples
 
 ROUTES = tuple(_examples())

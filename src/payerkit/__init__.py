@@ -11,7 +11,7 @@ The modules, from the ground up; each imports only from its own line and the lin
     explanations                    what each status means, and whose move it is
     checks, onchain                 check records before they are sent; decode calldata; tables of contracts and tokens
     policy                          what a user agreed to once: fees, allowances, known addresses
-    review                          compare a payment with its order
+    payment                         compare payments with their orders
     signing                         what a signer sees and hands over: cards, digests, files for a Safe
     masking                         secrets that show only their last characters
     models                          the objects that are sent and returned
@@ -22,10 +22,9 @@ The modules, from the ground up; each imports only from its own line and the lin
     tables                          spreadsheets and text files, as people have them, to tables named by field
     endpoints, sandbox_controls     the calls of the API; the controls of a sandbox
     payouts                         payments into stored bank accounts, beyond the specification; reading them back
-    bulk, forms                     runs over many rows; forms for notebooks
+    onboarding, forms               runs over many rows; forms for notebooks
     profiles                        services under names of the user's, and their keys
-    payment, statuses               checking and handing over many payments; reading many payers
-    onboarding, reference           places of public names
+    statuses, reference             reading many payers; a place of public names
     connection, service             connect() and sandbox(); the sandbox, which shares no model with the client
     cli                             the command line
 """

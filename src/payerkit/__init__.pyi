@@ -32,16 +32,16 @@ from payerkit.checks.check import (
     check_payers as check_payers,
     check_all_bank_details as check_all_bank_details,
 )
-from payerkit.review.check_payment import check_payment as check_payment
-from payerkit.payment.many_payments import check_payments as check_payments
-from payerkit.review.decoded_frames import decode_transactions as decode_transactions
+from payerkit.payment.check_payment import check_payment as check_payment
+from payerkit.payment.check_payments import check_payments as check_payments
+from payerkit.payment.decoded_frames import decode_transactions as decode_transactions
 from payerkit.models.payments import read_payment as read_payment
 from payerkit.tables.read import (
     read_payers as read_payers,
     read_bank_details as read_bank_details,
 )
-from payerkit.bulk.plan import plan_onboarding as plan_onboarding
-from payerkit.bulk.run import (
+from payerkit.onboarding.plan import plan_onboarding as plan_onboarding
+from payerkit.onboarding.run import (
     onboard as onboard,
     add_bank_details as add_bank_details,
 )

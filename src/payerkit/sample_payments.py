@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from payerkit import html
 from payerkit.frames import frame_of
 from payerkit.models import Payment, PaymentOrder
-from payerkit.review.check_payment import check_payment
+from payerkit.payment.check_payment import check_payment
 
 if TYPE_CHECKING:
     import pandas as pd

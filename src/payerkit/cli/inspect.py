@@ -9,8 +9,8 @@ from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.errors import InvalidInput, PayerkitError
 from payerkit.models import Payment
 from payerkit.models.payments import read_payment
+from payerkit.payment.payment_review import PaymentReview
 from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.review.payment_review import PaymentReview
 from payerkit.signing.card import PaymentCard, card_text, compared_text
 from payerkit.wording import listed
 

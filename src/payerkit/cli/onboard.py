@@ -14,14 +14,14 @@ from typing import Any
 
 import pandas as pd
 
-from payerkit.bulk.plan import Plan
-from payerkit.bulk.rate_limit import RunOptions
-from payerkit.bulk.report import Report
-from payerkit.bulk.run import onboard
-from payerkit.bulk.table import Table
-from payerkit.bulk.verify import verify_onboarding
 from payerkit.connection import connect
 from payerkit.errors import FieldProblem, InterruptedRun, InvalidInput
+from payerkit.onboarding.plan import Plan
+from payerkit.onboarding.rate_limit import RunOptions
+from payerkit.onboarding.report import Report
+from payerkit.onboarding.run import onboard
+from payerkit.onboarding.table import Table
+from payerkit.onboarding.verify import verify_onboarding
 from payerkit.tables.mapping import Mapping
 from payerkit.tables.read import propose_mapping, read_payers
 from payerkit.tables.spreadsheets import write_rows

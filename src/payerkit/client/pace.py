@@ -13,7 +13,7 @@ A failed call is repeated only if its error proves that repeating is harmless:
     any other error                 the same call would fail again: never repeated
 
 `Client` follows `Retries()` for single calls. A run over many rows follows `RUN_RETRIES`, and reconciles writes whose
-outcome is unknown with the limits below (`payerkit.bulk.reconcile`).
+outcome is unknown with the limits below (`payerkit.onboarding.reconcile`).
 """
 
 from __future__ import annotations

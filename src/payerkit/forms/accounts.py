@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from payerkit.bulk.accounts import Grade, compare
 from payerkit.client.pace import MAX_LOOKUPS, RECONCILE_AFTER
 from payerkit.explanations import explain_word
 from payerkit.forms.view import Banner
 from payerkit.masking import mask_account
 from payerkit.models import BankDetails, Payout
+from payerkit.onboarding.accounts import Grade, compare
 from payerkit.wire import our_name
 from payerkit.wording import count_of, in_words, listed, visible
 

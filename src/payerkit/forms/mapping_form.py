@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from payerkit import html
-from payerkit.bulk.plan import Plan, plan_onboarding
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS
 from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
+from payerkit.onboarding.plan import Plan, plan_onboarding
 from payerkit.tables.header import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns
 from payerkit.tables.mapping import FileColumn
 from payerkit.tables.mapping import Mapping as ColumnMapping

@@ -18,8 +18,8 @@ from payerkit.frames import TIME
 from payerkit.models import Payment, PaymentRequest, PayoutOrder
 from payerkit.onchain.amounts import EXACT, format_number, positive_number
 from payerkit.onchain.currencies import Currency, find_currency
+from payerkit.payment.amounts import peg_of
 from payerkit.payouts.payments import total_of
-from payerkit.review.amounts import peg_of
 from payerkit.wire import our_name, read_decimal
 
 ID_NAMES = ("request_id", "payment_reference", "reference")

@@ -16,7 +16,7 @@ from payerkit.explanations import explain_word
 from payerkit.models import Payment, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.onchain.amounts import format_number
 from payerkit.onchain.currencies import real_money_note
-from payerkit.review.response import least_above
+from payerkit.payment.response import least_above
 from payerkit.wire import check_id
 
 

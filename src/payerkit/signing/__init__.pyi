@@ -1,7 +1,7 @@
 # The public names, listed once: for type checkers and editors, and loaded lazily by `__init__.py`.
-# ruff: noqa: I001 - by subject, not by module
+
 from payerkit.signing.card import PaymentCard as PaymentCard
 from payerkit.signing.safe import SafeHashes as SafeHashes
-from payerkit.payment.many_payments import write_safe_files as write_safe_files
+from payerkit.signing.safe_files import write_safe_files as write_safe_files
 
 __all__: list[str]  # noqa: PYI035 - made from these names

@@ -14,8 +14,8 @@ from payerkit import html
 from payerkit.findings import PaymentFindings
 from payerkit.models.compared_with import ComparedWith
 from payerkit.models.payments import Payment
-from payerkit.review.check_payment import review_findings
-from payerkit.review.payment_review import PaymentReview
+from payerkit.payment.check_payment import review_findings
+from payerkit.payment.payment_review import PaymentReview
 from payerkit.signing.card_content import CardContent, Point, TransactionToSign, shown_points
 from payerkit.wording import count_of, visible
 

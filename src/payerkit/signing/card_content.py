@@ -15,10 +15,10 @@ from payerkit.onchain.amounts import format_amount, format_effect_amount, format
 from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.currencies import Currency, networks, real_money_note, request_decimals
 from payerkit.onchain.effects import Effect
+from payerkit.payment.check_payment import MAX_TRANSACTIONS
+from payerkit.payment.payment_review import PaymentReview
+from payerkit.payment.transactions import UNLIMITED, DecodedTransaction, contract_at, contract_name
 from payerkit.policy.payment_policy import NO_POLICY
-from payerkit.review.check_payment import MAX_TRANSACTIONS
-from payerkit.review.payment_review import PaymentReview
-from payerkit.review.transactions import UNLIMITED, DecodedTransaction, contract_at, contract_name
 from payerkit.signing.device import device_lines, digest_of
 from payerkit.wording import count_of, in_words, listed, visible
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from payerkit.onchain.addresses import keccak, with_checksum
 from payerkit.onchain.amounts import format_number, to_units
 from payerkit.onchain.currencies import Currency, native_currency, networks
+from payerkit.payment.transactions import DecodedTransaction, resolve_currency
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
-from payerkit.review.transactions import DecodedTransaction, resolve_currency
 
 _NOT_BYTES = {"missing", "not_hex", "elided", "odd", "too_long"}
 """Codes of calldata that is not a sequence of bytes, so that it has no digest."""

@@ -17,9 +17,9 @@ from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import address_problem, is_same, keccak, read_address, with_checksum
 from payerkit.onchain.amounts import format_effect_amount
 from payerkit.onchain.currencies import networks
-from payerkit.review.check_payment import review_findings
-from payerkit.review.payment_review import PaymentReview
-from payerkit.review.transactions import DecodedTransaction
+from payerkit.payment.check_payment import review_findings
+from payerkit.payment.payment_review import PaymentReview
+from payerkit.payment.transactions import DecodedTransaction
 from payerkit.signing.device import calldata_digest, digest_of
 from payerkit.wording import visible
 

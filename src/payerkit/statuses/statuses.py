@@ -15,7 +15,6 @@ from typing import Any, Final, Literal, Self, get_args
 import pandas as pd
 
 from payerkit import html
-from payerkit.bulk.rate_limit import Progress, RateLimiter, list_accounts, request_each, request_lists
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
 from payerkit.client.pace import is_non_negative
@@ -26,6 +25,7 @@ from payerkit.explanations import Explanation, account_group, count_words, expla
 from payerkit.frames import frame_of
 from payerkit.masking import holds_email, mask
 from payerkit.models import PayerStatus
+from payerkit.onboarding.rate_limit import Progress, RateLimiter, list_accounts, request_each, request_lists
 from payerkit.wire import check_id, first, wire_name
 from payerkit.wording import count_of, in_words
 

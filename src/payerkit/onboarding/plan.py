@@ -1,0 +1,391 @@
+"""The plan of a run: what would be sent, and what not and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pandas as pd
+
+from payerkit import html
+from payerkit.checks.schema import MASK
+from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.findings import Severity
+from payerkit.frames import frame_of
+from payerkit.onboarding.overview import HELD, PAYER_NOT_SENT, Naming, Overview, Reason, Which, shown_id
+from payerkit.onboarding.rate_limit import DEFAULTS, RunOptions
+from payerkit.onboarding.rows import Placeholders, Row, Step, of_severity
+from payerkit.onboarding.table import Table
+from payerkit.tables.source_table import Origin, changes_frame
+from payerkit.tables.spreadsheets import write_rows
+from payerkit.wording import count_of, visible
+
+if TYPE_CHECKING:
+    from payerkit.onboarding.row_browser import RowBrowser
+
+_SHOWN_FINDINGS = 12
+
+_COLUMNS = ["state", "reason", "client_user_id", "payer", "bank_details"]
+
+
+@without_internal_frames
+def plan_onboarding(
+    rows: Any, *, holder_is_payer: bool = False, placeholders: Placeholders = "error", options: RunOptions = DEFAULTS
+) -> Plan:
+    """Return what `onboard` would send for a table, or `add_bank_details` for one of accounts; nothing is sent.
+
+    Args:
+        rows: The table, as for `onboard`.
+        holder_is_payer: As for `onboard`.
+        placeholders: As for `onboard`.
+        options: As for `onboard`; a plan needs `hold` alone.
+
+    Returns:
+        A `Plan`: counts, findings, and what would be sent for each row.
+
+    Raises:
+        InvalidInput: For anything but a table with rows to send, for unknown columns, for a table that does not say
+            who holds the accounts, and for a code that no warning has.
+
+    Example:
+        >>> other = {**payer, "clientUserId": "user-2", "ssn": "219-09-9873", "email": "john.doe"}
+        >>> plan_onboarding(pd.DataFrame([payer, other]))
+        2 rows: 1 payer and 0 accounts would be sent; rows with warnings: 0.
+        1 row would not be sent: errors in the row or in its payer.
+          1 row   error    email: Not an e-mail address. Write it as name@example.com. (row 1)
+    """
+    return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=options.hold, placeholders=placeholders), rows)
+
+
+class Plan(Overview):
+    """What a run would send, and what not and why.
+
+    `str()` and a notebook show a summary with the most frequent findings, `describe()` all of them, grouped by what to
+    do, and `browse()` the rows; `save()` writes those that need something to a file to be corrected.
+
+    Attributes:
+        counts: Numbers of `rows`, rows `to_send`, `payers` and `accounts` that would be sent, and rows to send
+            `with_warnings`; and of rows that are `held` back because of warnings.
+        findings: One row per finding, with the columns of `check_payers` (`row` is the label of the row in the table's
+            index), behind `row` two more: `cell`, its name in the file, such as B7, and `column`, the sender's name of
+            the column, and at the end `step`: payer, bank_details, or empty. All are string. `cell` is empty for a
+            table that was not read from a file.
+        correctable: Number of cells with an error or a warning that `read_payers(normalise=True)` would rewrite.
+        changes: One row per cell that `read_payers(normalise=True)` rewrote: `row`, `cell`, `column`, the sender's
+            name of it, `from` and `to` (string, personal values masked).
+        frame: One row for each row of the table, in its order and with its index. Columns, of dtype string:
+            `state`: to_send, held (it is held back because of warnings) or not_sent; `reason`, why the row would not be
+            sent, or ""; `client_user_id` (an e-mail address is masked); `payer` and `bank_details`, each "send",
+            "as row ..." for the same data as in an earlier row, or "".
+
+    Example:
+        >>> plan = plan_onboarding(pd.DataFrame([payer]))
+        >>> plan.counts["to_send"], plan.frame["payer"].tolist()
+        (1, ['send'])
+    """
+
+    _kinds: ClassVar[dict[str, html.Kind]] = {
+        "error": "error",
+        "not_sent": "error",
+        "held": "warning",
+        "warning": "warning",
+        "info": "info",
+        "to_send": "success",
+    }
+
+    def __init__(self, table: Table, rows: Any = None, *, normalise: str = "normalise=True") -> None:
+        super().__init__(table.found, replace(table.naming, normalise=normalise))
+        errors = self._texts_of("error")
+        planned = (_planned_row(row, error) for row, error in zip(table.rows, errors, strict=True))
+        self.frame = frame_of(planned, dict.fromkeys(_COLUMNS, "string"), index=self._naming.labels)
+        self._rows, self._origin = rows, table.origin
+        self._waits = [row.waits_for_payer for row in table.rows]
+        states, warned = self.frame["state"].tolist(), self._rows_with("warning")
+        self.counts = {
+            "rows": len(table.rows),
+            "to_send": states.count("to_send"),
+            "payers": int((self.frame["payer"] == "send").sum()),
+            "accounts": int((self.frame["bank_details"] == "send").sum()),
+            "with_warnings": sum(states[row] == "to_send" for row in warned),
+            "held": sum(row.is_held for row in table.rows),
+        }
+
+    @property
+    def changes(self) -> pd.DataFrame:
+        """One row per cell that was rewritten when the file was read."""
+        return changes_frame(self._origin, self.frame.index)
+
+    @property
+    def correctable(self) -> int:
+        """The number of cells with an error or a warning that `read_payers(normalise=True)` would rewrite."""
+        return len(self._naming.readings)
+
+    def describe(self) -> str:
+        """Return all of the plan as text, to be read from top to bottom.
+
+        It says which file was read and how its columns were understood, what would be sent, and then what is to be
+        done: errors first, each with its number of rows, its first cells, what is wrong and what to do.
+
+        Example:
+            >>> print(plan_onboarding(pd.DataFrame([{**payer, "email": "john.doe"}])).describe())
+            1 row: 0 payers and 0 accounts would be sent; rows with warnings: 0.
+            1 row would not be sent: errors in the row or in its payer.
+            <BLANKLINE>
+            Errors: 1 row is not sent until this is corrected
+                  1 row  email: Not an e-mail address.
+                         row 0
+                         -> Write it as name@example.com.
+        """
+        reasons, naming = self._reasons("error", "warning", "info"), self._naming
+        parts: list[Iterable[str]] = [
+            _describe_file(self._origin, self.frame.index),
+            _describe_columns(self._origin),
+            _describe_changes(self.changes, naming),
+            _describe_counts(self.counts),
+            *_describe_errors([each for each in reasons if each.kind in {"error", "not_sent"}], naming),
+            *(
+                _describe_reasons(title, [each for each in reasons if each.kind == kind], naming)
+                for kind, title in _TITLES.items()
+            ),
+        ]
+        return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
+
+    def save_report(self, path: str | Path) -> None:
+        """Write one line per row as CSV: its label, `state`, `reason`, `findings` and the other columns of `frame`.
+
+        `findings` are the row's warnings and infos. Nothing in it is secret or personal. A cell or label that a
+        spreadsheet would compute, such as `=1+1`, has an apostrophe in front.
+
+        Example:
+            >>> plan_onboarding(pd.DataFrame([payer])).save_report("plan.csv")
+            >>> pd.read_csv("plan.csv").columns.tolist()
+            ['row', 'state', 'reason', 'findings', 'client_user_id', 'payer', 'bank_details']
+        """
+        write_rows(self._with_findings(), path)
+
+    def _with_findings(self) -> pd.DataFrame:
+        """Return the frame with the warnings and infos of each row as text."""
+        frame, findings = self.frame.copy(), self._texts_of("warning", "info")
+        frame.insert(2, "findings", pd.Series(findings, frame.index, dtype="string"))
+        return frame
+
+    @without_internal_frames
+    def save(self, path: str | Path, *, rows: Which = "problems") -> int:
+        """Write the rows that need something to a corrections file, to be corrected and read again.
+
+        The file has the sender's own columns, in their order, with **personal data** and account numbers in full, so
+        only its owner may read it. Cells that are wrong are coloured, with a comment that says what to do; `problems`
+        says the same in words. All cells are text, and none is computed.
+
+        `read_payers` knows the file: it reads the columns as before, gives each row the label that it had, and leaves
+        out what payerkit wrote. A damaged cell that nobody corrected is still an error. Sent with the same journal,
+        only what was not sent yet is sent.
+
+        Args:
+            path: The file to write, .xlsx or .csv, which must not exist. (In a .csv, a row has its problems as text.)
+            rows: "problems": rows that would not be sent, and rows with warnings; "all".
+
+        Returns:
+            The number of rows written; if it is 0, there is no file.
+
+        Raises:
+            InvalidInput: If the file exists or is of another kind, and if the table of the plan
+                was changed. Nothing was written.
+            ImportError: If openpyxl, which .xlsx files need, is not installed.
+            OSError: If the file cannot be written.
+
+        Example:
+            >>> plan_onboarding(pd.DataFrame([{**payer, "email": "john.doe"}])).save("to-correct.csv")
+            1
+        """
+        self._require_which("rows", rows, self._rows)
+        if not self._rows.index.equals(self.frame.index):
+            raise InvalidInput("rows: the table was changed after it was planned. Plan it again.")
+        warned = self._rows_with("warning")
+        states = enumerate(self.frame["state"])
+        chosen = [row for row, state in states if rows == "all" or state != "to_send" or row in warned]
+        return self._save_rows(path, self._rows, chosen)
+
+    def _reason_of(self, row: int) -> tuple[str, str] | None:
+        """Return why a row is not sent, if none of its findings says it."""
+        return ("not sent", PAYER_NOT_SENT.text) if self._waits[row] else None
+
+    def browse(self) -> RowBrowser:
+        """Return a widget that shows the rows by the page, filtered by state, searched and sorted.
+
+        The rows stay in the kernel: the notebook saves none. A row is found by its label, its id, its reason and its
+        findings.
+
+        Example:
+            >>> plan_onboarding(pd.DataFrame([payer])).browse()
+            <RowBrowser: 1 row>
+        """
+        columns = ("reason", "client_user_id", "payer", "bank_details", "findings")
+        return self._browser(self._with_findings(), columns, "Rows of the plan")
+
+    def __str__(self) -> str:
+        reasons = self._reasons("error", "warning")
+        shown, more = self._most_frequent([each for each in reasons if each.kind in {"error", "warning"}])
+        lines = [self._line(each, f"{each.kind:<7}  {each.text(self._naming)}") for each in shown]
+        summary = [*_describe_file(self._origin, self.frame.index), *_describe_counts(self.counts)]
+        return "\n".join([*summary, *lines, *more])
+
+    __repr__ = __str__
+
+    def _most_frequent(self, reasons: list[Reason]) -> tuple[list[Reason], list[str]]:
+        """Return the first reasons, and a line that says how many more there are."""
+        more = len(reasons) - _SHOWN_FINDINGS
+        line = f"{count_of(more, 'more finding')}: print(plan.describe()) has all of them."
+        return reasons[:_SHOWN_FINDINGS], [line] if more > 0 else []
+
+    def _reasons(self, *severities: Severity) -> list[Reason]:
+        """Return the findings of some severities, and why other rows are not sent, errors first."""
+        waiting = (PAYER_NOT_SENT.text if waits else "" for waits in self._waits)
+        states = self._reasons_of_states(zip(self.frame["state"], waiting, strict=True))
+        return self._grouped([*self._reasons_of_findings(of_severity(self._found, *severities)), *states])
+
+    def _repr_html_(self) -> str:
+        first, *lines = _describe_counts(self.counts)
+        lines = [*_describe_file(self._origin, self.frame.index), *lines]
+        shown, more = self._most_frequent(self._reasons("error", "warning"))
+        head, tail = ("".join(f"<div>{html.escape(line)}</div>" for line in part) for part in (lines, more))
+        names = ("found", "what is wrong, and what to do")
+        table = self._grid(shown, self._describe_html, names, "Found most often" if more else "Found")
+        return html.picture(html.title(first), head, table, tail)
+
+    def _describe_html(self, reason: Reason) -> html.Html:
+        hint = html.advice(reason.hint_with_readings(self._naming))
+        return html.Html(f"{html.escape(reason.message)}{hint}{html.small(reason.code)}")
+
+
+def _planned_row(row: Row, errors: str) -> dict[str, Any]:
+    """Return a row as the plan shows it."""
+    is_left = row.is_blocked or row.waits_for_payer
+    return {
+        "state": "held" if row.is_held else "not_sent" if is_left else "to_send",
+        "reason": errors or (HELD.text if row.is_held else PAYER_NOT_SENT.text if row.waits_for_payer else ""),
+        "client_user_id": shown_id(row.client_user_id),
+        "payer": _planned(row, "payer", row.payer_row),
+        "bank_details": _planned(row, "bank_details", row.account_row),
+    }
+
+
+def _planned(row: Row, step: Step, source: Row | None) -> str:
+    """Return "send", "as row ..." if another row sends the same, or "", if the row sends nothing in a step."""
+    if source is None or step not in row.data or not row.may_be_sent or row.waits_for_payer:
+        return ""
+    return "send" if source is row else f"as row {shown_id(source.label)}"
+
+
+# A plan as text: the file, how its columns were understood, what would be sent, and what to do about the rest
+
+_WIDTH = 100
+
+_TITLES = {
+    "warning": "Warnings: {}. Look at them: they are sent all the same, unless you hold them back by their code",
+    "info": "Worth knowing: {}",
+}
+"""The groups of findings by kind, behind errors, with their titles for a number of rows."""
+
+
+def _describe_file(origin: Origin, labels: pd.Index) -> Iterator[str]:
+    """Yield what a table was read from, in a sentence; nothing for a table that was not read from a file."""
+    if origin.file:
+        sheet = f', sheet "{visible(origin.sheet)}"' if origin.sheet else ""
+        rows = f"{count_of(len(labels), 'row')} below the header in row {origin.header_row}"
+        yield f"{visible(origin.file)}{sheet}: {rows}."
+
+
+def _describe_counts(counts: Mapping[str, int]) -> list[str]:
+    """Return what would be sent and what not, one sentence a line."""
+    held = counts["held"]
+    blocked = counts["rows"] - counts["to_send"] - held
+    sent = f"{count_of(counts['payers'], 'payer')} and {count_of(counts['accounts'], 'account')} would be sent"
+    return [
+        f"{count_of(counts['rows'], 'row')}: {sent}; rows with warnings: {counts['with_warnings']:,}.",
+        *([f"{count_of(blocked, 'row')} would not be sent: errors in the row or in its payer."] if blocked else []),
+        *([f"{count_of(held, 'row')} would be held back because of warnings."] if held else []),
+    ]
+
+
+def _describe_columns(origin: Origin) -> Iterator[str]:
+    """Yield which field each column of the file fills, and which columns are left out."""
+    if not origin.columns:
+        return
+    read = origin.by_name
+    named = {each.place: each for each in read.values() if each.header != each.column}
+    own = len(read) - len(named)
+    yield "How the columns were understood"
+    columns = [each for _, each in sorted(named.items())]
+    names = [(each.letters, origin.shown_header(str(each.column)), each.column) for each in columns]
+    width = max((len(name) for _, name, _ in names), default=0)
+    yield from (f"  {letters:>3}  {name:<{width}}  {column}" for letters, name, column in names)
+    if own:
+        noun, verb = "other column" if named else "column", "has" if own == 1 else "have"
+        yield f"  {count_of(own, noun)} {verb} the name of a field."
+    left_out = [f"{each.letters} ({each.shown_header or 'no name'})" for each in origin.columns if each.column is None]
+    if left_out:
+        yield from _wrapped(f"Left out: {', '.join(left_out)}", "  ")
+
+
+def _describe_changes(changes: pd.DataFrame, naming: Naming) -> Iterator[str]:
+    """Yield which cells were rewritten: of each column how many, and an example."""
+    if changes.empty:
+        return
+    yield f"Rewritten with {naming.normalise}: {count_of(len(changes), 'cell')}"
+    for column, own in changes.groupby("column", sort=False):
+        before, after, cell = map(str, own[["from", "to", "cell"]].iloc[0])
+        words = str(column)
+        if MASK not in before + after:
+            words += f", such as {before} -> {after or 'blank'}" + (f" ({cell})" if cell else "")
+        elif cell:
+            words += f" ({cell})" if len(own) == 1 else f" (such as {cell})"
+        yield f"  {count_of(len(own), 'cell'):>10}  {words}"
+
+
+def _describe_errors(reasons: Sequence[Reason], naming: Naming) -> Iterator[Iterable[str]]:
+    """Yield the errors that a person corrects, and then those of cells that normalise=True would rewrite."""
+    left, rewritable = list[Reason](), dict[Reason, set[int]]()
+    for each in reasons:
+        rows = {row for row in each.rows if (row, each.column) in naming.readings}
+        if len(rows) < len(each.rows):
+            left.append(each._replace(rows=[row for row in each.rows if row not in rows]))
+        if rows:
+            rewritable.setdefault(Reason("error", each.message, column=each.column), set()).update(rows)
+    left.sort(key=lambda reason: (-len(reason.rows), reason.rows[0]))
+    number = len(_rows_of(left))
+    verb = "is" if number == 1 else "are"
+    yield _describe_reasons(f"Errors: {{}} {verb} not sent until this is corrected", left, naming)
+    alike = [reason._replace(rows=sorted(rows)) for reason, rows in rewritable.items()]
+    alone = len(_rows_of(alike) - _rows_of(left))
+    others = f", {alone:,} of them without any other error" if left else ""
+    alike.sort(key=lambda reason: -len(reason.rows))
+    yield _describe_reasons(f"Errors that {naming.normalise} would correct: {{}}{others}", alike, naming)
+
+
+def _describe_reasons(title: str, reasons: Sequence[Reason], naming: Naming) -> Iterator[str]:
+    """Yield reasons of some kinds, each with its number of rows, what is wrong, where, and what to do."""
+    if not reasons:
+        return
+    yield title.format(count_of(len(_rows_of(reasons)), "row"))
+    for reason in reasons:
+        code = f" [{reason.code}]" if reason.code else ""
+        first = f"  {count_of(len(reason.rows), 'row'):>9}  "
+        yield from _wrapped(f"{visible(reason.message)}{code}", " " * 13, first)
+        yield f"{' ' * 13}{naming.where(reason.column, reason.rows)}"
+        yield from _wrapped(reason.hint_with_readings(naming), " " * 16, f"{' ' * 13}-> ")
+
+
+def _rows_of(reasons: Iterable[Reason]) -> set[int]:
+    return {row for reason in reasons for row in reason.rows}
+
+
+def _wrapped(text: str, indent: str, first: str | None = None) -> list[str]:
+    """Return a text in lines. first: the beginning of the first line, else as of the others."""
+    start = indent if first is None else first
+    return wrap(
+        text, _WIDTH, initial_indent=start, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

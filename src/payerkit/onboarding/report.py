@@ -1,0 +1,518 @@
+"""The report of a run: the outcome of every row."""
+
+from __future__ import annotations
+
+import csv
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import pandas as pd
+
+from payerkit import html
+from payerkit.checks.inputs import strip_blanks, unwrap_secret
+from payerkit.checks.schema import PAYER
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.findings import table_finding
+from payerkit.frames import frame_of
+from payerkit.html import is_web_address
+from payerkit.onboarding.accounts import id_form
+from payerkit.onboarding.journal import Entry, Journal, digest
+from payerkit.onboarding.overview import HELD, PAYER_NOT_SENT, Overview, Reason, Which, shown_id
+from payerkit.onboarding.rows import Problem, Row, Step, of_severity
+from payerkit.onboarding.table import Limit, Tasks, payer_key
+from payerkit.reasons import Outcome
+from payerkit.tables.mapping import name_columns
+from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
+from payerkit.wording import count_of, in_words, visible
+
+if TYPE_CHECKING:
+    from payerkit.onboarding.row_browser import RowBrowser
+
+_ADVICE = {
+    "again": "{rows} {are} not finished: call again with the same journal.",
+    "left": "{rows} {are} left to a later call: call again with the same journal, without limit (--limit).",
+    "look": "{rows} {wait} for a last look: call again with the same journal.",
+    "waiting": "{rows} {wait} until the payer is compliant: call again later, see reason.",
+    "refused": "{rows} {were} refused: correct what reason says, or send as before with "
+    'RunOptions(retry=["refused"]) (--retry refused).',
+    "unknown": "{rows} {stay} unknown: check as reason says, or look again with "
+    'RunOptions(retry=["unknown"]) (--retry unknown).',
+    "duplicate": "{rows} {are} stored twice: ask the service to deactivate the extra accounts, see reason and "
+    "other_ids.",
+    "perhaps_there": "{rows} may be there already: compare with list_payment_details(), and send what is missing with "
+    'existing="send" (--existing send).',
+    "there_failed": "{rows} {are} there, but failed, rejected or deactivated: store another account with "
+    'existing="send" (--existing send).',
+    "held": "{rows} {are} held back because of warnings: correct what findings says, or call again without hold "
+    "(--hold).",
+    "without_links": "{rows} {have} no links, which were lost with a response: call create_payer() again for each "
+    "payer whose reason says so.",
+    "there": "{rows} {were} there already, and nothing was stored again for {them}.",
+    "changed": "{rows} {were} changed after storing, and the service keeps what it has: see findings.",
+    "strays": "{writes} with unknown outcome in the journal {belong} to rows that this table no longer has: call again "
+    "with a table that has them.",
+}
+"""What to do, by situation, in the order in which a report says it."""
+
+_THERE = {"there_already", "payer_there_already"}
+"""Why rows are done for which nothing was stored."""
+
+_ONE = {"are": "is", "have": "has", "were": "was", "wait": "waits", "stay": "stays", "belong": "belongs", "them": "it"}
+"""Verbs and pronouns of many rows, and those of one."""
+
+_SHOWN_REASONS = 5
+"""Reasons that the text of a report has; its picture has more."""
+
+_PICTURED_REASONS = 12
+
+_WIDTH = 50
+_MARKS = {"done": "█", "refused": "▒", "unknown": "?", "not_sent": "·", "waiting": "~", "duplicate": "="}
+
+_OF_A_PERSON = {"perhaps_there", "there_failed", "held"}
+"""Why rows are not sent that no run sends until a person decides about it."""
+
+_MAY_BE_STORED = {"done", "duplicate", "sent", "unknown"}
+"""States of a task that is stored, or may be."""
+
+_FACTS = ("user_id", "kyc_status", "agreement_status", "status", "agreement_url", "kyc_url")
+_COLUMN_OF = {"id": "payment_details_id"} | {name: name for name in _FACTS}
+"""The column of each fact in the journal."""
+
+
+class RowOutcome(NamedTuple):
+    """The outcome of a row: what a row of the report shows, beside its findings."""
+
+    client_user_id: str | None
+    step: str = ""
+    state: str = "not_sent"
+    user_id: str | None = None
+    payment_details_id: str | None = None
+    kyc_status: str | None = None
+    agreement_status: str | None = None
+    status: str | None = None
+    agreement_url: str | None = None
+    kyc_url: str | None = None
+    attempts: int = 0
+    retryable: bool = False
+    reason: Outcome | None = None
+    other_ids: str = ""
+
+    def after(self, step: Step, entry: Entry | None, stopped: Outcome | None) -> Self:
+        """Return the outcome with one more step, from the journal's record of its task."""
+        if entry is None:
+            return self.not_sent(step, stopped or Outcome("not_tried"), is_open=True)
+        found = self._replace(
+            **{_COLUMN_OF[name]: value for name, value in entry.facts.items() if name in _COLUMN_OF},
+            attempts=self.attempts + entry.attempts,
+            other_ids=", ".join(filter(None, entry.facts.get("other_ids", ()))),
+        )
+        is_open = entry.state == "sent" or entry.is_unresolved or entry.is_unsent
+        if entry.state == "not_sent":
+            return found.not_sent(step, entry.reason, is_open=is_open)
+        if entry.state == "done" and entry.needs_look:
+            reason = Outcome("look_due", {"noted": entry.reason})
+            return found._replace(step=step, state="done", retryable=True, reason=reason)
+        state = "unknown" if entry.state == "sent" else entry.state
+        return found._replace(step=step, state=state, retryable=is_open, reason=entry.reason)
+
+    def not_sent(self, step: Step, reason: Outcome | None, *, is_open: bool) -> Self:
+        """Return the outcome with a step that was not sent. A step is taken only after the one before it is done."""
+        is_of_a_person = reason is not None and reason.code in _OF_A_PERSON
+        if self.step == "payer" and not is_of_a_person:
+            reason = Outcome("payer_stored", {"noted": reason})
+        return self._replace(step=step, state="not_sent", reason=reason, retryable=is_open and not is_of_a_person)
+
+    @property
+    def code(self) -> str:
+        """The code of the reason, without remarks; "" for no reason."""
+        return self.reason.main.code if self.reason else ""
+
+    @property
+    def text(self) -> str:
+        """The reason in words, "" for none."""
+        return self.reason.text if self.reason else ""
+
+
+_COLUMNS: dict[str, Any] = {
+    **dict.fromkeys(("state", "reason", "reason_code", *RowOutcome._fields, "findings"), "string"),
+    "attempts": "int64",
+    "retryable": "bool",
+}
+"""The columns of a report and their dtypes."""
+
+
+class Report(Overview):
+    """The outcome of every row of a run.
+
+    `str()` and a notebook show a summary, what to do next, and the reasons with their numbers of rows; `browse()` shows
+    the rows.
+
+    Attributes:
+        frame: One row for each row of the input, in its order and with its index. Columns, all of dtype string unless
+            noted: `state`: done, refused (the service refused it), unknown (it was sent, the outcome is unknown),
+            not_sent, waiting (an account that is sent once its payer is compliant), or duplicate (an account that is
+            stored twice); `reason`, empty for most rows that are done; `reason_code`, the same for programs, such as
+            "perhaps_there"; `client_user_id` (an e-mail address is masked);
+            `step`, the last one that was tried (payer, bank_details); `user_id`, `payment_details_id`, `kyc_status`,
+            `agreement_status`, `status` (of the bank details), `agreement_url` and `kyc_url`, as the service returned
+            them; `attempts` (int64), times that the row's requests were sent; `retryable` (bool), True if the same call
+            again may do more; `findings`, the warnings and infos that the row was sent with, "" for none; `other_ids`,
+            of a duplicate, the ids of the other accounts, separated by commas, else "".
+        rows: The records of which `frame` is made.
+        stopped: Why the run stopped before all rows were tried; "" if it did not.
+
+    Example:
+        >>> report = onboard(client, pd.DataFrame([payer]), journal="run.journal")
+        >>> report
+        1 row: 1 done.
+        ██████████████████████████████████████████████████
+        >>> report.frame[["state", "client_user_id", "step", "kyc_status", "attempts"]]
+          state client_user_id   step   kyc_status  attempts
+        0  done       user-123  payer  not_started         1
+    """
+
+    _kinds: ClassVar[dict[str, html.Kind]] = {
+        "refused": "error",
+        "unknown": "warning",
+        "duplicate": "other",
+        "not_sent": "neutral",
+        "waiting": "info",
+        "warning": "warning",
+        "done": "success",
+    }
+
+    def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None = None) -> None:
+        """Read the outcomes from a journal. stopped: why the run stopped early. limit: what it tried, if not all."""
+        outcomes, table = _Outcomes(tasks, journal, stopped, limit), tasks.table
+        super().__init__(sorted([*table.found, *outcomes.changes], key=attrgetter("row")), table.naming)
+        self.rows = outcomes.rows
+        self.stopped = stopped.text if stopped else ""
+        self._stored, self._strays = outcomes.stored, outcomes.count_strays()
+        self._salt = secrets.token_bytes(16)
+        self._ids = _hash_ids(self._salt, [row.client_user_id for row in table.rows])
+        findings = self._texts_of("warning", "info")
+        told = (
+            row._asdict() | {"reason": row.text, "reason_code": row.code, "findings": text}
+            for row, text in zip(self.rows, findings, strict=True)
+        )
+        self.frame = frame_of(told, _COLUMNS, index=self._naming.labels)
+        self._rows_with_errors = self._rows_with("error")
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of rows in each state; together, all rows."""
+        counted = Counter(row.state for row in self.rows)
+        return {state: counted[state] for state in _MARKS}
+
+    @property
+    def retryable(self) -> pd.DataFrame:
+        """The rows of `frame` for which the same call again, with the same journal, may do more."""
+        return self.frame[self.frame["retryable"]]
+
+    def save(self, path: str | Path) -> None:
+        """Write the frame as CSV, its index first.
+
+        A cell or label that a spreadsheet would compute, such as `=1+1`, has an apostrophe in front. If it has links,
+        which let their reader act as the payer, only its owner may read the file.
+        """
+        if self.frame[["agreement_url", "kyc_url"]].notna().any(axis=None):
+            with open_for_owner(Path(path)) as file:
+                write_rows(self.frame, file)
+        else:
+            write_rows(self.frame, path)
+
+    def browse(self) -> RowBrowser:
+        """Return a widget that shows the rows by the page, filtered by state, searched and sorted.
+
+        The rows stay in the kernel: the notebook saves none. A row is found by its label, its id, its reason and its
+        other texts.
+
+        Example:
+            >>> onboard(client, pd.DataFrame([payer]), journal="rows.journal").browse()
+            <RowBrowser: 1 row>
+        """
+        columns = ("reason", "client_user_id", "step", "findings")
+        return self._browser(self.frame, columns, "Rows of the report")
+
+    @without_internal_frames
+    def save_links(self, path: str | Path, rows: pd.DataFrame) -> dict[str, int]:
+        """Write a CSV file for a mail merge: one row for each payer that is done, with the links to its pages.
+
+        The file has **personal data**: ids and e-mail addresses in full, and links that let their reader act as the
+        payer. Hence it is never written unasked, and only its owner may read it. Its columns: `client_user_id`,
+        `email`, `agreement_url`, `kyc_url`. A link is empty if the service did not return it as a web address; so is
+        one that contains the payer's id, since a journal keeps no ids. A payer without any link has no row. An id or
+        address that a spreadsheet would compute, such as `=1+1@example.com`, has an apostrophe in front.
+
+        Args:
+            path: The file to write; an existing one is replaced.
+            rows: The table of the run, for the e-mail addresses, which a report does not have.
+
+        Returns:
+            The number of rows `written`, and of payers `without_links`, who are done and have no row.
+
+        Raises:
+            InvalidInput: If the table is not the one of this report. Nothing was written.
+            OSError: If the file cannot be written.
+
+        Example:
+            >>> rows = pd.DataFrame([payer])
+            >>> report = onboard(client, rows, journal="links.journal")
+            >>> report.save_links("links.csv", rows)
+            {'written': 1, 'without_links': 0}
+        """
+        ids = self._require_same_rows(rows)
+        emails = _read_cells(rows, "email")
+        # A run takes the second step of a row only after its first, the payer, is done. A row without an e-mail address
+        # is an account alone.
+        is_done = (self.frame["step"] == "bank_details") | (self.frame["state"] == "done")
+        links: dict[str, dict[str, str]] = {}
+        for place in is_done.fillna(value=False).to_numpy(bool).nonzero()[0].tolist():
+            row, own_id = self.rows[place], ids[place]
+            if id_form(row.client_user_id or "") == id_form(own_id):  # as it was sent, unless the report masks it
+                own_id = str(row.client_user_id)
+            if emails[place] and id_form(own_id) not in links:
+                urls = {"agreement_url": row.agreement_url or "", "kyc_url": row.kyc_url or ""}
+                shown = {name: url if is_web_address(url) else "" for name, url in urls.items()}
+                links[id_form(own_id)] = {"client_user_id": own_id, "email": emails[place], **shown}
+        written = [link for link in links.values() if link["agreement_url"] or link["kyc_url"]]
+        with open_for_owner(Path(path)) as file:
+            writer = csv.DictWriter(file, ["client_user_id", "email", "agreement_url", "kyc_url"])
+            writer.writeheader()
+            # E-mail addresses come from others, and may be formulas.
+            writer.writerows({name: inert(text) for name, text in link.items()} for link in written)
+        return {"written": len(written), "without_links": len(links) - len(written)}
+
+    @without_internal_frames
+    def save_corrections(self, path: str | Path, rows: pd.DataFrame, *, which: Which = "problems") -> int:
+        """Write the rows that need something to a corrections file, to be corrected and read again, as `Plan.save`.
+
+        The file has **personal data** and account numbers in full, so only its owner may read it. `problems` has the
+        findings of each row, or why it was refused or not sent.
+
+        Args:
+            path: The file to write, .xlsx or .csv, which must not exist.
+            rows: The table of the run, for its cells, which a report does not have.
+            which: "problems": rows that are not done and that the same call again would not send, and others that are
+                not done and have warnings; "all". (The service keeps what is done as it is.)
+
+        Returns:
+            The number of rows written; if it is 0, there is no file.
+
+        Raises:
+            InvalidInput: If the file exists or is of another kind, and if the table is not the
+                one of this report. Nothing was written.
+            ImportError: If openpyxl, which .xlsx files need, is not installed.
+            OSError: If the file cannot be written.
+
+        Example:
+            >>> rows = pd.DataFrame([payer, {**payer, "clientUserId": "user-2", "email": "john.doe"}])
+            >>> report = onboard(client, rows, journal="twice.journal")
+            >>> report.save_corrections("twice-to-correct.csv", rows)
+            1
+        """
+        self._require_which("which", which, rows)
+        self._require_same_rows(rows)
+        warned, outcomes = self._rows_with("warning"), enumerate(self.rows)
+        needed = [place for place, row in outcomes if row.state != "done" and (not row.retryable or place in warned)]
+        chosen = range(len(self.rows)) if which == "all" else needed
+        return self._save_rows(path, rows, chosen)
+
+    def _require_same_rows(self, rows: Any) -> list[str]:
+        """Return the ids of the run's table as they were sent. Raises InvalidInput for another table.
+
+        The report shows e-mail addresses masked, and a link, or a row, must not be taken for that of another payer.
+        """
+        if not isinstance(rows, pd.DataFrame):
+            raise InvalidInput(f"rows: expected the DataFrame of the run, got {kind_of(rows)}.")
+        if len(rows) == len(self.frame) and rows.index.equals(self.frame.index):
+            ids = _read_cells(rows, "client_user_id")
+            if _hash_ids(self._salt, ids) == self._ids:
+                return ids
+        raise InvalidInput(
+            "rows: they are not those of this report. Give the table of the run, with its rows in the same order and "
+            "with the same index."
+        )
+
+    def _reason_of(self, row: int) -> tuple[str, str] | None:
+        """Return the state of a row and the reason for it, unless it is done or its findings say it."""
+        found = self.rows[row]
+        is_said = found.code == "held" or row in self._rows_with_errors
+        return None if found.state == "done" or is_said else (in_words(found.state), found.text)
+
+    def _summary(self) -> str:
+        parts = [f"{count:,} {in_words(state)}" for state, count in self.counts.items() if count]
+        if warned := sum(self.rows[row].state == "done" for row in self._rows_with("warning")):
+            parts.insert(1, f"{warned:,} with {'a warning' if warned == 1 else 'warnings'}")
+        return f"{count_of(len(self.frame), 'row')}: {', '.join(parts) or 'nothing to do'}."
+
+    def _advice(self) -> list[str]:
+        """Return what happened and what to do, one sentence a line."""
+        nouns: dict[Step, str] = {"payer": "payer", "bank_details": "account"}
+        stored = " and ".join(count_of(number, nouns[step]) for step, number in self._stored.items())
+        early = [f"The run stopped early: {self.stopped}", f"Stored so far: {stored}."]
+        numbers = self._count_situations()
+        return [
+            *(early if self.stopped else []),
+            *(_filled(text, numbers[situation]) for situation, text in _ADVICE.items() if numbers[situation]),
+        ]
+
+    def _count_situations(self) -> Counter[str]:
+        """Return the number of rows, or writes, in each situation of `_ADVICE`."""
+        numbers = Counter(map(_situation, self.rows))
+        numbers["there"] = sum(row.state == "done" and row.code in _THERE for row in self.rows)
+        numbers["changed"] = len({each.row for each in self._found if each.finding.code == "changed_after_storing"})
+        numbers["strays"] = self._strays
+        numbers["without_links"] = sum(row.reason is not None and row.reason.code == "links_lost" for row in self.rows)
+        return numbers
+
+    def _reasons(self) -> list[Reason]:
+        """Return the reasons of the rows, and the warnings that they have; those of rows that are done come last.
+
+        The reason of a row with errors, or that is held, names its own cells: it is grouped by its findings.
+        """
+        blocked = {row for row in self._rows_with_errors if self.rows[row].state == "not_sent"}
+        held = {place for place, row in enumerate(self.rows) if row.code == "held"}
+        texts = ("" if place in blocked | held else _shown_reason(row) for place, row in enumerate(self.rows))
+        errors, warnings = of_severity(self._found, "error"), of_severity(self._found, "warning")
+        of_held = self._reasons_of_findings([each for each in warnings if each.row in held], "not_sent")
+        return self._grouped(
+            [
+                *self._reasons_of_states(zip((row.state for row in self.rows), texts, strict=True)),
+                *self._reasons_of_findings([each for each in errors if each.row in blocked], "not_sent"),
+                *((reason._replace(message=f"held: {reason.message}"), row) for reason, row in of_held),
+                *self._reasons_of_findings(warnings),
+            ]
+        )
+
+    def __str__(self) -> str:
+        reasons = [each for each in self._reasons() if each.kind in {"refused", "not_sent"}][:_SHOWN_REASONS]
+        lines = [self._line(each, f"{in_words(each.kind)}: {visible(each.text(self._naming))}") for each in reasons]
+        return "\n".join([self._summary(), _text_bar(self.counts), *self._advice(), *lines])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        advice = "".join(f"<div>{html.advice(line)}</div>" for line in self._advice())
+        reasons = [each for each in self._reasons() if each.kind != "done"][:_PICTURED_REASONS]
+        table = self._grid(reasons, lambda each: each.text(self._naming), ("state", "reason"), "Reasons")
+        return html.picture(html.title(self._summary()), self._html_bar(), advice, table)
+
+    def _html_bar(self) -> str:
+        """Return the states as a coloured bar, hidden from screen readers: the summary says the same."""
+        parts = "".join(
+            f'<span style="flex:{count} 0 3px;background:var(--pk-{self._kinds[state]})"></span>'
+            for state, count in self.counts.items()
+            if count
+        )
+        style = "display:flex;height:10px;max-width:500px;gap:1px;margin:4px 0"
+        return f'<div aria-hidden="true" style="{style}">{parts}</div>'
+
+
+class _Outcomes:
+    """The outcome of each row of a table, found in the journal.
+
+    rows: the outcomes. changes: a finding for each row that was changed after it was stored. stored: how many payers
+    and accounts of the table are stored, by step. stopped: why the run stopped early, None if it did not.
+    """
+
+    def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None) -> None:
+        self._tasks, self.table, self._journal, self.stopped = tasks, tasks.table, journal, stopped
+        self._limit = limit
+        self.changes: list[Problem] = []
+        self.stored = dict.fromkeys(self.table.columns, 0)
+        rows = self.table.rows
+        errors = self.table.naming.texts(of_severity(self.table.found, "error"))
+        self.rows = [self._tell_lost_links(row, self._outcome(row, errors[row.number])) for row in rows]
+
+    def _tell_lost_links(self, row: Row, outcome: RowOutcome) -> RowOutcome:
+        """Return the outcome of a row, with a reason that says so if it is done and its payer's links were lost."""
+        if outcome.state != "done" or row.payer_row is None or outcome.agreement_url or outcome.kyc_url:
+            return outcome
+        entry = self._journal.entry(payer_key(self._tasks.secret, str(row.client_user_id)))
+        if entry is None or entry.reason is None or entry.reason.code != "found_by_status":
+            return outcome  # else the response, which has the links, was lost
+        return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
+
+    def _outcome(self, row: Row, errors: str) -> RowOutcome:
+        is_payer_blocked = False
+        outcome = RowOutcome(shown_id(row.client_user_id))
+        blocked = outcome._replace(reason=Outcome("has_errors", {"findings": errors}))
+        if errors and not row.data:  # it asks for nothing
+            return blocked
+        for task in self._tasks.of(row):
+            step, entry = task.step, self._journal.entry(task.key)
+            is_payer_blocked |= task.row.is_blocked
+            if errors and (entry is None or entry.state not in _MAY_BE_STORED):
+                return blocked
+            is_unsent = entry is None or entry.is_unsent
+            if is_payer_blocked and is_unsent:
+                return outcome._replace(step=step, state="not_sent", reason=PAYER_NOT_SENT)
+            if (task.row if step == "payer" else row).is_held and is_unsent:
+                return outcome.not_sent(step, HELD if row.is_held else PAYER_NOT_SENT, is_open=False)
+            is_left = self._limit is not None and self._limit.leaves(task)
+            outcome = outcome.after(step, entry, self._limit.reason if self._limit and is_left else self.stopped)
+            if entry is not None and entry.state in {"done", "duplicate"}:
+                self.stored[step] += row is task.row  # once for all rows that are the same
+                if entry.content != task.content:
+                    self.changes.append(Problem(row.number, table_finding("changed_after_storing"), step))
+            if outcome.state != "done":
+                break
+        if errors:  # of a row that was sent before it had them, or before this table contradicted it
+            reason = Outcome("has_errors_now", {"noted": outcome.reason, "findings": errors})
+            return outcome._replace(retryable=False, reason=reason if outcome.step else blocked.reason)
+        return outcome
+
+    def count_strays(self) -> int:
+        """Return how many writes with unknown outcome the journal has that no row of the table explains."""
+        if not (unresolved := self._journal.unresolved()):
+            return 0
+        return len(unresolved - {task.key for row in self.table.rows for task in self._tasks.of(row)})
+
+
+def _filled(text: str, number: int) -> str:
+    """Return a text with a number of rows or writes, and words to match."""
+    verbs = {many: one if number == 1 else many for many, one in _ONE.items()}
+    return text.format(rows=count_of(number, "row"), writes=count_of(number, "write"), **verbs)
+
+
+def _text_bar(counts: Mapping[str, int]) -> str:
+    """Return the states as a bar of text, with at least one mark for every state that occurs."""
+    total = sum(counts.values()) or 1
+    return "".join(_MARKS[state] * max(1, round(_WIDTH * count / total)) for state, count in counts.items() if count)
+
+
+def _situation(row: RowOutcome) -> str:
+    """Return the situation of `_ADVICE` in which a row is, "" for none."""
+    if row.retryable and row.code == "left_by_limit":
+        return "left"
+    if row.state in {"waiting", "refused", "duplicate"}:
+        return row.state
+    if row.retryable:
+        return "look" if row.state == "done" else "again"
+    return row.code if row.state == "not_sent" else "unknown" if row.state == "unknown" else ""
+
+
+def _shown_reason(row: RowOutcome) -> str:
+    """Return the reason of a row without its own errors, so that rows can be counted by it."""
+    if row.reason and row.reason.code == "has_errors_now":  # of a row that was sent before it had errors
+        return Outcome("has_errors_now", {**row.reason.params, "findings": "it has errors now."}).text
+    return row.text
+
+
+def _hash_ids(salt: bytes, ids: Iterable[str | None]) -> bytes:
+    """Return what recognises the ids of a table's rows, and holds none; near duplicates are one id, as in a run."""
+    return digest(salt, *(id_form(each or "") for each in ids))
+
+
+def _read_cells(rows: pd.DataFrame, name: str) -> list[str]:
+    """Return a column of the table as it was sent; "" for an empty cell."""
+    columns = [column for column, field in name_columns(rows.columns).items() if field == name]
+    if not columns:
+        raise InvalidInput(f"rows: the table has no column {name}, which the links file needs.")
+    cells = (strip_blanks(PAYER, name, unwrap_secret(value))[0] for value in rows[columns[0]])
+    return ["" if cell is None else str(cell) for cell in cells]

@@ -1,0 +1,214 @@
+"""Check an order before it is sent: its payee, its amount and its currencies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from payerkit.checks.check import as_mapping, check_record, in_order
+from payerkit.checks.inputs import by_field_name
+from payerkit.checks.readings import meant_codes
+from payerkit.checks.schema import PAYMENT_ORDER
+from payerkit.errors import without_internal_frames
+from payerkit.findings import Finding, Findings, ignorable_order_codes, order_finding
+from payerkit.onchain.addresses import address_problem, with_checksum
+from payerkit.onchain.amounts import positive_number
+from payerkit.onchain.currencies import (
+    Currency,
+    Network,
+    is_currency_id,
+    is_payable,
+    network_in_id,
+    networks,
+    real_money_note,
+)
+from payerkit.payment.amounts import peg_of
+from payerkit.payment.payees import burned_at, known_contract_at
+from payerkit.policy.payment_policy import PaymentPolicy, given_policy
+from payerkit.wording import listed
+
+_MOST_DIGITS = 100
+"""No amount has so many digits, and writing them out takes time."""
+
+_MOST_PROPOSALS = 4
+"""Ids that a hint names, for a symbol that several networks have."""
+
+
+@without_internal_frames
+def check_payment_order(
+    order: Any,
+    *,
+    policy: PaymentPolicy | None = None,
+    ignore: Iterable[str] = (),
+    environment: str | None = None,
+) -> Findings:
+    """Check an order before it is sent: its payee, its amount and its currencies; nothing is sent.
+
+    An error is an order that cannot be paid, or whose payment `check_payment` would stop; `PaymentForm` does not send
+    it. `initiate_payment` refuses only what the specification refuses, and leaves the rest to the service.
+
+    Args:
+        order: A `PaymentOrder`, or a dict or row with field names as here (`invoice_currency`) or on the wire
+            (`invoiceCurrency`).
+        policy: What you agreed to once: its tokens count as known, and its address book names the known payees.
+        ignore: A code, or codes, of warnings and infos to leave out. Errors cannot be ignored.
+        environment: Where the order is to be sent, as `client.environment` has it; outside of "live", the findings
+            say whether the payment would move real money all the same.
+
+    Returns:
+        The findings in the order of the fields; empty if there are none.
+
+    Raises:
+        InvalidInput: `order` is not an order, or `ignore` has a code that is not one of an order's warnings and infos.
+
+    Example:
+        >>> check_payment_order({**order, "payee": "vitalik.eth", "amount": "10 USD"}).to_frame()[["field", "code"]]
+            field         code
+        0   payee   payee_name
+        1  amount  amount_form
+    """
+    known = given_policy(policy)
+    values, _ = by_field_name(PAYMENT_ORDER, as_mapping(PAYMENT_ORDER, order))
+    texts = {name: _as_text(values.get(name)) for name in PAYMENT_ORDER.fields}
+    found = check_record(PAYMENT_ORDER, order, ignore, also=ignorable_order_codes())
+    wrong = {each.field for each in found.errors}
+    ignored = {ignore} if isinstance(ignore, str) else {*ignore}
+    own = [each for each in _check(texts, known, environment) if each.code not in ignored]
+    return in_order(PAYMENT_ORDER, [*found, *(each for each in own if each.field not in wrong)])
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as it is sent; "" for a missing one, and for what cannot be sent."""
+    if isinstance(value, Decimal):
+        return f"{value:f}" if value.is_finite() and abs(value.adjusted()) < _MOST_DIGITS else ""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value.strip() if isinstance(value, str) else str(value) if is_number else ""
+
+
+def _check(order: Mapping[str, str], policy: PaymentPolicy, environment: str | None) -> Iterator[Finding]:
+    """Yield the findings about an order as text, "" for what it lacks."""
+    for name, text in order.items():
+        if text == "":
+            yield order_finding("empty", field=name)
+    name = order["payment_currency"]
+    token, invoice = policy.find_currency(name), policy.find_currency(order["invoice_currency"])
+    network = network_in_id(name) if token is None else networks().get(token.network)
+    if order["payee"]:
+        # The payment currency may be of a network that payerkit does not know, with addresses of its own.
+        is_elsewhere = bool(name) and token is None and network is None
+        yield from _check_payee(order["payee"], network, policy, is_elsewhere=is_elsewhere)
+    if order["amount"]:
+        yield from _check_amount(order["amount"], invoice)
+    if not is_currency_id(order["invoice_currency"]):
+        yield order_finding("currency_form", field="invoice_currency")
+    elif order["invoice_currency"] and invoice is None:
+        yield _unknown("invoice_currency", "currencies", order["invoice_currency"])
+    if name:
+        yield from _check_payment_currency(name, token, network, invoice)
+    if note := real_money_note(name, environment):
+        yield order_finding("real_money", note=note)
+
+
+_HEX_DIGITS = re.compile("(?:0[xX])?([0-9a-fA-F]+)").fullmatch
+_NAME = re.compile(r"[^\s@:/]+(?:\.[^\W\d_]{2,})+").fullmatch
+_TRON_ADDRESS = re.compile("T[1-9A-HJ-NP-Za-km-z]{33}").fullmatch
+
+
+def _check_payee(
+    payee: str, network: Network | None, policy: PaymentPolicy, *, is_elsewhere: bool
+) -> Iterator[Finding]:
+    if network is not None and network.name == "tron":
+        if not _TRON_ADDRESS(payee):
+            yield order_finding("payee_name" if _NAME(payee) else "payee_form.tron")
+    elif address_problem(payee) == "address_malformed":
+        if not is_elsewhere or _HEX_DIGITS(payee) or payee.lower().endswith(".eth"):
+            yield _malformed(payee, network)
+    elif address_problem(payee):
+        yield order_finding("payee_checksum")
+    elif what := burned_at(payee):
+        yield order_finding("payee_burned", what=what)
+    elif what := known_contract_at(payee, policy):
+        yield order_finding("payee_contract", what=what)
+    else:
+        yield from _compare_with_book(payee, network, policy)
+
+
+def _malformed(payee: str, network: Network | None) -> Finding:
+    """Return the finding about a payee that is no address, by what it probably is."""
+    digits = _HEX_DIGITS(payee)
+    if digits and len(digits[1]) == 64:
+        return order_finding("payee_form.key")
+    if digits and payee[:2].lower() == "0x":
+        return order_finding("payee_form.length", count=len(digits[1]))
+    if digits and len(digits[1]) == 40:
+        return order_finding("payee_form.prefix")
+    if network is not None and _TRON_ADDRESS(payee):
+        return order_finding("payee_form.network", network=network.title)
+    return order_finding("payee_name" if _NAME(payee) else "payee_form")
+
+
+def _compare_with_book(payee: str, network: Network | None, policy: PaymentPolicy) -> Iterator[Finding]:
+    """Yield the finding about a payee that the address book of the policy does not have."""
+    if policy.addresses is None or policy.addresses.find(payee, None if network is None else network.name):
+        return
+    shown = with_checksum(payee)
+    if alike := policy.lookalike(payee):
+        yield order_finding("payee_lookalike", payee=shown, known=alike)
+    elif payee not in policy.addresses:
+        yield order_finding("payee_new", payee=shown)
+    elif network is not None:
+        yield order_finding("payee_new.network", network=network.name)
+
+
+def _check_amount(amount: str, invoice: Currency | None) -> Iterator[Finding]:
+    number = positive_number(amount)
+    if number is None:
+        yield order_finding(_wrong_amount(amount))
+    elif invoice is not None and -int(number.normalize().as_tuple().exponent) > invoice.decimals:
+        yield order_finding("amount_decimals", currency=invoice.id, decimals=invoice.decimals)
+    elif invoice is not None and invoice.kind == "fiat" and invoice.decimals < 3 and _IN_THOUSANDS(amount):
+        yield order_finding("amount_decimals.thousands", read=f"{number.normalize():f}", other=amount.replace(".", ""))
+
+
+_IN_THOUSANDS = re.compile("[1-9][0-9]{0,2}[.][0-9]{3}").fullmatch
+
+
+def _wrong_amount(amount: str) -> str:
+    """Return the key of the finding about an amount that is no positive number."""
+    if re.fullmatch("0+([.]0*)?", amount):
+        return "amount_zero"
+    if amount[0] in "+-\u2212" and amount[1:2].isdigit():
+        return "amount_sign"
+    if re.fullmatch("[0-9][0-9., '\u00a0\u202f\u2019]*", amount):
+        return "amount_form.separators"
+    words = [word for word in re.split("[0-9.,'\\s]+", amount) if word]
+    is_currency = len(words) == 1 and any(map(str.isdigit, amount)) and bool(meant_codes("currencies", words[0]))
+    return "amount_form.currency" if is_currency else "amount_form"
+
+
+def _check_payment_currency(
+    name: str, token: Currency | None, network: Network | None, invoice: Currency | None
+) -> Iterator[Finding]:
+    if not is_currency_id(name):
+        yield order_finding("currency_form", field="payment_currency")
+    elif token is not None and token.kind == "fiat":
+        yield order_finding("fiat_pays", currency=token.id)
+    elif network is None:
+        yield _unknown("payment_currency", "tokens", name)
+    elif network.name == "tron":
+        yield order_finding("network_unsupported", network=network.title)
+    elif token is None:
+        yield order_finding("currency_unlisted", network=network.name)
+    elif not is_payable(token):
+        yield order_finding("not_payable", network=network.title)
+    elif invoice is not None and None not in (pegs := (peg_of(token), peg_of(invoice))) and pegs[0] != pegs[1]:
+        yield order_finding("peg_differs", currency=token.id, peg=pegs[0], invoice=invoice.id)
+
+
+def _unknown(field: str, lookup: str, name: str) -> Finding:
+    """Return the finding about an id that is not known, with the ids that it may mean."""
+    meant = [each.code for each in meant_codes(lookup, name)[:_MOST_PROPOSALS]]
+    hint = f"Did you mean {listed(meant, 'or')}?" if meant else "Choose one of the list that currencies() returns."
+    return order_finding("currency_unknown", field=field, hint=hint)

@@ -1,0 +1,584 @@
+"""Who is paid, and in which token: what nobody should pay, the address book, look-alikes, tokens that are new."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from example_payments import (
+    DEAD,
+    ETH_FEE_PROXY,
+    FEE_PROXY,
+    MAX,
+    OTHER,
+    PAYEE,
+    REFERENCE,
+    TOKEN,
+    codes,
+    data,
+    order,
+    payment,
+)
+from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, check_payment, decode_transactions
+from payerkit.findings import Finding, PaymentFindings
+from payerkit.models import Payment
+from payerkit.models.compared_with import OrderTerms, read_order
+from payerkit.payment.payees import payee_note
+from payerkit.policy import AddressBook, AgreedFee, KnownAddress
+
+MISTYPED = PAYEE.replace("ACf", "aCf")
+LOOKALIKE = "0x6923" + "1" * 32 + "C7D7"
+ONE_ETH = 10**18
+
+
+def pays(recipient: str, *, token: str = TOKEN, fee: int = 0) -> tuple[str, str, int]:
+    """Return a transaction that pays 10 of a token on Sepolia to a recipient."""
+    fee_recipient = OTHER if fee else DEAD
+    return (FEE_PROXY, data("c219a14d", token, recipient, 10**7, REFERENCE, fee, fee_recipient), 0)
+
+
+def check(recipient: str = PAYEE, payee: str | None = PAYEE, **options: Any) -> PaymentFindings:
+    """Return the findings about 10 fUSDC for a recipient, with an order that names a payee, or none."""
+    asked = {"amount": "10", "invoice_currency": "fUSDC-sepolia", "payment_currency": "fUSDC-sepolia"}
+    asked |= {} if payee is None else {"payee": payee}
+    return check_payment(payment(pays(recipient), asked=None), asked, **options)
+
+
+def found(findings: PaymentFindings, code: str) -> Finding:
+    """Return the one finding with a code."""
+    (one,) = (each for each in findings if each.code == code)
+    return one
+
+
+def added(finding: Finding) -> PaymentPolicy:
+    """Return the policy that a finding tells the user to add."""
+    lines = finding.hint.partition(":\n")[2]
+    content = tomllib.loads(lines)
+    known = [KnownAddress(**each) for each in content.get("addresses", ())]
+    return PaymentPolicy(tokens=content.get("tokens", ()), addresses=AddressBook(known) if known else None)
+
+
+NOBODY_PAYS = [
+    ("the zero address", "0x" + "0" * 40, "recipient_burned", "the zero address"),
+    ("a precompile", "0x" + "0" * 39 + "1", "recipient_burned", "reserve for themselves"),
+    ("the newest precompile", "0x" + "0" * 37 + "100", "recipient_burned", "reserve for themselves"),
+    ("the end of the reserved range", "0x" + "0" * 36 + "ffff", "recipient_burned", "reserve for themselves"),
+    ("the usual burn address", DEAD, "recipient_burned", "a burn address"),
+    ("another burn address", "0xdEAD000000000000000042069420694206942069", "recipient_burned", "a burn address"),
+    ("what stands for a coin", "0x" + "Ee" * 20, "recipient_burned", "a placeholder for the coin of a network"),
+    ("the hash of a currency", "0x775EB53d00DD0Acd3EC1696472105d579B9b386b", "recipient_burned", "stands for USD"),
+    ("the hash of a coin", "0xF5AF88e117747e87fC5929F2ff87221B1447652E", "recipient_burned", "stands for ETH-mainnet"),
+    ("the token itself", TOKEN, "recipient_contract", "the token fUSDC-sepolia"),
+    ("a token of another network", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "recipient_contract", "USDC-mainnet"),
+    ("the payment contract", FEE_PROXY, "recipient_contract", "the payment contract ERC20FeeProxy on"),
+    ("one of another network", "0x1892196E80C4c17ea5100Da765Ab48c1fE2Fb814", "recipient_contract", "on base"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("address", "code", "words"), [row[1:] for row in NOBODY_PAYS], ids=[row[0] for row in NOBODY_PAYS]
+)
+def test_what_nobody_should_pay_is_stopped(address: str, code: str, words: str) -> None:
+    """Money for a contract, a placeholder or a burn address is lost, also if the order names it."""
+    for payee in (address.lower(), PAYEE, None):
+        findings = check(address, payee, policy=PaymentPolicy(addresses={address.lower(): "Known"}))
+
+        assert "stop" == findings.verdict
+        assert words in found(findings, code).message
+
+
+def test_a_further_token_is_no_payee() -> None:
+    """What the policy calls a token is a contract, too."""
+    tokens = [{"id": "NEW-sepolia", "network": "sepolia", "address": OTHER, "decimals": 6}]
+    findings = check(OTHER, OTHER, policy=PaymentPolicy(tokens=tokens))
+
+    assert "the token NEW-sepolia" in found(findings, "recipient_contract").message
+
+
+def test_the_next_address_after_the_reserved_ones_may_be_paid() -> None:
+    """Only the range that the standard reserves is refused."""
+    first = "0x" + "0" * 35 + "10000"
+
+    assert "ok" == check(first, first).verdict
+
+
+def test_a_mistyped_payee_of_the_order_is_stopped() -> None:
+    """The checksum is there to be used: one wrong letter shows that the address was typed or changed."""
+    findings = check(PAYEE, MISTYPED)
+
+    assert ("stop", {"payee_checksum"}) == (findings.verdict, codes(findings, "error"))
+    assert MISTYPED in found(findings, "payee_checksum").message
+
+
+def test_a_mistyped_recipient_of_a_plain_transfer_is_stopped() -> None:
+    """In a plain transfer the recipient is written as an address, which may be mistyped as well."""
+    asked = order("ETH-sepolia-sepolia", amount="1")
+    findings = check_payment(payment((MISTYPED, "0x" + REFERENCE.hex(), ONE_ETH), asked=asked))
+
+    assert ("stop", {"recipient_checksum"}) == (findings.verdict, codes(findings, "error"))
+
+
+@pytest.mark.parametrize("payee", [PAYEE.lower(), "0x" + PAYEE[2:].upper()])
+def test_a_payee_without_a_checksum_is_ok(payee: str) -> None:
+    """An address in one case has no checksum to fail."""
+    assert "ok" == check(PAYEE, payee).verdict
+
+
+@pytest.mark.parametrize("payee", ["example.eth", "0x12", "\x1b[8mpayee", "T" + "x" * 500])
+def test_a_payee_that_is_no_address_is_stopped(payee: str) -> None:
+    """The order has to name a wallet of an EVM network; its text cannot steer a terminal."""
+    findings = check(PAYEE, payee)
+
+    assert {"payee_malformed", "payee_differs"} == codes(findings, "error")
+    assert "\x1b" not in str(findings)
+    assert len(found(findings, "payee_malformed").message) < 200
+
+
+BOOK = PaymentPolicy(
+    addresses=AddressBook(
+        [
+            KnownAddress(address=PAYEE, name="Example Payee"),
+            KnownAddress(address=OTHER, name="Example Payee on Base", network="base"),
+        ]
+    )
+)
+STRANGER = "0x" + "12" * 20
+
+KNOWN = [
+    ("a known payee", PAYEE, PAYEE, BOOK, "ok", "payee_known"),
+    ("a known recipient, where the order names none", PAYEE, None, BOOK, "ok", "payee_known"),
+    ("an unknown recipient, where the order names none", STRANGER, None, BOOK, "look", "payee_unnamed"),
+    ("no order payee and no address book", STRANGER, None, None, "look", "payee_unnamed"),
+    ("an empty address book", STRANGER, STRANGER, PaymentPolicy(addresses=AddressBook()), "look", "payee_new"),
+    ("a first payment", STRANGER, STRANGER, BOOK, "look", "payee_new"),
+    ("known elsewhere only", OTHER, OTHER, BOOK, "look", "payee_new"),
+    ("a look-alike that the order names", LOOKALIKE, LOOKALIKE, BOOK, "stop", "payee_lookalike"),
+    ("a look-alike, where the order names none", LOOKALIKE, None, BOOK, "stop", "payee_lookalike"),
+    ("a look-alike of the order's payee", LOOKALIKE, PAYEE, None, "stop", "payee_differs"),
+    ("a known wallet in place of the payee", PAYEE, STRANGER, BOOK, "stop", "payee_differs"),
+]
+
+
+@pytest.mark.parametrize(
+    ("recipient", "payee", "policy", "verdict", "code"), [row[1:] for row in KNOWN], ids=[row[0] for row in KNOWN]
+)
+def test_a_payee_is_looked_up(
+    recipient: str, payee: str | None, policy: PaymentPolicy | None, verdict: str, code: str
+) -> None:
+    """A known payee is ok, a new one is for a person to see, and one that only looks known is stopped."""
+    findings = check(recipient, payee, policy=policy)
+
+    assert (verdict, code) == (findings.verdict, found(findings, code).code)
+
+
+WARNED = [
+    ("beside its look-alike", PAYEE, [(PAYEE, "A"), (LOOKALIKE, "B")], "look"),
+    ("the look-alike of a known payee", LOOKALIKE, [(PAYEE, "A"), (LOOKALIKE, "B")], "look"),
+    ("under a name that looks like another one", STRANGER, [(PAYEE, "Acme"), (STRANGER, "A\u0441me")], "look"),
+    ("in a book with other warnings", STRANGER, [(PAYEE, "A"), (LOOKALIKE, "B"), (STRANGER, "C")], "ok"),
+]
+
+
+@pytest.mark.parametrize(("payee", "entries", "verdict"), [row[1:] for row in WARNED], ids=[row[0] for row in WARNED])
+def test_a_payee_that_the_address_book_warns_of_is_for_a_person_to_judge(
+    payee: str, entries: list[tuple[str, str]], verdict: str
+) -> None:
+    """Who poisons the book puts an address into it that is then known; the warning says why it is not trusted."""
+    book = AddressBook(KnownAddress(address=address.lower(), name=name) for address, name in entries)
+    findings = check(payee, payee, policy=PaymentPolicy(addresses=book))
+
+    assert (verdict, verdict == "look") == (findings.verdict, "warns of it" in found(findings, "payee_known").message)
+
+
+def test_who_receives_fees_is_no_payee_of_a_bank_account() -> None:
+    """The address book has the wallet for its name; that does not make it the one that pays out."""
+    policy = PaymentPolicy(addresses={OTHER: "Fees", PAYEE: "Payout"}, fees=[AgreedFee(address=OTHER, max_percent=1)])
+
+    assert "ok" == check(payee=None, policy=policy).verdict
+    assert {"payee_unnamed"} == codes(check(OTHER, payee=None, policy=policy), "warning")
+    assert "ok" == check(OTHER, payee=OTHER, policy=policy).verdict
+
+
+def test_without_an_address_book_no_payee_is_new() -> None:
+    """Who keeps no address book is not told of first payments."""
+    assert "ok" == check(STRANGER, STRANGER).verdict
+    assert "ok" == check(STRANGER, STRANGER, policy=PaymentPolicy()).verdict
+
+
+def test_a_payment_without_an_order_is_looked_up_as_well() -> None:
+    """Without an order, the address book is all that there is to compare a recipient with."""
+    read = payment(pays(STRANGER), asked=None)
+
+    assert "payee_new" in codes(check_payment(read, network="sepolia", policy=BOOK), "warning")
+    assert "payee_unnamed" not in codes(check_payment(read, network="sepolia"), "warning")
+
+
+def test_a_wallet_of_another_network_is_told_apart() -> None:
+    """A contract wallet may belong to somebody else on another network."""
+    new = found(check(OTHER, OTHER, policy=BOOK), "payee_new")
+
+    assert new.message.startswith("The recipient is in the address book, but not for sepolia")
+
+
+def test_a_wallet_is_not_known_everywhere_because_the_network_is_not() -> None:
+    """Lines for an unknown network would let the address pass on every network, so there are none."""
+    new = found(check_payment(payment(pays(OTHER), asked=None), policy=BOOK), "payee_new")
+
+    assert "that of the payment is not known" in new.message
+    assert "[[addresses]]" not in new.hint
+
+
+@pytest.mark.parametrize("payee", [STRANGER, None])
+def test_the_line_that_a_finding_tells_makes_the_payment_ok(payee: str | None) -> None:
+    """Who adds what the finding says, as it stands, is not asked again."""
+    code = "payee_unnamed" if payee is None else "payee_new"
+    policy = added(found(check(STRANGER, payee, policy=BOOK), code))
+
+    assert "ok" == check(STRANGER, payee, policy=policy).verdict
+
+
+def test_the_lines_of_a_finding_can_be_copied() -> None:
+    """They are lines of their own in a terminal, where TOML ignores blanks in front, and in a notebook."""
+    findings = check(STRANGER, STRANGER, policy=BOOK)
+    copied = [each.strip() for each in str(findings).split("\n")]
+
+    assert {"[[addresses]]", 'network = "sepolia"'} <= {*copied}
+    assert '<pre class="pk-copied">[[addresses]]\n' in findings._repr_html_()
+
+
+def test_a_lookalike_names_both_addresses_and_no_person() -> None:
+    """Findings are saved with notebooks, so they have addresses, but no names."""
+    findings = check(LOOKALIKE, LOOKALIKE, policy=BOOK)
+
+    assert LOOKALIKE.lower() in found(findings, "payee_lookalike").message.lower()
+    assert PAYEE in found(findings, "payee_lookalike").message
+    assert "Example" not in str(findings)
+
+
+def test_a_lookalike_of_the_order_is_told_as_such() -> None:
+    """Who compares the ends of two addresses would overlook the difference."""
+    told = found(check(LOOKALIKE, PAYEE), "payee_differs")
+
+    assert "They look alike, but are different addresses." in told.message
+
+
+def renamed(currency: str, token: str, proxy: str, **options: Any) -> PaymentFindings:
+    """Return the findings about 10 of a token for an order in a payment currency."""
+    call = data("c219a14d", token, PAYEE, 10**7, REFERENCE, 0, DEAD)
+    approval = data("095ea7b3", proxy, 10**7)
+    return check_payment(payment((token, approval, 0), (proxy, call, 0), asked=order(currency)), **options)
+
+
+MATIC_PROXY = "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9"
+USDT_MATIC = "0xc2132D05D31c914a87C6611C10748AEb04B58e8F"
+USDC_MATIC = "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"  # listed as USDCn-matic, with the symbol USDC
+OPTIMISM_USDC = "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"  # listed as USDCn-optimism, with the symbol USDC
+
+UNLISTED = [
+    ("neither is listed", "USDT0-sepolia", OTHER, FEE_PROXY, "look", "token_unlisted"),
+    ("neither is listed, with real money", "USDT0-matic", OTHER, MATIC_PROXY, "look", "token_unlisted"),
+    ("an id of newer documents", "USDC-sepolia", TOKEN, FEE_PROXY, "ok", "token_matches"),
+    ("one with real money", "USDC-optimism", OPTIMISM_USDC, FEE_PROXY, "ok", "token_matches"),
+    ("one for another token", "USDC-sepolia", OTHER, FEE_PROXY, "stop", "token_unknown"),
+    ("another symbol on a test network", "NEW-sepolia", TOKEN, FEE_PROXY, "look", "token_renamed"),
+    ("another id with the same symbol", "USDC-matic", USDC_MATIC, MATIC_PROXY, "look", "token_renamed"),
+    ("another symbol with real money", "USDT0-matic", USDT_MATIC, MATIC_PROXY, "stop", "token_differs"),
+    ("a listed currency and an unlisted token", "fUSDC-sepolia", OTHER, FEE_PROXY, "stop", "token_unknown"),
+    ("an id that ends with no network", "NEW", TOKEN, FEE_PROXY, "stop", "currency_unknown"),
+    ("a token of tron", "NEW-tron", TOKEN, FEE_PROXY, "stop", "network_unsupported"),
+]
+
+
+@pytest.mark.parametrize(
+    ("currency", "token", "proxy", "verdict", "code"), [row[1:] for row in UNLISTED], ids=[row[0] for row in UNLISTED]
+)
+def test_a_currency_that_is_not_listed_is_for_a_person_to_judge(
+    currency: str, token: str, proxy: str, verdict: str, code: str
+) -> None:
+    """The service knows tokens that are newer than the list; a token that contradicts the order is still stopped."""
+    findings = renamed(currency, token, proxy)
+
+    assert (verdict, True) == (findings.verdict, code in {each.code for each in findings})
+
+
+FORMS = [
+    ("a Cyrillic letter that looks like C", "fUSD\u0421-sepolia", "USD", "stop"),
+    ("a Greek one that looks like o", "fUSDC-sep\u03bflia", "USD", "stop"),
+    ("full-width letters", "\uff46USDC-sepolia", "USD", "stop"),
+    ("a zero-width space", "fUSDC\u200b-sepolia", "USD", "stop"),
+    ("a soft hyphen", "fUSDC\u00ad-sepolia", "USD", "stop"),
+    ("a non-breaking hyphen", "fUSDC\u2011sepolia", "USD", "stop"),
+    ("a control character", "fUSDC\x7f-sepolia", "USD", "stop"),
+    ("the Turkish dotless i", "fUSDC-sepol\u0131a", "USD", "stop"),
+    ("the Turkish dotted I", "FUSDC-SEPOL\u0130A", "USD", "stop"),
+    ("a homoglyph of the invoice currency", "fUSDC-sepolia", "U\u0405D", "stop"),
+    ("text from right to left", "fUSDC-sepolia", "\u202eDSU", "stop"),
+    ("the id", "fUSDC-sepolia", "USD", "ok"),
+    ("the id in capitals", "FUSDC-SEPOLIA", "usd", "ok"),
+    ("an alias", "USDC-sepolia", "USD", "ok"),
+]
+
+
+@pytest.mark.parametrize(("currency", "invoice", "verdict"), [row[1:] for row in FORMS], ids=[row[0] for row in FORMS])
+def test_a_currency_id_is_ascii(currency: str, invoice: str, verdict: str) -> None:
+    """What only looks like an id may be another one to the service; the finding shows its characters."""
+    asked = {"payee": PAYEE, "amount": "10", "invoice_currency": invoice, "payment_currency": currency}
+    findings = check_payment(payment(pays(PAYEE), asked=None), asked, rate=1)
+    told = [each for each in findings.errors if each.code == "currency_form"]
+
+    assert (verdict, verdict == "stop") == (findings.verdict, bool(told))
+    assert all(each.message.isascii() and each.message.isprintable() for each in told)
+
+
+def test_a_policy_cannot_clear_what_only_looks_like_an_id() -> None:
+    """Neither can an entry name it, nor does an entry for another id stand for it."""
+    tokens = [{"id": "TOK-sepolia", "network": "sepolia", "address": OTHER, "decimals": 6}]
+    findings = check_payment(
+        payment(pays(PAYEE, token=OTHER), asked=order("TO\u212a-sepolia")), policy=PaymentPolicy(tokens=tokens)
+    )
+
+    assert "currency_form" in codes(findings, "error")
+
+
+@pytest.mark.parametrize("currency", ["USDCn-sepolia", "NEW-sepolia"])
+def test_the_line_of_a_renamed_token_makes_the_payment_ok(currency: str) -> None:
+    """The decimals are those of the list, so the line is complete."""
+    told = found(renamed(currency, TOKEN, FEE_PROXY), "token_renamed")
+
+    assert "ok" == renamed(currency, TOKEN, FEE_PROXY, policy=added(told)).verdict
+
+
+def test_the_line_of_a_new_token_lacks_its_decimals() -> None:
+    """Nobody guesses decimals from the payment that it checks: a person fills them in."""
+    told = found(renamed("USDT0-matic", OTHER, MATIC_PROXY), "token_unlisted")
+    filled = Finding(**{**_members(told), "hint": told.hint.replace('"?"', "6")})
+
+    with pytest.raises(InvalidInput, match="decimals: expected a number"):
+        added(told)
+    assert "ok" == renamed("USDT0-matic", OTHER, MATIC_PROXY, policy=added(filled)).verdict
+
+
+def _members(finding: Finding) -> dict[str, Any]:
+    return {name: getattr(finding, name) for name in ("field", "wire_name", "severity", "code", "message", "hint")}
+
+
+def test_a_new_token_with_wrong_decimals_is_stopped() -> None:
+    """The policy's decimals decide what the amount is: a wrong number makes it differ."""
+    tokens = [{"id": "USDT0-matic", "network": "matic", "address": OTHER, "decimals": 18}]
+    findings = renamed("USDT0-matic", OTHER, MATIC_PROXY, policy=PaymentPolicy(tokens=tokens))
+
+    assert {"amount_differs"} == codes(findings, "error")
+
+
+def test_another_token_than_the_further_one_is_stopped() -> None:
+    """Who has named the token in the policy is told of any other."""
+    tokens = [{"id": "USDT0-matic", "network": "matic", "address": OTHER, "decimals": 6}]
+    findings = renamed("USDT0-matic", STRANGER, MATIC_PROXY, policy=PaymentPolicy(tokens=tokens))
+
+    assert "token_unknown" in codes(findings, "error")
+
+
+def test_an_unlisted_coin_is_for_a_person_to_judge() -> None:
+    """Some networks have no listed coin; only the id of the order names it."""
+    boba = "0xe4569336bcaeaBFa5bDE1713288E54cD2073a6eF"
+    call = data("b868980b", PAYEE, REFERENCE, 0, DEAD)
+    findings = check_payment(payment((boba, call, ONE_ETH), asked=order("ETH-boba-boba", amount="1")))
+
+    assert ("look", set()) == (findings.verdict, codes(findings, "error"))
+    assert "the coin of boba" in found(findings, "token_unlisted").message
+
+
+def test_a_coin_is_not_another_id_of_a_token() -> None:
+    """An order in a token is not paid in the coin of its network, not even on a test network."""
+    call = data("b868980b", PAYEE, REFERENCE, 0, DEAD)
+    findings = check_payment(payment((ETH_FEE_PROXY, call, ONE_ETH), asked=order("NEW-sepolia", amount="1")))
+
+    assert {"token_differs"} == codes(findings, "error")
+
+
+def test_the_network_of_an_unlisted_currency_is_known() -> None:
+    """The id ends with the network, so contracts can be checked and decoded."""
+    read = payment(pays(PAYEE), asked=order("NEW-sepolia"))
+
+    assert "currency_unlisted" in codes(check_payment(read), "info")
+    assert ["sepolia"] == [*decode_transactions(read)["network"]]
+
+
+def test_frames_name_who_is_paid() -> None:
+    """The address book names payees, and a fee is named as it was agreed."""
+    fees = [AgreedFee(address=OTHER, max_percent=Decimal(1), name="Protocol\x07 fee")]
+    policy = PaymentPolicy(fees=fees, addresses=BOOK.addresses)
+    read = payment(pays(PAYEE, fee=5), pays(STRANGER), asked=order("fUSDC-sepolia"))
+    frame = decode_transactions(read, policy=policy)
+
+    assert ["Example Payee", pd.NA] == [*frame["recipient_name"]]
+    assert ["Protocol\\x07 fee", pd.NA] == [*frame["fee_recipient_name"]]
+    assert decode_transactions(read)["recipient_name"].isna().all()
+
+
+def test_frames_know_further_tokens() -> None:
+    """The amount of a further token is in its whole units."""
+    tokens = [{"id": "NEW-sepolia", "network": "sepolia", "address": OTHER, "decimals": 6}]
+    read = payment(pays(PAYEE, token=OTHER), asked=order("NEW-sepolia"))
+    row = decode_transactions(read, policy=PaymentPolicy(tokens=tokens)).iloc[0]
+
+    assert ("NEW-sepolia", Decimal(10)) == (row["token"], row["amount"])
+
+
+@pytest.mark.parametrize("look", [check_payment, decode_transactions])
+def test_anything_but_a_policy_is_refused(look: Any) -> None:
+    """A path is not read: that is what PaymentPolicy.read is for."""
+    with pytest.raises(
+        InvalidInput, match=r"policy: give a PaymentPolicy, such as PaymentPolicy.read\(path\); got a str"
+    ):
+        look(payment(pays(PAYEE), asked=None), policy="policy.toml")
+
+
+ORDER = {"payee": PAYEE, "amount": "10", "invoice_currency": "USD", "payment_currency": "fUSDC-sepolia"}
+EXPECTED = OrderTerms(PAYEE, "10", "USD", "fUSDC-sepolia")
+WIRE = {"payee": PAYEE, "amount": "10", "invoiceCurrency": "USD", "paymentCurrency": "fUSDC-sepolia"}
+
+NO_PAYEE_GIVEN = {name: value for name, value in ORDER.items() if name != "payee"}
+NO_PAYEE = OrderTerms(None, "10", "USD", "fUSDC-sepolia")
+
+ORDERS = [
+    ("an object", PaymentOrder(**ORDER), EXPECTED),
+    ("a dict", ORDER, EXPECTED),
+    ("a dict by the API's names", WIRE, EXPECTED),
+    ("a row", pd.Series(ORDER), EXPECTED),
+    ("a row of text", pd.Series(WIRE, dtype="string"), EXPECTED),
+    ("a row with more columns", pd.Series({**ORDER, "our_number": 17}), EXPECTED),
+    ("an int", ORDER | {"amount": 10}, EXPECTED),
+    ("an int of numpy", pd.Series({**ORDER, "amount": pd.Series([10])[0]}), EXPECTED),
+    ("a Decimal with an exponent", ORDER | {"amount": Decimal("1E+1")}, EXPECTED),
+    ("no payee", NO_PAYEE_GIVEN, NO_PAYEE),
+    ("None as payee", ORDER | {"payee": None}, NO_PAYEE),
+    ("an empty cell as payee", pd.Series({**ORDER, "payee": pd.NA}), NO_PAYEE),
+    ("a reference", ORDER | {"paymentReference": "0x12"}, replace(EXPECTED, payment_reference="0x12")),
+    ("a reference in a row", pd.Series({**ORDER, "payment_reference": "0x12"}),
+     replace(EXPECTED, payment_reference="0x12")),
+    ("an empty reference", ORDER | {"payment_reference": None}, EXPECTED),
+    ("nothing", None, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "expected"), [row[1:] for row in ORDERS], ids=[row[0] for row in ORDERS])
+def test_an_order_is_read_in_any_form(given: Any, expected: OrderTerms | None) -> None:
+    """An order may be an object, a dict or a row; only the payee may be missing."""
+    assert expected == read_order(given)
+
+
+NO_ORDERS = [
+    ("a misspelled payee", {**ORDER, "paye": PAYEE}, r"paye: Not a field of PaymentOrder. Did you mean payee\?"),
+    ("a row whose payee is misspelled", pd.Series({**ORDER, "payee_": PAYEE}).drop("payee"), "payee_: Not a field"),
+    ("what would not be compared", {**ORDER, "feePercentage": "1"}, "feePercentage: Not a field"),
+    ("a field given twice", {**ORDER, "invoiceCurrency": "USD"}, "Given twice"),
+    (
+        "two columns of one name",
+        pd.DataFrame([[OTHER, *ORDER.values()]], columns=["payee", *ORDER]).iloc[0],
+        "payee: Given twice",
+    ),
+    ("two references", {**ORDER, "paymentReference": "0x1", "payment_reference": "0x1"}, "is given twice"),
+    ("no amount", {"payee": PAYEE}, "order: amount is missing"),
+    ("an amount that Python cannot write", {**ORDER, "amount": 10**5000}, "order: amount: expected a number of fewer"),
+    ("an amount that takes minutes to write", {**ORDER, "amount": Decimal("1e999999999")}, "order: amount: expected"),
+    (
+        "an object whose payee is misspelled",
+        SimpleNamespace(payees=PAYEE, **NO_PAYEE_GIVEN),
+        "order: give a PaymentOrder",
+    ),
+    ("an empty currency", pd.Series({**ORDER, "payment_currency": None}), "order: payment_currency is missing"),
+    ("a float", {**ORDER, "amount": 10.0}, "order: amount: give text, an int or a Decimal; got a float"),
+    ("a bool", {**ORDER, "amount": True}, "order: amount: give text, an int or a Decimal; got a bool"),
+    ("a table", pd.DataFrame([ORDER]), "order: a DataFrame may have several orders"),
+    ("a text", "fUSDC-sepolia", "order: give a PaymentOrder, or a dict or Series with its fields; got a str"),
+    ("a number", 5, "order: give a PaymentOrder"),
+    ("a number as payee", {**ORDER, "payee": 10**5000}, "order: payee: expected text, got an int"),
+    ("a number as reference", {**ORDER, "payment_reference": 5}, "order: payment_reference: expected text, got an int"),
+    ("other names", {"a": 1}, "None of the names is a field of PaymentOrder"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), [row[1:] for row in NO_ORDERS], ids=[row[0] for row in NO_ORDERS])
+def test_what_cannot_be_compared_is_refused(given: Any, message: str) -> None:
+    """An order that is read in part would be compared in part, and look as if it matched."""
+    with pytest.raises(InvalidInput, match=message):
+        check_payment(payment(pays(PAYEE), asked=None), given)
+
+
+SAME = ORDER | {"invoice_currency": "fUSDC-sepolia"}
+NO_AMOUNTS = ["1_0", "1e1", "\uff11\uff10", "\u0661\u0660", " 10", "10 ", "+10", "10.", ".5", "0x0a", "10,0", ""]
+
+
+@pytest.mark.parametrize("amount", NO_AMOUNTS)
+def test_an_amount_is_a_plain_decimal_number(amount: str) -> None:
+    """What Python reads as a number, the service or a person may read as another one."""
+    findings = check_payment(payment(pays(PAYEE), asked=None), SAME | {"amount": amount})
+
+    assert "order_amount" in codes(findings, "error")
+
+
+@pytest.mark.parametrize("amount", ["10", "10.0", "10.000000", "010"])
+def test_an_amount_may_have_idle_zeros(amount: str) -> None:
+    """The number counts, not how many zeros it has."""
+    assert "ok" == check_payment(payment(pays(PAYEE), asked=None), SAME | {"amount": amount}).verdict
+
+
+@pytest.mark.parametrize(
+    "rate", ["1_0", "1e1", "\uff11", "", "0", 1.5, True, [], Decimal("NaN"), Decimal("sNaN"), 10**300]
+)
+def test_a_rate_is_a_plain_decimal_number(rate: Any) -> None:
+    """A rate is read as strictly as an amount."""
+    with pytest.raises(InvalidInput, match="rate: give a positive number"):
+        check_payment(payment(pays(PAYEE), asked=None), ORDER, rate=rate)
+
+
+@pytest.mark.parametrize("rate", ["1", "1.000", 1, Decimal(1), Decimal("1E0")])
+def test_a_rate_may_be_text_or_an_exact_number(rate: Any) -> None:
+    """Any exact number is a rate."""
+    assert "ok" == check_payment(payment(pays(PAYEE), asked=None), ORDER, rate=rate).verdict
+
+
+NOTES = [
+    ("a wallet", PAYEE, ""),
+    ("a wallet without a checksum", PAYEE.lower(), ""),
+    ("an address of another kind of network", "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd", ""),
+    ("nothing yet", "", ""),
+    ("a mistyped address", MISTYPED, "do not match the checksum"),
+    ("a burn address", DEAD, "The payee is a burn address, which no one controls"),
+    ("a token", TOKEN, "The payee is the token fUSDC-sepolia, not a wallet"),
+    ("a payment contract", FEE_PROXY.lower(), "The payee is the payment contract ERC20FeeProxy"),
+]
+
+
+@pytest.mark.parametrize(("payee", "words"), [row[1:] for row in NOTES], ids=[row[0] for row in NOTES])
+def test_a_payee_is_judged_before_the_order_is_sent(payee: str, words: str) -> None:
+    """What is an address is judged at once; other text is for the service to judge."""
+    assert bool(words) == bool(payee_note(payee))
+    assert words in payee_note(payee)
+
+
+def test_a_saved_policy_makes_a_payout_ok(tmp_path: Path) -> None:
+    """What reaches a bank account pays an operator's wallet, which a person looks at once and then knows."""
+    first = check(STRANGER, None)
+    (tmp_path / "policy.toml").write_text(found(first, "payee_unnamed").hint.partition(":\n")[2], "utf-8")
+    policy = PaymentPolicy.read(tmp_path / "policy.toml")
+
+    assert ("look", "ok") == (first.verdict, check(STRANGER, None, policy=policy).verdict)
+
+
+def test_an_unlimited_allowance_for_an_unlisted_token_is_still_told() -> None:
+    """That the token is unlisted is told once, at the payment; what is approved is judged all the same."""
+    read = payment((OTHER, data("095ea7b3", FEE_PROXY, MAX), 0), pays(PAYEE, token=OTHER), asked=order("NEW-sepolia"))
+    findings = check_payment(read)
+
+    assert {"token_unlisted", "allowance_unlimited"} <= codes(findings, "warning")
+    assert "token" in codes(findings, "info")
+    assert isinstance(read, Payment)

@@ -1,0 +1,289 @@
+"""The review of a payment: what matches its order is ok, every mismatch stops it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import payerkit
+import payerkit.payment
+from example_payments import (
+    APPROVAL,
+    DEAD,
+    FEE_PROXY,
+    GOOD,
+    HARMLESS,
+    MAX,
+    ONE_OF_EACH,
+    OTHER,
+    PAYABLE,
+    PAYEE,
+    REFERENCE,
+    SWAPPED,
+    TOKEN,
+    TOKEN_PAYMENT,
+    USDC,
+    codes,
+    data,
+    mutated,
+    mutations,
+    order,
+    payment,
+)
+from payerkit import InvalidInput, check_payment, decode_transactions
+from payerkit._tsv import rows
+from payerkit.client import Client, SandboxClient
+from payerkit.models import Payment
+from payerkit.onchain.calldata import AbiType, functions
+from payerkit.onchain.currencies import Currency, find_deployment
+from payerkit.payment.decoded_frames import TRANSACTION_COLUMNS
+from published import ANSWERS
+from test_calldata import sample
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_payment_that_matches_its_order_is_ok(name: str) -> None:
+    """A payment that matches its order is ok, and the findings tell each match."""
+    found = check_payment(GOOD[name])
+
+    assert ("ok", ()) == (found.verdict, (*found.errors, *found.warnings))
+    assert {"payee_matches", "amount_matches", "reference_matches", "contract"} <= codes(found, "info")
+
+
+@pytest.mark.parametrize(("name", "number", "argument", "place"), mutations())
+def test_no_changed_argument_is_ok(name: str, number: int, argument: str, place: int) -> None:
+    """A payment with any changed argument is no longer ok."""
+    found = check_payment(mutated(name, number, place))
+
+    is_vital = argument in {"recipient", "token", "spender", "amount", "reference"}
+    assert found.verdict in ({"stop"} if is_vital else {"look", "stop"})
+
+
+@pytest.mark.parametrize(("changed", "code"), [row[1:] for row in SWAPPED], ids=[row[0] for row in SWAPPED])
+def test_what_contradicts_the_order_is_stopped(changed: Payment, code: str) -> None:
+    """A mismatch of payee, amount, token, network, spender, contract or reference stops the payment and is named."""
+    network = "matic" if code == "network_differs" else None
+    found = check_payment(changed, network=network)
+
+    assert ("stop", True) == (found.verdict, code in codes(found, "error"))
+
+
+@pytest.mark.parametrize(("unusual", "code"), [row[1:] for row in HARMLESS], ids=[row[0] for row in HARMLESS])
+def test_what_is_only_unusual_is_a_warning(unusual: Payment, code: str) -> None:
+    """A finding that does no harm, or cannot be checked offline, is a warning and no reason to stop."""
+    found = check_payment(unusual)
+
+    assert ("look", True) == (found.verdict, code in codes(found, "warning"))
+
+
+@pytest.mark.filterwarnings("ignore::payerkit.errors.RealMoneyWarning")  # most of these networks are no test networks
+@pytest.mark.parametrize(
+    "currencies", [list(ONE_OF_EACH.values()), pytest.param(PAYABLE, marks=pytest.mark.slow)], ids=["of each", "all"]
+)
+def test_all_payments_of_the_sandbox_are_ok(shared: SandboxClient, currencies: list[Currency]) -> None:
+    """A payment in the currency of the invoice itself has nothing to look at."""
+    orders = [order(currency.id, amount="3") for currency in currencies]
+
+    assert [] == [
+        each.payment_currency
+        for each in orders
+        if check_payment(payerkit.initiate_payment(shared, each)).verdict != "ok"
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::payerkit.errors.RealMoneyWarning")  # of the two on Polygon
+@pytest.mark.parametrize(
+    "currency", ["fUSDC-sepolia", "ETH-sepolia-sepolia", "USDCn-matic", "MATIC-matic", "FAU-sepolia"]
+)
+@pytest.mark.parametrize("invoice", ["USD", "EUR", "JPY"])
+def test_payments_for_fiat_money_are_ok_by_the_published_rate(
+    shared: SandboxClient, currency: str, invoice: str
+) -> None:
+    """With the rate that the sandbox publishes, its own conversion is right to the last unit."""
+    rates = shared.sandbox
+    paid = payerkit.initiate_payment(shared, order(currency, invoice, "1234.5" if invoice != "JPY" else "1234"))
+    rate = rates.rate(currency) / rates.rate(invoice)
+
+    assert "ok" == check_payment(paid, rate=rate).verdict
+
+
+@pytest.mark.parametrize("name", [name for name in ANSWERS if name.startswith("pay_")])
+def test_published_responses_are_checked(name: str) -> None:
+    """Elided calldata and addresses of 39 digits are errors; the one complete response is decoded."""
+    read = Payment.read(ANSWERS[name])
+    found, frame = check_payment(read), decode_transactions(read)
+
+    assert len(read.transactions) == len(frame)
+    assert found.verdict == ("look" if name == "pay_complete" else "stop")
+
+
+@pytest.mark.slow
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {}, optional={name: st.none() | st.text(max_size=20) | st.integers() for name in ("to", "data", "value")}
+        ),
+        max_size=3,
+    )
+)
+def test_no_answer_makes_a_check_fail(transactions: list[dict[str, Any]]) -> None:
+    """Any response can be checked and shown, and an invalid one is never ok."""
+    read = Payment.read({"transactions": transactions}, order=USDC)
+    found = check_payment(read)
+
+    assert found.verdict == "stop"
+    assert (True, len(found)) == (bool(str(found) + found._repr_html_()), len(found.to_frame()))
+    assert len(decode_transactions(read)) >= len(transactions)
+
+
+def test_an_order_may_be_a_dict() -> None:
+    """A saved payment can be compared with an order as a dict, with Python or wire names."""
+    plain = Payment.read(GOOD["token"].to_dict(reveal=True))
+    wire = USDC.to_dict(reveal=True)
+
+    assert ("look", "ok") == (check_payment(plain).verdict, check_payment(plain, wire).verdict)
+    with pytest.raises(InvalidInput, match="order: amount is missing"):
+        check_payment(plain, {"payee": PAYEE})
+
+
+@pytest.mark.parametrize("wrong", [None, 5, {"transactions": []}, "0x"])
+def test_anything_but_a_payment_is_refused(wrong: Any) -> None:
+    """Only a payment has transactions to check."""
+    with pytest.raises(InvalidInput, match="Give a Payment"):
+        check_payment(wrong)
+
+
+@pytest.mark.parametrize("look", [check_payment, decode_transactions])
+def test_an_unknown_network_is_refused(look: Any) -> None:
+    """A network must be one of networks.tsv, by its name there."""
+    with pytest.raises(InvalidInput, match="network: 'polygon' is not known"):
+        look(GOOD["coin"], network="polygon")
+
+
+def test_decoded_transactions_have_exact_amounts() -> None:
+    """Amounts are Decimal in units and int in base units; none passes through a float, and 2^256-1 survives."""
+    call = data("c219a14d", TOKEN, PAYEE, MAX, REFERENCE, MAX - 1, OTHER)
+    frame = decode_transactions(payment((FEE_PROXY, call, 0), asked=USDC))
+    (row,) = frame.to_dict("records")
+
+    assert list(TRANSACTION_COLUMNS) == list(frame.columns)
+    exact = Decimal(f"{MAX // 10**6}.{MAX % 10**6:06}")
+    assert (MAX, MAX - 1, exact) == (row["amount_base"], row["fee_base"], row["amount"])
+    assert ("ERC20FeeProxy 0.2.0", "fUSDC-sepolia", "0x" + REFERENCE.hex()) == (
+        row["contract"],
+        row["token"],
+        row["reference"],
+    )
+
+
+def test_batches_are_a_row_a_payment() -> None:
+    """A batch is as many rows as it pays, with their place; the step stays the same."""
+    call = data("fa733142", [TOKEN, TOKEN], [PAYEE, OTHER], [1, 2], [REFERENCE, REFERENCE], [0, 0], DEAD)
+    frame = decode_transactions(payment((FEE_PROXY, call, 0), asked=USDC))
+
+    assert [(0, 0), (0, 1)] == list(zip(frame["step"], frame["place"], strict=True))
+
+
+def test_without_a_network_what_is_the_same_everywhere_is_said() -> None:
+    """An address that is a proxy here and a token there is neither, until the network is known."""
+    fau = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
+    read = payment((fau, TOKEN_PAYMENT[1], 0), (FEE_PROXY, TOKEN_PAYMENT[1], 0), asked=None)
+    on = {name: list(decode_transactions(read, network=name)["contract"]) for name in ("sepolia", "mainnet")}
+
+    assert pd.isna(decode_transactions(read)["contract"][0])
+    assert "ERC20FeeProxy" == decode_transactions(read)["contract"][1]
+    assert ("token FAU-sepolia", "ERC20FeeProxy 0.2.0") == (on["sepolia"][0], on["mainnet"][0])
+
+
+def test_findings_name_their_transaction() -> None:
+    """The verdict comes first, then findings about the whole payment, then by transaction, counted from 1."""
+    found = check_payment(GOOD["token"])
+
+    assert [None, 0, 1] == list(dict.fromkeys(finding.step for finding in found))
+    assert str(found).startswith("OK: ")
+    assert "transaction 2" in str(found)
+    assert ">OK</span> 10 infos" in found._repr_html_()
+
+
+def test_the_client_keeps_the_order(shared: Client) -> None:
+    """A payment from initiate_payment remembers its order."""
+    paid = payerkit.initiate_payment(shared, order("fUSDC-sepolia"))
+
+    assert "ok" == payerkit.check_payment(paid).verdict
+    assert "stop" == payerkit.check_payment(paid, order("fUSDT-sepolia")).verdict
+    assert [None, 10_000_000] == list(payerkit.decode_transactions(paid)["amount_base"])
+
+
+@pytest.mark.parametrize("to", ["\ud800", "0x1\nOK: all is well\x1b[8m", "\u202e0x"])
+def test_addresses_that_steer_a_terminal_are_written_out(to: str) -> None:
+    """Text from a response cannot forge a line or hide text."""
+    read = Payment.read({"transactions": [{"to": to, "data": "0x", "value": "0"}]}, order=USDC)
+    shown = str(decode_transactions(read)["to"][0]) + str(check_payment(read))
+
+    assert to not in shown
+    assert "\x1b" not in shown
+
+
+UNDERSTOOD = {"095ea7b3", "c219a14d", "0784bca3", "b868980b", "d7c95e98", "eb7d8df3"}
+"""Functions that can be part of an ok payment; any other causes a warning or an error."""
+
+
+def filled(kind: AbiType, name: str = "") -> Any:
+    """Return a value as an order would have it: its payee, its token, its amount, its reference."""
+    if kind.kind == "tuple":
+        return tuple(filled(part, part.name) for part in kind.parts)
+    if kind.kind == "array":
+        return [filled(kind.parts[0], name)]
+    if kind.kind == "address":
+        return {"recipient": PAYEE, "fee_recipient": DEAD, "spender": FEE_PROXY}.get(name, TOKEN)
+    if kind.kind == "uint256":
+        return {"amount": 10**7, "kind": 1}.get(name, 0)
+    if kind.kind == "bytes":
+        return REFERENCE if name == "reference" else b""
+    return sample(kind)
+
+
+@pytest.mark.parametrize("selector", sorted(each.hex() for each in functions()))
+@pytest.mark.parametrize("value", [0, 10**7])
+def test_no_other_function_is_ok(selector: str, value: int) -> None:
+    """A call of another function is never ok, alone or beside a good payment."""
+    function = functions()[bytes.fromhex(selector)]
+    call = data(selector, *filled(function.arguments))
+    places = {find_deployment(name, "sepolia") for name in function.contracts} - {None}
+    for to in {TOKEN, *(place.address for place in places if place)}:
+        alone = payment((to, call, value), asked=USDC)
+        beside = payment((to, call, value), APPROVAL, TOKEN_PAYMENT, asked=USDC)
+        if selector not in UNDERSTOOD:
+            assert "ok" not in {check_payment(alone).verdict, check_payment(beside).verdict}
+        elif selector != "095ea7b3":
+            assert check_payment(beside).verdict == "stop"  # a second payment
+
+
+MESSAGES = list(rows("payerkit.payment", "findings"))
+
+
+@pytest.mark.parametrize("row", MESSAGES, ids=lambda row: str(row["key"]))
+def test_every_message_is_used_and_tells_what_to_do(row: dict[str, str]) -> None:
+    """An error or a warning has a hint, and no message is left over."""
+    package = Path(payerkit.__file__).parent
+    source = "".join(
+        path.read_text("utf-8") for wing in ("review", "payment") for path in (package / wing).glob("*.py")
+    )
+
+    assert f'"{row["key"]}"' in source
+    assert (row["severity"] == "info") or row["hint"]
+
+
+def test_what_could_not_be_checked_is_never_an_error() -> None:
+    """An error stops the payment; what could not be checked leaves that to a person."""
+    unchecked = [row for row in MESSAGES if row["unchecked"] == "yes"]
+
+    assert unchecked
+    assert "error" not in {row["severity"] for row in unchecked}
+    assert [True] == [each.unchecked for each in check_payment(payment(asked=None)) if each.code == "no_order"]

@@ -1,0 +1,1352 @@
+"""What an adversary tried: each way to store an account twice, to call one done that is not there, or to give it up."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from onboarding_model import (
+    FAILS_BEFORE,
+    FINE,
+    LOST_AFTER,
+    LOST_BEFORE,
+    SETTLE,
+    Fault,
+    Killed,
+    Kind,
+    ModelClient,
+    ModelService,
+    Record,
+    api_error,
+    breaches,
+    gateway,
+    late,
+    masked,
+    reasons,
+    row_identity,
+    row_states,
+    run,
+    specified,
+    stored_twice,
+    without_numbers,
+)
+from onboarding_tables import payer_row
+from cases import first_cases
+from payerkit import InvalidInput, Payer
+from payerkit.errors import InterruptedRun
+from payerkit.onboarding import Report, verify_onboarding
+
+Row = dict[str, str]
+IBAN = "DE89370400440532013000"
+
+
+@pytest.fixture
+def service() -> ModelService:
+    """Return a far end without faults."""
+    return ModelService()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a path for a new journal."""
+    return tmp_path / "run.journal"
+
+
+def rows_of_payers(*places: int) -> list[Row]:
+    """Return payers with an account each."""
+    return [payer_row(place) for place in places]
+
+
+def accounts_of_one(number: int) -> list[Row]:
+    """Return so many accounts of one payer."""
+    return [payer_row(1) | {"account_number": f"880000{place:04}"} for place in range(number)]
+
+
+def iban_row(place: int) -> Row:
+    """Return a payer with an account that has an IBAN alone."""
+    row = payer_row(place) | {"currency": "eur", "iban": IBAN}
+    return {name: value for name, value in row.items() if name not in {"account_number", "routing_number"}}
+
+
+def forget(path: Path) -> None:
+    """Lose a journal."""
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+
+
+def writes(service: ModelService) -> tuple[int, int]:
+    """Return how many payers and accounts were sent."""
+    return service.count("payer"), service.count("account")
+
+
+# A row is known by what it asks for
+
+
+def correct(rows: list[Row]) -> list[Row]:
+    """Correct the account of the second row."""
+    return [rows[0], rows[1] | {"account_number": "4411223344"}, *rows[2:]]
+
+
+def respell(rows: list[Row]) -> list[Row]:
+    """Save with other blanks and case."""
+    spelled = {"currency": " USD", "account_number": "77 0000 002 001", "routing_number": "026-013-356"}
+    return [rows[0], rows[1] | {"currency": "USD"}, rows[2] | spelled]
+
+
+LATER_FILES: list[tuple[str, Callable[[list[Row]], list[Row]], int]] = [
+    ("corrected", correct, 1),  # the corrected account alone is new
+    ("longer", lambda rows: [*rows, payer_row(9)], 1),
+    ("shorter", lambda rows: rows[1:], 0),
+    ("sorted", lambda rows: rows[::-1], 0),
+    ("saved with other blanks and case", respell, 0),
+    ("with a column more", lambda rows: [row | {"bank_address_line2": ""} for row in rows], 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "new"),
+    first_cases((case[1:] for case in LATER_FILES), 3),
+    ids=[case[0].replace(" ", "-") for case in LATER_FILES],
+)
+def test_a_later_file_goes_on_in_the_same_journal(
+    service: ModelService, path: Path, change: Callable[[list[Row]], list[Row]], new: int
+) -> None:
+    """What is done stays done. Before, the journal refused the file, and advised a new one: all was stored again."""
+    rows = rows_of_payers(0, 1, 2)
+    run(service, rows, path)
+    before = service.count("account")
+    later = change(rows)
+    report = run(service, later, path)
+
+    assert {"done"} == set(row_states(report))
+    assert new == service.count("account") - before
+    assert [] == breaches(service, later, report)
+
+
+@pytest.mark.parametrize("change", [{"bank_name": "Another Bank"}, {"account_name": "Another Name"}])
+def test_an_account_described_in_another_way_stays_done(service: ModelService, path: Path, change: Row) -> None:
+    """And it is told. Before, any change of a cell made a new account of it."""
+    rows = rows_of_payers(0, 1)
+    run(service, rows, path)
+    report = run(service, [rows[0], rows[1] | change], path)
+
+    assert ["done", "done"] == row_states(report)
+    assert 2 == service.count("account")
+    changed = report.findings[report.findings["code"] == "changed_after_storing"]
+    assert [1] == list(changed["row"])
+
+
+ERRORS: list[tuple[str, Callable[[list[Row]], list[Row]]]] = [
+    ("an error of the payer", lambda rows: [rows[0] | {"email": "nonsense"}]),
+    ("an error of the account", lambda rows: [rows[0] | {"account_name": ""}]),
+    ("a second row that contradicts it", lambda rows: [*rows, rows[0] | {"account_name": "Another Holder"}]),
+]
+
+
+@pytest.mark.parametrize("change", [case[1] for case in ERRORS], ids=[case[0].replace(" ", "-") for case in ERRORS])
+def test_what_was_stored_before_a_file_had_errors_stays_done(
+    service: ModelService, path: Path, change: Callable[[list[Row]], list[Row]]
+) -> None:
+    """And the errors are its reason. Before, the row was "not sent", though it is stored."""
+    rows = rows_of_payers(0)
+    run(service, rows, path)
+    later = change(rows)
+    report = run(service, later, path)
+
+    assert {"done"} == set(row_states(report))
+    assert not report.frame["retryable"].any()
+    assert any("Not sent again: " in reason for reason in reasons(report))
+    assert 1 == service.count("account")
+    assert [] == breaches(service, later, report)
+
+
+def test_a_row_that_is_kept_back_is_in_its_table(service: ModelService, path: Path) -> None:
+    """Its outcome is unknown, and `hold` keeps it back. Before, the report said that the table no longer has it."""
+    rows = rows_with_a_warning()[1:]
+    service.next["account"].append(LOST_AFTER)
+    assert is_killed(service, rows, path, "list", 2, steps=0)
+    report = run(service, rows, path, hold="warnings")
+
+    assert ["unknown"] == row_states(report)
+    assert "no longer has" not in str(report)
+
+
+# What is there already is not stored again
+
+
+def test_a_lost_journal_stores_nothing_twice(service: ModelService, path: Path) -> None:
+    """Before, a run with a new journal stored every account again, and told `done`."""
+    rows = rows_of_payers(0, 1, 2)
+    first = run(service, rows, path)
+    forget(path)
+    report = run(service, rows, path)
+
+    assert ["done"] * 3 == row_states(report)
+    assert all(reason.startswith("Was there already") for reason in reasons(report))
+    assert list(first.frame["payment_details_id"]) == list(report.frame["payment_details_id"])
+    assert 3 == service.count("account")
+
+
+def test_a_journal_copied_without_its_log_stores_nothing_twice(service: ModelService, path: Path) -> None:
+    """SQLite keeps the latest writes in a file beside it. Before, a copy without them sent the last accounts again."""
+    rows = rows_of_payers(*range(6))
+    copy = path.with_name("copy")
+
+    def copy_the_file_alone(kind: Kind, _: str) -> None:
+        if kind == "account" and service.count("account") == 3:
+            shutil.copy(path, copy)
+
+    service.before = copy_the_file_alone
+    run(service, rows, path)
+    forget(path)
+    shutil.copy(copy, path)
+    report = run(service, rows, path)
+
+    assert ["done"] * 6 == row_states(report)
+    assert set() == stored_twice(service)
+    assert [] == breaches(service, rows, report)
+
+
+def test_a_rotated_key_takes_its_journal_along(service: ModelService, path: Path) -> None:
+    """The older key is given for one run. Before, the journal was refused, and a new one sent all again."""
+    rows = rows_of_payers(0, 1)
+    run(service, rows, path, key="first-key")
+    before = writes(service)
+    reports = [
+        run(service, rows, path, key="second-key", previous_key="first-key"),
+        run(service, rows, path, key="second-key"),
+    ]
+
+    assert [["done", "done"]] * 2 == [row_states(report) for report in reports]
+    assert before == writes(service)
+
+
+def test_a_rotated_key_alone_does_not_open_a_journal(service: ModelService, path: Path) -> None:
+    """The message names the variable for the older one; with a new journal, nothing is stored twice, either."""
+    rows = rows_of_payers(0, 1)
+    run(service, rows, path, key="first-key")
+    before = writes(service)
+    for previous in ("", "a-third-key"):
+        with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY"):
+            run(service, rows, path, key="second-key", previous_key=previous)
+    refused = writes(service)
+    report = run(service, rows, path.with_name("new"), key="second-key")
+
+    assert before == refused
+    assert ["done", "done"] == row_states(report)
+    assert before[1] == service.count("account")
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_two_tools_side_by_side_store_nothing_twice(service: ModelService, path: Path, after: int) -> None:
+    """Another run with a journal of its own goes on between two payers. Before, each stored every account."""
+    rows = rows_of_payers(0, 1, 2)
+    others: list[Report] = []
+
+    def run_another(kind: Kind, _: str) -> None:
+        if kind == "list" and service.count("list") == after:
+            service.before = lambda _kind, _payer: None
+            others.append(run(service, rows, path.with_name("other")))
+
+    if after < 3:
+        service.before = run_another
+    report = run(service, rows, path)
+    others = others or [run(service, rows, path.with_name("other"))]
+
+    assert [["done"] * 3] * 2 == [row_states(each) for each in (report, others[0])]
+    assert 3 == service.count("account")
+
+
+def test_a_journal_deleted_mid_run_is_noticed(service: ModelService, path: Path) -> None:
+    """Nothing more is sent. Before, the run went on without a file, and the next one knew nothing."""
+    rows = rows_of_payers(*range(6))
+
+    def delete(kind: Kind, _: str) -> None:
+        if kind == "account" and service.count("account") == 2:
+            forget(path)
+
+    service.before = delete
+    stopped = run(service, rows, path).stopped
+    sent = service.count("account")
+    service.before = lambda _kind, _payer: None
+    report = run(service, rows, path)
+
+    assert 3 == sent
+    assert "was deleted, moved or replaced" in stopped
+    assert ["done"] * 6 == row_states(report)
+    assert 6 == service.count("account")
+
+
+def test_a_journal_replaced_mid_run_is_noticed(service: ModelService, path: Path) -> None:
+    """Another file of the same name, say from a backup, is not the journal of this run."""
+    rows = rows_of_payers(*range(4))
+    run(service, rows[:1], path.with_name("backup"))
+
+    def replace(kind: Kind, _: str) -> None:
+        if kind == "account" and service.count("account") == 2:
+            path.with_name("backup").replace(path)
+
+    service.before = replace
+
+    assert "was deleted, moved or replaced" in run(service, rows, path).stopped
+    assert 3 == service.count("account")
+
+
+THERE: list[tuple[str, Callable[[Record], Record], Row, str]] = [
+    ("the same", dict, {}, "done"),
+    ("a list as specified", specified, {}, "done"),
+    ("another number", dict, {"account_number": "9999999999"}, "sent"),
+    ("another routing number", dict, {"routing_number": "021000021"}, "perhaps_there"),  # the bank's other one?
+    ("another currency", dict, {"currency": "eur"}, "sent"),
+    ("another bank", dict, {"bank_name": "Another Bank"}, "done, told"),  # may be another spelling of the same
+    ("another holder", dict, {"account_name": "Another Holder"}, "done, told"),
+    ("a masked number that fits", masked, {}, "perhaps_there"),  # others end like this, too
+    ("a masked number that does not", masked, {"account_number": "9999999999"}, "sent"),
+    ("no numbers at all", without_numbers, {}, "perhaps_there"),
+    ("no numbers, another currency", without_numbers, {"currency": "eur"}, "sent"),
+    ("no numbers, another holder", without_numbers, {"account_name": "Another Holder"}, "perhaps_there"),
+]
+
+
+@pytest.mark.parametrize(
+    ("listed", "change", "expected"), [case[1:] for case in THERE], ids=[case[0].replace(" ", "-") for case in THERE]
+)
+def test_what_another_tool_stored_is_not_stored_again(
+    service: ModelService, path: Path, listed: Callable[[Record], Record], change: Row, expected: str
+) -> None:
+    """Unless the list says that it is another account; where it does not tell, a person decides."""
+    row = payer_row(1)
+    there = service.store(row | change)
+    service.listed = listed
+    report = run(service, [row], path)
+    reason = reasons(report)[0]
+
+    assert (expected == "sent") == bool(service.count("account"))
+    if expected == "perhaps_there":
+        assert ["not_sent"] == row_states(report)
+        assert reason.startswith("perhaps_there: ")
+    else:
+        assert ["done"] == row_states(report)
+    if expected.startswith("done"):
+        assert there.id == report.frame["payment_details_id"].iloc[0]
+        assert reason.startswith("Was there already.")
+        assert ("told" in expected) == (len(reason) > len("Was there already."))
+
+
+def showing(**fields: Any) -> Callable[[Record], Record]:
+    """Return a list that shows some fields in another way; a text may have what was sent in it."""
+    return lambda record: (
+        record
+        | {name: value.format(record.get(name)) if isinstance(value, str) else value for name, value in fields.items()}
+    )
+
+
+OWN_NUMBER = "a number of its own"
+HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+WAYS: list[tuple[str, Callable[[Record], Record]]] = [
+    ("the end of the code", showing(routingNumber="3356")),
+    ("the code in words", showing(routingNumber="ending in 3356")),
+    ("the code with its name", showing(routingNumber="ABA {}")),
+    ("a word for the code", showing(routingNumber="hidden")),
+    ("a hash of the code", showing(routingNumber=HASH)),
+    ("the bank's other code", showing(routingNumber="021000021")),
+    ("a code of another kind", showing(routingNumber=None, swiftBic="CHASUS33")),
+    ("wire for local", showing(rails="wire")),
+    ("rails by another name", showing(rails="ACH")),
+    ("the currency as a number", showing(currency="840", routingNumber="hidden")),
+    ("a mask, and the bank's other code", showing(accountNumber="••••1001", routingNumber="021000021")),
+    ("the number in words", showing(accountNumber="ending in 1001")),
+    ("zeros for a mask", showing(accountNumber="000000001001")),
+    ("the beginning of the number", showing(accountNumber="770000")),
+    ("a number with decimals", showing(accountNumber="{}.0")),
+    ("blanks in the number", showing(accountNumber="7700 0000 1001", routingNumber="ABA {}")),
+    ("hyphens in the number", showing(accountNumber="7700-0000-1001", rails="wire")),
+    ("a hash of the number", showing(accountNumber=HASH)),
+    ("a token for the number", showing(accountNumber="tok_8f2a")),
+    ("no number", showing(accountNumber=None)),
+    (OWN_NUMBER, showing(accountNumber="9000000042")),
+]
+IBAN_WAYS: list[tuple[str, Callable[[Record], Record]]] = [
+    ("an IBAN as the account number", showing(iban=None, accountNumber=IBAN)),
+    ("an IBAN as its account number", showing(iban=None, accountNumber="0532013000")),
+    ("an IBAN in words", showing(iban="ending in 3000")),
+    ("an IBAN behind a word", showing(iban="IBAN ••••3000")),
+    ("a hash of the IBAN", showing(iban=HASH)),
+    ("both ends of the IBAN", showing(iban="DE89 **** 3000", swiftBic="DEUTDEFF")),
+]
+ALL_WAYS = [(payer_row(1), *way) for way in WAYS] + [(iban_row(1), *way) for way in IBAN_WAYS]
+WAY_IDS = [case[1].replace(" ", "-") for case in ALL_WAYS]
+SOME_WAYS = first_cases(ALL_WAYS, 8)
+
+
+FOUND = {"a code of another kind", "rails by another name", "an IBAN as the account number"}
+"""Ways that show the number and contradict nothing; with any other, a person decides."""
+
+
+@pytest.mark.parametrize(("row", "way", "listed"), SOME_WAYS, ids=WAY_IDS)
+def test_a_lost_account_is_not_stored_again_however_it_is_listed(
+    service: ModelService, path: Path, row: Row, way: str, listed: Callable[[Record], Record]
+) -> None:
+    """It is found, or left to a person with its id. Before, 18 of these ways stored it again, and said `done`."""
+    service.listed = listed
+    service.next["account"].append(LOST_AFTER)
+    reports = [run(service, [row], path, retry=retry) for retry in ([], [], ["unknown"])]
+
+    assert 1 == len(service.accounts)
+    for report in reports:
+        assert ["done" if way in FOUND else "unknown"] == row_states(report)
+        assert way in FOUND or service.accounts[0].id in reasons(report)[0]
+        assert [] == breaches(service, [row], report)
+
+
+@pytest.mark.parametrize(("row", "way", "listed"), SOME_WAYS, ids=WAY_IDS)
+def test_a_lost_journal_stores_nothing_twice_however_it_is_listed(
+    service: ModelService, path: Path, row: Row, way: str, listed: Callable[[Record], Record]
+) -> None:
+    """A person compares what may be there. Before, most of these ways stored every account again."""
+    run(service, [row], path)
+    forget(path)
+    service.listed = listed
+    report = run(service, [row], path)
+    is_there = row_states(report) == ["done"] or reasons(report)[0].startswith("perhaps_there: ")
+
+    assert is_there
+    assert (2 if way == OWN_NUMBER else 1) == len(service.accounts)  # which is what a second account looks like
+
+
+def test_a_second_account_at_the_bank_is_another_one(service: ModelService, path: Path) -> None:
+    """Of two real ones, one is there, and one response is lost: both are done, and stored once."""
+    rows = accounts_of_one(3)
+    service.store(rows[0])
+    service.next["account"].extend([LOST_BEFORE, LOST_AFTER])
+    report = run(service, rows, path)
+
+    assert ["done"] * 3 == row_states(report)
+    assert set() == stored_twice(service)
+    assert [] == breaches(service, rows, report)
+
+
+def test_one_number_at_two_banks_is_two_accounts(service: ModelService, path: Path) -> None:
+    """The table has both, so each explains its own, whichever response is lost."""
+    row = payer_row(1)
+    rows = [row, row | {"routing_number": "021000021"}]
+    service.next["account"].extend([LOST_BEFORE, LOST_AFTER])
+    report = run(service, rows, path)
+
+    assert ["done", "done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+    assert set() == stored_twice(service)
+
+
+def let_another_tool_store(service: ModelService, row: Row) -> None:
+    """Store an account while the first account that was sent is unknown."""
+
+    def store_it(kind: Kind, _: str) -> None:
+        if kind == "list" and service.count("account") and not any(not each.by for each in service.accounts):
+            service.store(row)
+
+    service.before = store_it
+
+
+def test_a_new_account_that_no_row_explains_is_never_nothing(service: ModelService, path: Path) -> None:
+    """Where nothing shows that lists tell accounts as they were sent, it may be the lost one; a person compares.
+
+    Before, the account was sent again, though the list may just number it in another way.
+    """
+    service.next["account"].append(LOST_BEFORE)
+    let_another_tool_store(service, payer_row(1) | {"account_number": "9999999999"})
+    report = run(service, rows_of_payers(1), path)
+
+    assert ["unknown"] == row_states(report)
+    assert service.accounts[0].id in reasons(report)[0]
+    assert 1 == service.count("account")
+
+
+@pytest.mark.parametrize("witness", [payer_row(1) | {"account_number": "9911111111"}, payer_row(2)])
+def test_a_list_that_shows_what_was_sent_tells_accounts_apart(service: ModelService, path: Path, witness: Row) -> None:
+    """An account of the same payer, or of another one, is listed as it was sent: so the new one is somebody else's."""
+    rows = [payer_row(1), witness]
+    service.next["account"].append(LOST_BEFORE)
+    let_another_tool_store(service, payer_row(1) | {"account_number": "9999999999"})
+    report = run(service, rows, path)
+
+    assert ["done", "done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def test_the_last_look_clears_no_new_account(service: ModelService, path: Path) -> None:
+    """It was sent twice, and stored twice, and the list numbers accounts in its own way. Before, it was `done`."""
+    service.next["account"].append(late(2.5 * SETTLE))
+    service.listed = showing(accountNumber="9000000042")
+    report = run(service, rows_of_payers(1), path)
+
+    assert 2 == len(service.accounts)
+    assert ["unknown"] == row_states(report)
+    assert all(each.id in reasons(report)[0] for each in service.accounts)
+
+
+@pytest.mark.parametrize("status", ["waits for jane.doe@example.com", "Customer-00001@example.org"])
+def test_a_listed_status_that_names_somebody_is_not_kept(service: ModelService, path: Path, status: str) -> None:
+    """As in other responses. Before, the journal and the report had it."""
+    service.store(payer_row(1), status=status)
+    report = run(service, [payer_row(1)], path)
+    held = b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+
+    assert ["done"] == row_states(report)
+    assert status.encode() not in held
+    assert report.frame["status"].isna().all()
+
+
+def test_a_list_without_ibans_tells_nothing_of_an_iban(service: ModelService, path: Path) -> None:
+    """The specified list has none. An account of the same payer and currency may be the one; a person clears it."""
+    row = iban_row(1)
+    service.store(row)
+    service.listed = specified
+    reports = [run(service, [row], path), run(service, [row], path)]
+    before = service.count("account")
+    cleared = run(service, [row], path, existing="send")
+
+    assert [["not_sent"]] * 2 == [row_states(report) for report in reports]
+    assert reasons(reports[1])[0].startswith("perhaps_there: ")
+    assert (0, 1) == (before, service.count("account"))
+    assert ["done"] == row_states(cleared)
+
+
+def test_a_list_with_ibans_shows_an_iban(service: ModelService, path: Path) -> None:
+    """Where the service returns it, it is compared, in whatever way it is written."""
+    row = iban_row(1)
+    service.store(row | {"iban": "DE89 3704 0044 0532 0130 00"})
+    report = run(service, [row], path)
+
+    assert ["done"] == row_states(report)
+    assert 0 == service.count("account")
+
+
+@pytest.mark.parametrize("status", ["failed", "rejected", "deactivated"])
+def test_a_failed_account_is_not_done(service: ModelService, path: Path, status: str) -> None:
+    """It is in the list, and no payment reaches it. A person decides; `existing="send"` sends it again."""
+    row = payer_row(1)
+    service.store(row, status=status)
+    report = run(service, [row], path)
+    before = service.count("account")
+    cleared = run(service, [row], path, existing="send")
+
+    assert ["not_sent"] == row_states(report)
+    assert reasons(report)[0].startswith("there_failed: ")
+    assert (0, 1) == (before, service.count("account"))
+    assert ["done"] == row_states(cleared)
+
+
+def test_existing_accounts_can_be_sent_all_the_same(service: ModelService, path: Path) -> None:
+    """`existing="send"` is what a person says who knows that the account there is another one."""
+    row = payer_row(1)
+    service.store(row)
+    report = run(service, [row], path, existing="send")
+
+    assert ["done"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+# Absence counts only if the list is whole
+
+
+def test_a_cut_list_proves_no_absence(service: ModelService, path: Path) -> None:
+    """The list ends after ten accounts. Before, the twelfth, whose response was lost, was sent again: stored twice."""
+    rows = accounts_of_one(12)
+    service.cut = 10
+    service.before = lambda kind, _: _lose(service, kind, at=11)
+    report = run(service, rows, path)
+    service.cut = None
+    again = run(service, rows, path)
+
+    assert 12 == service.count("account")
+    assert ["done"] * 11 + ["unknown"] == row_states(report)
+    assert ["done"] * 12 == row_states(again)
+    assert [] == breaches(service, rows, again)
+
+
+def _lose(service: ModelService, kind: Kind, *, at: int, fault: Fault = LOST_AFTER) -> None:
+    """Lose the response to the account that is sent after so many others."""
+    if kind == "account" and service.count("account") == at:
+        service.next["account"].append(fault)
+
+
+def test_a_cut_list_does_not_say_that_a_new_account_is_not_there(service: ModelService, path: Path) -> None:
+    """Another tool stored twelve; ten are shown. The one of the table may be among those that are not."""
+    rows = accounts_of_one(12)
+    for row in rows:
+        service.store(row)
+    service.cut = 10
+    reports = [run(service, rows[11:], path) for _ in range(2)]
+
+    assert [["not_sent"]] * 2 == [row_states(report) for report in reports]
+    assert all(reasons(report)[0].startswith("perhaps_there: ") for report in reports)
+    assert 0 == service.count("account")
+
+
+@pytest.mark.parametrize("others", [7, 8])
+def test_a_long_list_with_accounts_of_others_proves_no_absence(service: ModelService, path: Path, others: int) -> None:
+    """Eight accounts may be a page of a longer list, with the lost one behind it. Before, it was sent again."""
+    rows = accounts_of_one(2)
+    run(service, rows[:1], path)
+    store_others(service, others)
+    service.cut = others + 1
+    service.next["account"].append(LOST_AFTER)
+    report = run(service, rows, path, existing="send")
+
+    assert ["done", "unknown"] == row_states(report)
+    assert 2 == service.count("account")
+
+
+def test_a_short_list_with_accounts_of_others_is_whole(service: ModelService, path: Path) -> None:
+    """Seven accounts are taken for all that there are: what is missing is sent again."""
+    rows = accounts_of_one(1)
+    store_others(service, 7)
+    service.next["account"].append(LOST_BEFORE)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def store_others(service: ModelService, number: int) -> None:
+    """Let another tool store accounts of the payer."""
+    for place in range(number):
+        service.store(payer_row(1) | {"account_number": f"99000000{place:02}"})
+
+
+def test_a_long_list_of_this_journal_alone_is_whole(service: ModelService, path: Path) -> None:
+    """Of thirteen accounts of the table, one is listed that is not known yet, and one was lost before it was stored."""
+    rows = accounts_of_one(13)
+    run(service, rows[:8], path)
+    service.next["account"].extend([LOST_AFTER, LOST_BEFORE])
+    report = run(service, rows, path)
+
+    assert ["done"] * 13 == row_states(report)
+    assert [] == breaches(service, rows, report)
+    assert set() == stored_twice(service)
+
+
+def test_another_tool_fills_a_cut_list(service: ModelService, path: Path) -> None:
+    """The payer had no account when the journal began; another tool stored twelve since, and ten are shown."""
+    rows = accounts_of_one(12)
+    run(service, rows[:1], path)
+    for row in rows[1:]:
+        service.store(row)
+    service.cut = 10
+    report = run(service, [rows[0], rows[11]], path)
+
+    assert ["done", "not_sent"] == row_states(report)
+    assert reasons(report)[1].startswith("perhaps_there: ")
+    assert 1 == service.count("account")
+
+
+def test_an_unknown_account_is_not_taken_for_another_tools(service: ModelService, path: Path) -> None:
+    """It was stored and is listed masked; while a person has to decide, another account of the payer is sent."""
+    rows = accounts_of_one(2)
+    service.listed = masked
+    service.next["account"].extend([gateway(403), LOST_AFTER])
+    reports = [run(service, rows, path) for _ in range(2)]
+    service.listed = dict
+    report = run(service, rows, path, retry=["unknown"])
+
+    assert [["not_sent", "unknown"], ["done", "unknown"]] == [row_states(each) for each in reports]
+    assert ["done", "done"] == row_states(report)
+    assert set() == stored_twice(service)
+
+
+def test_the_list_of_one_payer_may_lag(service: ModelService, path: Path) -> None:
+    """Each payer's list is judged by its own accounts. Before, the list of another payer vouched for it: sent twice."""
+    rows = [*accounts_of_one(2), payer_row(5)]
+    service.lag = {rows[0]["client_user_id"]: 1000.0}
+    service.before = lambda kind, _: _lose(service, kind, at=1)
+    report = run(service, rows, path)
+    service.settle()
+    again = run(service, rows, path)
+
+    assert ["done", "unknown", "done"] == row_states(report)
+    assert ["done"] * 3 == row_states(again)
+    assert 3 == service.count("account")
+
+
+def test_a_masked_list_confirms_nothing(service: ModelService, path: Path) -> None:
+    """Another account ends in the same digits. Before, a lost account that was never stored was told `done`."""
+    rows = rows_of_payers(1)
+    service.listed = masked
+    service.next["account"].append(LOST_BEFORE)
+    service.before = lambda kind, _: _store_another(service, kind, {"account_number": "550000" + "2001"[-4:]})
+    rows[0]["account_number"] = "7700002001"
+    report = run(service, rows, path)
+
+    assert [] == breaches(service, rows, report)
+    assert "done" not in row_states(report)
+
+
+def test_the_name_of_a_holder_proves_nothing(service: ModelService, path: Path) -> None:
+    """A list without numbers shows a new account of the same holder. Before, a lost account was told `done` by it."""
+    rows = rows_of_payers(1)
+    service.listed = without_numbers
+    service.next["account"].append(LOST_BEFORE)
+    service.before = lambda kind, _: _store_another(service, kind, {"account_number": "5500001234"})
+    report = run(service, rows, path)
+
+    assert [] == breaches(service, rows, report)
+    assert "done" not in row_states(report)
+
+
+def _store_another(service: ModelService, kind: Kind, change: Row) -> None:
+    """Let another tool store another account after the first account was sent."""
+    if kind == "list" and service.count("account") == 1 and len(service.accounts) == 0:
+        service.store(payer_row(1) | change)
+
+
+def test_an_account_without_a_trace_is_sent_again(service: ModelService, path: Path) -> None:
+    """No account of the payer is known to be there: two empty lists, far enough apart, count."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(LOST_BEFORE)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert 1 == len(service.accounts)
+
+
+# Responses that do not say what was asked for
+
+
+@pytest.mark.parametrize("body", [{"statusCode": 400}, {"message": "queued"}, {"ok": True}, {"payment_detail": {}}])
+@pytest.mark.parametrize("stored", [0.0, None])
+@pytest.mark.parametrize("kind", ["payer", "account"])
+def test_a_success_without_what_was_asked_for_is_looked_up(
+    service: ModelService, path: Path, kind: Kind, stored: float | None, body: Any
+) -> None:
+    """Whether it was stored or not, it is stored once in the end. Before, it was `done` at once."""
+    service.next[kind].append(Fault(stored=stored, status=202, body=body))
+    rows = rows_of_payers(1)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+    assert 1 == len(service.accounts)
+
+
+def test_a_status_that_says_nothing_makes_no_payer_done(service: ModelService, path: Path) -> None:
+    """The response to the payer was lost, and so is what its status says. Before, `{}` made it `done`."""
+    service.next["payer"].append(LOST_BEFORE)
+    service.next["status"].extend([Fault(status=200, body={"message": "busy"})] * 2)
+    rows = rows_of_payers(1)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+@pytest.mark.parametrize("status", ["failed", "Rejected", "deactivated"])
+def test_an_account_that_is_stored_as_failed_is_not_done(service: ModelService, path: Path, status: str) -> None:
+    """As it is in a list. Before, it was `done`, though nothing can be paid to it."""
+    rows = rows_of_payers(1)
+    body = {"payment_detail": {"id": "pd-1", "bankName": "Chase", "status": status}}
+    service.next["account"].append(Fault(status=201, body=body))
+    report = run(service, rows, path)
+
+    assert ["refused"] == row_states(report)
+    assert f"as {status}" in reasons(report)[0]
+    assert "pd-1" == report.frame["payment_details_id"].iloc[0]
+
+
+def test_a_payer_that_is_there_may_have_other_data(service: ModelService, path: Path) -> None:
+    """A 409 does not say whose data it is about."""
+    service.conflicts = True
+    service.payers[payer_row(1)["client_user_id"]] = 0.0
+    row = {name: value for name, value in payer_row(1).items() if name in Payer.model_fields}
+    report = run(service, [row], path)
+
+    assert ["done"] == row_states(report)
+    assert "may differ from this row's" in reasons(report)[0]
+
+
+# Late writes
+
+
+def test_a_call_that_timed_out_counts_with_its_time(service: ModelService, path: Path) -> None:
+    """A service that is silent for 5 s may store after 8. Before, such a call did not count, and it was sent again."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(late(8.0, takes=5.0))
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+def test_a_slow_service_is_remembered(service: ModelService, path: Path) -> None:
+    """The next run, after a kill, waits as long. Before, each run began with the shortest wait."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(late(8.0, takes=5.0))
+    assert is_killed(service, rows, path, "account", 1, steps=5)  # once that time is on file
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+def test_a_machine_that_slept_makes_no_later_run_wait(service: ModelService, path: Path) -> None:
+    """A call seems to take an hour: what it left unknown waits for the deadline of a call, and later rows do not.
+
+    Before, every later run with the journal waited for two hours before it looked anything up.
+    """
+    rows, seconds = rows_of_payers(1, 2), []
+    service.next["account"].append(LOST_AFTER_AN_HOUR)
+    service.next["list"].extend([FINE, *[FAILS_BEFORE] * 12])
+    first = run(service, rows[:1], path)
+    for known in (1, 2):
+        service.next["list"].extend([*[FINE] * (known - 1), NOT_LISTED])  # at once; a delay later, it is
+        started = service.clock.now()
+        last = run(service, rows[:known], path)
+        seconds.append(service.clock.now() - started)
+        service.next["account"].append(LOST_AFTER)
+
+    assert ["unknown"] == row_states(first)
+    assert ["done", "done"] == row_states(last)
+    assert [60.0, SETTLE] == [round(each) for each in seconds]
+
+
+LOST_AFTER_AN_HOUR = Fault(stored=0.0, takes=3600.0)
+NOT_LISTED = Fault(status=200, body={"paymentDetails": []})
+
+
+def test_a_payer_that_is_stored_is_waited_for(service: ModelService, path: Path) -> None:
+    """The service does not find it for the account yet. Before, the account was refused for good."""
+    missing = api_error(404, "Payer with client user ID user-1 not found")
+    service.next["account"].extend([missing] * 2)
+    started = service.clock.now()
+    report = run(service, rows_of_payers(1), path)
+
+    assert ["done"] == row_states(report)
+    assert started + 3 == service.clock.now()
+
+
+def test_a_payer_that_stays_missing_is_left_to_the_next_run(service: ModelService, path: Path) -> None:
+    """The reason says that it was stored; one that this journal did not store is refused."""
+    missing = api_error(404, "Payer with client user ID user-1 not found")
+    service.next["account"].extend([missing] * 4)
+    report = run(service, rows_of_payers(1), path)
+    again = run(service, rows_of_payers(1), path)
+    service.next["account"].append(missing)
+    alone = run(service, rows_of_payers(2), path, steps=("bank_details",))
+
+    assert (["not_sent"], [True]) == (row_states(report), list(report.frame["retryable"]))
+    assert "The service stored the payer before" in reasons(report)[0]
+    assert ["done"] == row_states(again)
+    assert ["refused"] == row_states(alone)
+
+
+def test_a_conflict_without_a_status_names_the_way_out(service: ModelService, path: Path) -> None:
+    """The accounts of a payer that is there can be sent alone. Before, nothing said so."""
+    service.conflicts, service.has_status = True, False
+    service.payers[payer_row(1)["client_user_id"]] = 0.0
+    report = run(service, rows_of_payers(1), path)
+    alone = run(service, rows_of_payers(1), path, steps=("bank_details",))
+
+    assert ["refused"] == row_states(report)
+    assert "send the accounts alone, with add_bank_details()" in reasons(report)[0]
+    assert ["done"] == row_states(alone)
+
+
+def is_killed(service: ModelService, rows: list[Row], path: Path, kind: Kind, number: int, steps: int) -> bool:
+    """Kill a run so many steps after a request of a kind arrived, the n-th from now on."""
+    left = number
+
+    def watch(arrived: Kind, _: str) -> None:
+        nonlocal left
+        left -= arrived == kind
+        if left == 0 and service.steps_left is None:
+            service.steps_left = steps
+
+    service.before = watch
+    try:
+        run(service, rows, path)
+    except Killed:
+        return True
+    finally:
+        service.before = lambda _kind, _payer: None
+    return False
+
+
+def test_a_last_look_finds_a_duplicate(service: ModelService, path: Path) -> None:
+    """A write takes effect after its repetition. Before, the row was `done`, and the second account was never told."""
+    rows = rows_of_payers(1, 2)
+    service.next["account"].append(late(2.5 * SETTLE))
+    report = run(service, rows, path)
+    copies = service.there(row_identity(rows[0]))
+
+    assert ["duplicate", "done"] == row_states(report)
+    assert 2 == len(copies)
+    said = report.frame.iloc[0]
+    assert {each.id for each in copies} == {said["payment_details_id"], said["other_ids"]}
+    assert 1 == report.counts["duplicate"]
+    assert [] == breaches(service, rows, report)
+
+
+def test_a_last_look_finds_nothing_to_tell(service: ModelService, path: Path) -> None:
+    """An account that was sent twice, since the first was lost, is done; the next run asks nothing more."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(LOST_BEFORE)
+    report = run(service, rows, path)
+    before = len(service.requests)
+    again = run(service, rows, path)
+
+    assert ["done"] == row_states(report) == row_states(again)
+    assert before == len(service.requests)
+
+
+def test_a_last_look_outlives_a_kill(service: ModelService, path: Path) -> None:
+    """A run that is killed before its last look leaves it to the next one."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(late(2.5 * SETTLE))
+    assert is_killed(service, rows, path, "list", 5, steps=0)  # after three in which it was missing
+    report = run(service, rows, path)
+
+    assert ["duplicate"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def test_two_copies_of_an_unknown_account_are_told(service: ModelService, path: Path) -> None:
+    """Another tool stored the account while its outcome was unknown here: two are there where one was asked."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(LOST_AFTER)
+
+    def store_it(kind: Kind, _: str) -> None:
+        if kind == "list" and service.count("account") == 1 and len(service.accounts) == 1:
+            service.store(rows[0])
+
+    service.before = store_it
+    report = run(service, rows, path)
+
+    assert ["duplicate"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+def test_a_failed_account_is_no_second_one(service: ModelService, path: Path) -> None:
+    """It was stored once more by another tool, and failed: one is there."""
+    rows = rows_of_payers(1, 2)
+    service.next["account"].extend([LOST_AFTER, late(2.5 * SETTLE)])
+
+    def store_them(kind: Kind, payer: str) -> None:
+        if kind == "list" and payer == rows[0]["client_user_id"] and service.count("account") == 2:
+            service.store(rows[0], status="failed")
+
+    service.before = store_them
+    report = run(service, rows, path)
+
+    assert ["done", "duplicate"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+# What no run can know, and a look can tell
+
+
+def verified(service: ModelService, rows: list[Row], journal: Path | None = None) -> list[tuple[str, ...]]:
+    """Return what a look tells of each account: the label of its row, its state, and the ids that it names."""
+    before = writes(service)
+    with ModelClient(service) as client:
+        frame = verify_onboarding(client, pd.DataFrame(rows), journal)
+
+    assert before == writes(service)
+    assert frame.loc[frame["state"] != "stored", "reason"].notna().all()
+    ids = frame["payment_details_id"].fillna("") + frame["other_ids"].fillna("").map(
+        lambda text: f", {text}" * bool(text)
+    )
+    return list(zip(frame["row"].map(str), frame["state"], ids, strict=True))
+
+
+def test_a_look_finds_a_request_that_the_network_repeated(service: ModelService, path: Path) -> None:
+    """No key of the API prevents it: the run had one response, and knows of one account."""
+    rows = rows_of_payers(1, 2)
+    report = run(service, rows, path)
+    again = service.store(rows[0])
+    ids = list(report.frame["payment_details_id"])
+    expected = [("0", "duplicate", f"{ids[0]}, {again.id}"), ("1", "stored", ids[1])]
+
+    assert expected == verified(service, rows) == verified(service, rows, path)
+
+
+def test_a_look_finds_what_two_journals_stored(service: ModelService, path: Path) -> None:
+    """Each run listed the accounts before the other stored its own."""
+    rows = rows_of_payers(1)
+    run(service, rows, path)
+    service.next["list"].append(Fault(status=200, body={"paymentDetails": []}))
+    other = run(service, rows, path.with_name("other"))
+    two = ", ".join(each.id for each in service.accounts)
+
+    assert ["done"] == row_states(other)
+    assert [("0", "duplicate", two)] == verified(service, rows)
+
+
+def test_a_look_finds_lost_data(service: ModelService, path: Path) -> None:
+    """The service lost an account, and a payer; the journal has both as stored."""
+    rows = rows_of_payers(1, 2, 3)
+    run(service, rows, path)
+    lost = service.accounts.pop(0)
+    del service.payers[rows[1]["client_user_id"]]
+    found = verified(service, rows, path)
+
+    assert ["missing", "missing", "stored"] == [state for _, state, _ in found]
+    assert lost.id not in str(found)
+
+
+def test_a_look_tells_accounts_that_no_row_explains(service: ModelService, path: Path) -> None:
+    """Of another program, and of a row that the table does not have any more; each payer's list is read."""
+    rows = accounts_of_one(3)
+    run(service, rows[:2], path)
+    extra = service.store(rows[0] | {"account_number": "9999999999"})
+    ids = [each.id for each in service.accounts]
+    found = verified(service, [rows[0], rows[2]], path)
+
+    assert [("0", "stored", ids[0]), ("1", "missing", "")] == found[:2]
+    assert [("None", "unexplained", ids[1]), ("None", "unexplained", extra.id)] == found[2:]
+
+
+HIDDEN = [
+    (masked, False, ["perhaps_there", "perhaps_there"]),  # others end like this, too
+    (masked, True, ["stored", "stored"]),  # the journal has the ids
+    (showing(routingNumber="hidden"), False, ["perhaps_there", "perhaps_there"]),
+    (showing(status="failed"), False, ["failed", "failed"]),
+    (dict, False, ["stored", "stored"]),
+]
+
+
+@pytest.mark.parametrize(("listed", "has_journal", "expected"), HIDDEN)
+def test_a_look_is_as_certain_as_the_list(
+    service: ModelService, path: Path, listed: Callable[[Record], Record], has_journal: bool, expected: list[str]
+) -> None:
+    """What hides the number, or contradicts it, tells too little; with the journal, an id is enough."""
+    rows = rows_of_payers(1, 2)
+    run(service, rows, path)
+    service.listed = listed
+    found = verified(service, rows, path if has_journal else None)
+
+    assert expected == [state for _, state, _ in found]
+
+
+def test_a_masked_double_is_perhaps_one(service: ModelService, path: Path) -> None:
+    """The journal knows one of two that end alike."""
+    rows = rows_of_payers(1)
+    run(service, rows, path)
+    service.store(rows[0])
+    service.listed = masked
+
+    assert [("0", "perhaps_duplicate", "pd-1, pd-2")] == verified(service, rows, path)
+
+
+@pytest.mark.slow
+def test_a_list_that_cannot_be_read_or_is_long_tells_nothing(service: ModelService, path: Path) -> None:
+    """Neither that an account is there, nor that it is missing."""
+    rows = rows_of_payers(1, 2)
+    run(service, rows, path)
+    store_others(service, 9)
+    service.cut = 0
+    service.next["list"].extend([FAILS_BEFORE] * 6)
+    unread = verified(service, rows[:1])
+    service.cut, service.listed = None, showing(accountNumber="9000000042")
+
+    assert [("0", "unknown", "")] == unread
+    assert ("0", "unknown", "") == verified(service, rows[:1])[0]
+
+
+def test_a_long_list_of_the_table_shows_what_is_missing(service: ModelService, path: Path) -> None:
+    """All that it shows are rows of the table, so that none can be behind its end."""
+    rows = accounts_of_one(9)
+    run(service, rows[:8], path)
+
+    assert ["stored"] * 8 + ["missing"] == [state for _, state, _ in verified(service, rows)]
+
+
+def test_a_look_refuses_a_journal_that_is_not_there(service: ModelService, path: Path) -> None:
+    """A name with a slip would compare without it, and nobody would know."""
+    with pytest.raises(InvalidInput, match=r"there is no file run\.journal"):
+        verified(service, rows_of_payers(1), path)
+
+
+# Near duplicates
+
+
+NEAR: list[tuple[str, Row]] = [
+    ("the case of the currency", {"currency": "USD"}),
+    ("blanks in the number", {"account_number": "77 0000001 001"}),
+    ("hyphens in a code", {"routing_number": "026-013-356"}),
+    ("another width", {"account_number": "\uff17\uff170000001001"}),
+    ("the case of the id", {"client_user_id": "Customer-00001@Example.org"}),
+    ("a blank behind the id", {"client_user_id": "customer-00001@example.org "}),
+    ("the Unicode form of a name", {"city": "Zu\u0308rich"}),
+]
+
+
+@pytest.mark.parametrize(
+    "change", first_cases((case[1] for case in NEAR), 4), ids=[case[0].replace(" ", "-") for case in NEAR]
+)
+@pytest.mark.parametrize("is_first", first_cases([False, True], 1))
+def test_near_duplicates_are_one(service: ModelService, path: Path, change: Row, is_first: bool) -> None:
+    """And they are told. Before, each spelling was a payer or an account of its own, and stored."""
+    row = payer_row(1) | ({"city": "Z\u00fcrich"} if "city" in change else {})
+    rows = [row | change, row] if is_first else [row, row | change]
+    report = run(service, rows, path)
+
+    assert ["done", "done"] == row_states(report)
+    assert (1, 1) == writes(service)
+    assert {"near_duplicate"} <= set(report.findings["code"])
+
+
+def test_a_longer_file_does_not_change_the_spelling(service: ModelService, path: Path) -> None:
+    """Of the spellings of an id, the one that was sent before is sent; else its accounts would be stored again."""
+    row = payer_row(1) | {"client_user_id": "Customer-1"}
+    other = row | {"client_user_id": "customer-1"}
+    run(service, [row], path)
+    report = run(service, [row, other, other], path)
+
+    assert ["done"] * 3 == row_states(report)
+    assert (1, 1) == writes(service)
+
+
+def test_an_account_that_is_described_in_two_ways_is_an_error(service: ModelService, path: Path) -> None:
+    """One of two holders must be wrong. Before, both were stored."""
+    rows = [payer_row(1), payer_row(1) | {"account_name": "Another Holder"}, payer_row(2)]
+    report = run(service, rows, path)
+
+    assert ["not_sent", "not_sent", "done"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+# Nothing given up
+
+
+@pytest.mark.parametrize("has_status", [True, False])
+@pytest.mark.parametrize("fault", [LOST_BEFORE, LOST_AFTER, FAILS_BEFORE])
+def test_a_payer_is_sent_until_it_is_known(service: ModelService, path: Path, has_status: bool, fault: Fault) -> None:
+    """Five responses are lost. Before, the payer was given up after two, and its accounts with it."""
+    service.has_status = has_status
+    service.next["payer"].extend([fault] * 5)
+    rows = rows_of_payers(1)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def test_a_payer_is_asked_for_where_that_is_possible(service: ModelService, path: Path) -> None:
+    """`GET` sends no data again. Before, the payer was sent again."""
+    service.next["payer"].append(LOST_AFTER)
+    report = run(service, rows_of_payers(1), path)
+
+    assert ["done"] == row_states(report)
+    assert (1, 1) == (service.count("payer"), service.count("status"))
+
+
+def test_a_payer_is_tried_again_by_the_next_run(service: ModelService, path: Path) -> None:
+    """After six tries a run leaves it, and never for good."""
+    service.has_status = False
+    service.next["payer"].extend([LOST_BEFORE] * 7)
+    rows = rows_of_payers(1)
+    report = run(service, rows, path)
+    again = run(service, rows, path)
+
+    assert ["unknown"] == row_states(report)
+    assert [True] == list(report.frame["retryable"])
+    assert ["done"] == row_states(again)
+
+
+def test_a_kill_is_no_try(service: ModelService, path: Path) -> None:
+    """Eight runs are killed while the payer, or the account, is sent. Before, the second kill gave it up."""
+    rows = rows_of_payers(1)
+    kinds: list[Kind] = ["payer", "account"]
+    for kind in kinds:
+        for _ in range(4):
+            service.next[kind].append(LOST_BEFORE)
+            assert is_killed(service, rows, path, kind, 1, steps=0)
+    report = run(service, rows, path)
+
+    assert ["done"] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def test_a_payer_that_is_there_already_is_done(service: ModelService, path: Path) -> None:
+    """The response was lost, and a service without repetitions says 409."""
+    service.conflicts = True
+    service.next["payer"].append(LOST_AFTER)
+    report = run(service, rows_of_payers(1), path)
+
+    assert ["done"] == row_states(report)
+
+
+@pytest.mark.parametrize(("is_there", "state"), [(True, "done"), (False, "refused")])
+def test_an_account_that_is_said_to_be_there_is_looked_for(
+    service: ModelService, path: Path, is_there: bool, state: str
+) -> None:
+    """A 409 is settled by the list. Before, the account was refused, though it was there."""
+    rows = rows_of_payers(1)
+    service.next["account"].append(api_error(409, "Payment detail exists already"))
+
+    def store_it(kind: Kind, _: str) -> None:
+        if is_there and kind == "account":
+            service.store(rows[0])
+
+    service.before = store_it
+    report = run(service, rows, path)
+
+    assert [state] == row_states(report)
+    assert [] == breaches(service, rows, report)
+
+
+def test_a_conflict_is_not_settled_by_the_account_of_another_row(service: ModelService, path: Path) -> None:
+    """The list shows a number without its sort code, and two rows have the number.
+
+    Before, one was `done` by the account of the other, whose response was lost; that one was stored twice.
+    """
+    details = {"currency": "gbp", "account_number": "31926819"}
+    one, other = (_without(payer_row(1), "routing_number") | details | {"sort_code": code} for code in CODES)
+    service.listed = specified
+    service.next["account"].extend([LOST_AFTER, api_error(409, "Payment detail exists already")])
+    report = run(service, [one, other], path)
+    wrong = breaches(service, [one, other], report)
+    again = run(service, [one, other], path)
+
+    assert ["done", "not_sent"] == row_states(report)
+    assert [] == wrong
+    assert ["done", "done"] == row_states(again)
+    assert [] == breaches(service, [one, other], again)
+
+
+CODES = ("601613", "200000")
+
+
+def _without(row: Row, name: str) -> Row:
+    return {field: value for field, value in row.items() if field != name}
+
+
+def test_refused_rows_are_sent_again_on_request(service: ModelService, path: Path) -> None:
+    """The service has learned the bank. Before, only another journal sent them again, with all other rows."""
+    rows = rows_of_payers(1, 2)
+    service.next["account"].append(api_error(400, "Unknown bank"))
+    reports = [run(service, rows, path), run(service, rows, path), run(service, rows, path, retry=["refused"])]
+
+    assert [["refused", "done"], ["refused", "done"], ["done", "done"]] == [row_states(report) for report in reports]
+    assert 3 == service.count("account")
+    assert [] == breaches(service, rows, reports[-1])
+
+
+def test_unknown_rows_are_looked_for_again_on_request(service: ModelService, path: Path) -> None:
+    """A list that was masked for a while shows the numbers again; nothing is sent for that."""
+    rows = rows_of_payers(1)
+    service.listed = masked
+    service.next["account"].append(LOST_AFTER)
+    first = run(service, rows, path)
+    service.listed = dict
+    report = run(service, rows, path, retry=["unknown"])
+
+    assert ["unknown"] == row_states(first)
+    assert ["done"] == row_states(report)
+    assert 1 == service.count("account")
+
+
+@pytest.mark.parametrize("status", first_cases([404, 302, 400, 403], 1))
+@pytest.mark.parametrize("kind", ["payer", "account"])
+def test_refusals_of_a_gateway_refuse_no_row(service: ModelService, path: Path, status: int, kind: Kind) -> None:
+    """Something in front of the API is out of order. Before, every row was refused, for good."""
+    rows = rows_of_payers(*range(30))
+    service.next[kind].extend([FINE, FINE, *[gateway(status)] * 100])  # the key is accepted
+    report = run(service, rows, path)
+    seen = 100 - len(service.next[kind])
+    service.next[kind].clear()
+    again = run(service, rows, path)
+
+    assert 0 == report.counts["refused"]
+    assert report.stopped
+    assert report.frame.loc[report.frame["state"] == "not_sent", "retryable"].all()
+    assert seen <= 6
+    assert ["done"] * 30 == row_states(again)
+    assert [] == breaches(service, rows, again)
+
+
+def test_one_refusal_of_a_gateway_is_passed_over(service: ModelService, path: Path) -> None:
+    """A firewall objects to one row: the others are sent, and this one is not told to be refused by the API."""
+    rows = rows_of_payers(1, 2, 3)
+    service.next["account"].append(gateway(403))
+    report = run(service, rows, path)
+
+    assert ["not_sent", "done", "done"] == row_states(report)
+    assert "" == report.stopped
+
+
+def test_equal_refusals_stop_and_ask(service: ModelService, path: Path) -> None:
+    """One cause refuses all. Before, a whole table was refused for good before anyone saw the reason."""
+    rows = rows_of_payers(*range(30))
+    service.next["account"].extend([api_error(400, "Currency not enabled for this platform")] * 30)
+    report = run(service, rows, path)
+    left = len(service.next["account"])
+    service.next["account"].clear()
+    again = run(service, rows, path, retry=["refused"])
+
+    assert {"refused": 20, "not_sent": 10} == {state: n for state, n in report.counts.items() if n}
+    assert "20" in report.stopped
+    assert 10 == left
+    assert ["done"] * 30 == row_states(again)
+
+
+def test_equal_refusals_need_not_stop(service: ModelService, path: Path) -> None:
+    """`stop_after=None` goes on; so do refusals that are not equal."""
+    rows = rows_of_payers(*range(25))
+    service.next["account"].extend([api_error(400, "Currency not enabled")] * 25)
+    report = run(service, rows, path, stop_after=None)
+    service.next["account"].extend(api_error(400, f"Example {place}", f"code_{place}") for place in range(24))
+    other = run(service, rows, path.with_name("other"))
+
+    assert ["refused"] * 25 == row_states(report)
+    assert {"refused": 24, "done": 1} == {state: n for state, n in other.counts.items() if n}
+    assert "" == report.stopped == other.stopped
+
+
+def test_an_interrupted_run_says_what_was_stored(service: ModelService, path: Path) -> None:
+    """Ctrl+C comes after the payers. Before, every row was "not sent", though three payers were stored."""
+    rows = rows_of_payers(1, 2, 3)
+    service.next["list"].append(Fault(stored=0.0, status=200, body={"paymentDetails": []}, interrupts=True))
+    with pytest.raises(InterruptedRun) as caught:
+        run(service, rows, path)
+    told = caught.value.report
+
+    assert "Stored so far: 3 payers and 0 accounts." in str(caught.value)
+    assert all(reason.startswith("Its payer is stored, its account is not.") for reason in reasons(told))
+    assert ["done"] * 3 == row_states(run(service, rows, path))
+
+
+def rows_with_a_warning() -> list[Row]:
+    """Return two rows, of which the second one has a warning."""
+    fine = {"phone": "+12125557391"}
+    one, other = payer_row(1) | {"ssn": "219-09-9873"}, payer_row(2) | {"ssn": "219-09-9874"}
+    return [one | fine, other | fine | {"routing_number": "026013357"}]
+
+
+def test_warnings_count(service: ModelService, path: Path) -> None:
+    """A row that was sent with a warning says so. Before, only the plan did."""
+    rows = rows_with_a_warning()
+    report = run(service, rows, path)
+
+    assert ["done", "done"] == row_states(report)
+    assert "1 with a warning" in str(report)
+    assert [False, True] == ["routing_number" in each for each in report.frame["findings"]]
+
+
+@pytest.mark.parametrize("hold", ["warnings", ["routing_checksum"]])
+def test_rows_with_warnings_are_held(service: ModelService, path: Path, hold: Any) -> None:
+    """All warnings, or those with some codes, keep a row back; a later run without sends it."""
+    rows = rows_with_a_warning()
+    report = run(service, rows, path, hold=hold)
+    sent = service.count("account")
+    again = run(service, rows, path)
+
+    assert ["done", "not_sent"] == row_states(report)
+    assert reasons(report)[1].startswith("held: ")
+    assert 1 == sent
+    assert ["done", "done"] == row_states(again)

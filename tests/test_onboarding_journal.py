@@ -1,0 +1,496 @@
+"""The journal, and resuming a run: who may open it, what it proves, and what is never sent again."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from onboarding_tables import make_task, payer_row, run_arguments
+from cases import said
+from clocks import HandClock, LeapingClock
+from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
+from payerkit import InvalidInput, PayerkitError
+from payerkit.client import Client, SandboxClient
+from payerkit.errors import NotSent
+from payerkit.onboarding.journal import Journal
+from payerkit.onboarding.rate_limit import Options, RateLimiter, StopSignal
+from payerkit.onboarding.reconcile import Reconciler, Sender
+from payerkit.onboarding.run import run_table
+from payerkit.onboarding.table import Table, Task
+
+Listed = Callable[[dict[str, Any]], dict[str, Any] | None]
+RECONCILE_AFTER = 0.2
+TASK, PAYER, ACCOUNT = b"k" * 16, "payer", "payment_detail"
+POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a path for a new journal."""
+    return tmp_path / "run.journal"
+
+
+@pytest.fixture
+def client() -> Iterator[SandboxClient]:
+    """Run a sandbox for one test, whose ledger is counted."""
+    with payerkit.sandbox(seed=1) as opened:
+        yield opened
+
+
+def table(*places: int, **changes: str) -> pd.DataFrame:
+    """Return payers with an account each, which is their own."""
+    return pd.DataFrame([payer_row(place) | changes for place in places])
+
+
+def onboard(client: Client, rows: pd.DataFrame, path: Path, **options: Any) -> payerkit.onboarding.Report:
+    """Run with short waits."""
+    return payerkit.onboard(
+        client,
+        rows,
+        journal=path,
+        **run_arguments(**{"reconcile_after": RECONCILE_AFTER, "workers": 4, "holder_is_payer": True, **options}),
+    )
+
+
+def states(report: payerkit.onboarding.Report) -> list[tuple[str, str]]:
+    """Return the last step of each row, and its state."""
+    return list(zip(report.frame["step"], report.frame["state"], strict=True))
+
+
+def written(client: SandboxClient) -> dict[str, int]:
+    """Return the number of writes of each kind in the ledger."""
+    return dict(client.sandbox.ledger()["what"].value_counts())
+
+
+def task_of(journal: Journal, rows: pd.DataFrame, step: Any, row: int = 0) -> Task:
+    """Return a task as a run over these rows has it."""
+    return make_task(Table(rows, holder_is_payer=True), journal.secret, step, row)
+
+
+# Opening a journal
+
+
+def test_a_second_process_is_refused_while_the_first_runs(client: SandboxClient, path: Path) -> None:
+    """When the first one is killed, the journal can be opened."""
+    code = "import sys; from pathlib import Path; from payerkit.onboarding.journal import Journal\n"
+    code += "journal = Journal(Path(sys.argv[1]), bytes.fromhex(sys.argv[2])); print('open', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(path), client.account_secret.hex()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(InvalidInput, match=r"run\.journal is in use by another run"):
+            onboard(client, table(1), path)
+        other.kill()
+        other.wait()
+
+    assert [("bank_details", "done")] == states(onboard(client, table(1), path))
+
+
+def test_another_table_goes_on_in_the_same_journal(client: SandboxClient, path: Path) -> None:
+    """What is done stays done, in whatever table; only new rows are sent."""
+    onboard(client, table(1, 2), path)
+    report = onboard(client, table(3, 2, 1), path)
+
+    assert [("bank_details", "done")] * 3 == states(report)
+    assert {PAYER: 3, ACCOUNT: 3} == written(client)
+
+
+def test_another_service_is_refused(client: SandboxClient, path: Path) -> None:
+    """Another sandbox does not have the payers of the first one."""
+    onboard(client, table(1), path)
+    with payerkit.sandbox(seed=1) as other, pytest.raises(InvalidInput, match="belongs to another service"):
+        onboard(other, table(1), path)
+
+
+def test_another_key_is_refused(path: Path) -> None:
+    """Another key may belong to another platform, with other payers."""
+    with FarEnd([Service()]) as far_end:
+        with Client(far_end.url, "key-one") as client:
+            onboard(client, table(1), path)
+        with Client(far_end.url, "key-two") as client, pytest.raises(InvalidInput, match="belongs to another API key"):
+            onboard(client, table(1), path)
+
+
+def test_a_rotated_key_takes_its_journal_along(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the previous key in the environment once, nothing is stored again; the service gets the new key alone."""
+    service = Service()
+    with FarEnd([service]) as far_end:
+        with payerkit.connect(far_end.url, api_key="key-one") as client:
+            onboard(client, table(1), path)
+        monkeypatch.setenv("PAYERKIT_PREVIOUS_API_KEY", "key-one")
+        with payerkit.connect(far_end.url, api_key="key-two") as client:
+            first = onboard(client, table(1), path)
+        monkeypatch.delenv("PAYERKIT_PREVIOUS_API_KEY")
+        with payerkit.connect(far_end.url, api_key="key-two") as client:
+            second = onboard(client, table(1, 2), path)
+        keys = [request.headers["x-api-key"] for request in far_end.ledger]
+
+    assert [("bank_details", "done")] == states(first) == states(second)[:1]
+    assert 2 == len(service.stored)
+    assert ["key-one", "key-two"] == sorted(set(keys))
+
+
+def test_a_previous_key_that_cannot_be_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names its variable, and not the key."""
+    monkeypatch.setenv("PAYERKIT_PREVIOUS_API_KEY", "key-one ")
+    with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY: the key begins or ends with a space"):
+        payerkit.connect("https://api.example.com", api_key="key-two")
+
+
+@POSIX
+def test_a_journal_that_is_deleted_ends_the_run(path: Path) -> None:
+    """Before the next payer or account is sent; the report says what was stored, and what to do."""
+    service = Service(payers=[reply(201, json.dumps({"userId": "u-1"})), lambda *_: path.unlink()])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        report = onboard(client, table(1, 2, 3, 4), path, workers=1)
+        sent = [request.target for request in far_end.ledger if request.method == "POST"]
+
+    assert ["/v2/payer"] * 2 == sent
+    assert "journal: run.journal was deleted" in report.stopped
+    assert "call again with a new" in report.stopped
+    assert {"not_sent": 3, "unknown": 1} == {state: count for state, count in report.counts.items() if count}
+
+
+def test_a_journal_stays_usable_if_the_service_does_not_respond(path: Path) -> None:
+    """The run fails, and goes on with the same journal when the service responds again."""
+    service = Service()
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        service.root = close
+        with pytest.raises(PayerkitError, match="GET / failed"):
+            onboard(client, table(1), path)
+        service.root = reply(200)
+
+        assert [("bank_details", "done")] == states(onboard(client, table(1), path))
+
+
+def test_an_unreachable_service_is_an_error(path: Path) -> None:
+    """Nothing was sent."""
+    with socket.socket() as silent:  # it listens to nobody, and keeps the port from tests that run at the same time
+        silent.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with Client(url, "key") as client, pytest.raises(NotSent, match="GET / could not be sent"):
+            onboard(client, table(1), path)
+
+
+@POSIX
+def test_a_journal_is_readable_by_its_owner_alone(client: SandboxClient, path: Path) -> None:
+    """So is the write-ahead log beside it."""
+    with Journal(path, b"secret") as journal:
+        journal.sent(TASK, payer=TASK, content=TASK)
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+
+    assert {"run.journal": 0o600, "run.journal-wal": 0o600} == modes
+    onboard(client, table(1), path.with_name("second"))
+    assert 0o600 == stat.S_IMODE(path.with_name("second").stat().st_mode)
+
+
+@pytest.mark.parametrize(("name", "words"), [("missing/run.journal", "No such file"), (".", "Is a directory")])
+def test_an_invalid_path_is_refused(client: SandboxClient, tmp_path: Path, name: str, words: str) -> None:
+    """The message has the reason of the operating system, and nothing was sent."""
+    with pytest.raises(InvalidInput, match=f"cannot be opened .{words}"):
+        onboard(client, table(1), tmp_path / name)
+
+    assert {} == written(client)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of a file's size stands for a full disk")
+@pytest.mark.parametrize(
+    ("size", "words"), [(4096, r"run\.journal cannot be used"), (262144, r"run\.journal cannot be written")]
+)
+def test_a_full_disk_ends_the_run(path: Path, size: int, words: str) -> None:
+    """The error says so; with room on the disk, the same call does the rest, and nothing twice."""
+    import resource  # noqa: PLC0415 - not on Windows
+
+    limits, service = resource.getrlimit(resource.RLIMIT_FSIZE), Service()
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        try:
+            with pytest.raises(PayerkitError, match=words):
+                onboard(client, table(*range(100)), path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        before, accounts = sum(each.method == "POST" for each in far_end.ledger), len(service.stored)
+        report = onboard(client, table(*range(100)), path)
+
+    assert (size > 4096) == bool(before)
+    assert accounts < 100
+    assert {("bank_details", "done")} == set(states(report))
+    assert 100 == len(service.stored)
+
+
+# Resuming a run
+
+
+def test_nothing_is_sent_without_a_record(path: Path) -> None:
+    """A call that outlives its run cannot send, since the journal is closed; its late outcome is dropped."""
+    with Journal(path, b"secret") as journal:
+        journal.sent(TASK, payer=TASK, content=TASK)
+    journal.record(TASK, "done")
+    with pytest.raises(sqlite3.ProgrammingError):
+        journal.sent(TASK, payer=TASK, content=TASK)
+    with Journal(path, b"secret") as again:
+        again.begin_run()
+        entry = again.entry(TASK)
+
+    assert entry is not None
+    assert ("unknown", 1, 1) == (entry.state, entry.attempts, entry.unknown_sends)
+
+
+def test_resuming_sends_nothing_twice(client: SandboxClient, path: Path) -> None:
+    """The second report is equal to the first, and the ledger does not grow."""
+    first = onboard(client, table(*range(20)), path)
+    before = client.sandbox.ledger()
+    second = onboard(client, table(*range(20)), path)
+
+    assert {("bank_details", "done")} == set(states(first))
+    pd.testing.assert_frame_equal(first.frame, second.frame)
+    pd.testing.assert_frame_equal(before, client.sandbox.ledger())
+
+
+def test_what_was_refused_is_not_sent_again(path: Path) -> None:
+    """Not even if the service would accept it now."""
+    service = Service(accounts=[reply(400)])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        first = onboard(client, table(1), path)
+        second = onboard(client, table(1), path)
+
+    assert [("bank_details", "refused")] == states(first) == states(second)
+    assert first.frame["attempts"].tolist() == second.frame["attempts"].tolist()
+    assert 2 == sum(request.method == "POST" for request in far_end.ledger)
+
+
+def test_duplicate_rows_are_one_task(client: SandboxClient, path: Path) -> None:
+    """Both rows report its outcome."""
+    report = onboard(client, table(1, 1), path)
+
+    assert [("bank_details", "done")] * 2 == states(report)
+    assert 1 == report.frame["payment_details_id"].nunique()
+    assert {PAYER: 1, ACCOUNT: 1} == written(client)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("is_stored", "attempts"), [(True, 2), (False, 3)])
+def test_an_account_that_a_kill_left_is_reconciled(
+    client: SandboxClient, path: Path, is_stored: bool, attempts: int
+) -> None:
+    """It is found if it was stored, else sent again; an equal account from before is not taken for it.
+
+    The payer, whose outcome is unknown as well, is found by its status, and not sent again.
+    """
+    rows = table(1)
+    left_by_a_kill(client, path, rows, is_stored=is_stored)
+    report = onboard(client, rows, path)
+
+    assert [("bank_details", "done")] == states(report)
+    assert [attempts] == report.frame["attempts"].tolist()
+    assert {PAYER: 1, ACCOUNT: 2} == written(client)
+
+
+def left_by_a_kill(client: SandboxClient, path: Path, rows: pd.DataFrame, *, is_stored: bool) -> None:
+    """Make the journal of a run killed while it sent an account; the payer had an equal one before."""
+    with Journal(path, client.account_secret) as journal:
+        payer, account = (task_of(journal, rows, step) for step in ("payer", "bank_details"))
+        payerkit.create_payer(client, payer.values)
+        before = payerkit.create_payment_detail(client, payer.client_user_id, account.values)
+        journal.add_to_baseline(payer.key, [str(before.id)])
+        for task in (payer, account):
+            journal.sent(task.key, payer=payer.key, content=task.content)
+        if is_stored:
+            payerkit.create_payment_detail(client, payer.client_user_id, account.values)
+
+
+def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> None:
+    """Also if one of the tasks is not due yet."""
+    rows = pd.concat([table(1), table(1, account_number="000987654321")], ignore_index=True)
+    with (
+        FarEnd([Service(without("accountNumber"))]) as far_end,
+        Client(far_end.url, "key") as client,
+        Journal(path, client.account_secret) as journal,
+    ):
+        first, second = (task_of(journal, rows, "bank_details", row) for row in (0, 1))
+        payerkit.create_payment_detail(client, first.client_user_id, second.values)
+        for task in (first, second):
+            journal.sent(task.key, payer=task.payer_key, content=task.content)
+            journal.mark_unknown(task.key, said("no response"))
+        journal._file.execute("UPDATE task SET since = since - 100 WHERE key = ?", [first.key])
+        sender = Sender(client, journal, RateLimiter(client.pace, StopSignal()))
+        reconciler = Reconciler(sender, journal, Options(), list)
+        reconciler.reconcile([first, second], 50)
+        entries = [journal.entry(task.key) for task in (first, second)]
+
+    assert [("unknown", True), ("unknown", False)] == [(entry.state, entry.final) for entry in entries if entry]
+
+
+# Behaviour of services
+
+
+@dataclass
+class Service:
+    """A service that stores accounts; a test sets how it lists them, and how it responds to the n-th write."""
+
+    listed: Listed = dict
+    payers: list[Behaviour] = field(default_factory=list)
+    accounts: list[Behaviour | None] = field(default_factory=list)
+    lists: list[Behaviour] = field(default_factory=list)
+    root: Behaviour = field(default_factory=lambda: reply(200))
+    stored: list[dict[str, Any]] = field(default_factory=list)
+
+    def __call__(self, connection: Any, request: Received) -> bool | None:
+        """Answer a request."""
+        return self._behaviour(request)(connection, request)
+
+    def _behaviour(self, request: Received) -> Behaviour:
+        if request.target == "/":
+            return self.root
+        if request.target == "/v2/payer":
+            return self.payers.pop(0) if self.payers else reply(201, json.dumps({"userId": "u-1"}))
+        payer = request.target.split("/")[3]
+        if not request.target.endswith("/payment-details"):
+            return reply(404, '{"message": "not found"}')  # no status of a payer
+        if request.method == "GET":
+            listed = [self.listed(record) for record in self.stored if record["payer"] == payer]
+            shown = [record for record in listed if record is not None]
+            return self.lists.pop(0) if self.lists else reply(200, json.dumps({"paymentDetails": shown}))
+        record = {**json.loads(request.body), "id": f"pd-{len(self.stored)}", "payer": payer}
+        self.stored.append(record)
+        meets = self.accounts.pop(0) if self.accounts else None
+        return meets or reply(201, json.dumps({"payment_detail": record}))
+
+
+def numbered(shown: Callable[[str], str]) -> Listed:
+    """List accounts with their numbers in another form."""
+    return lambda record: record | {"accountNumber": shown(record["accountNumber"])}
+
+
+def without(*names: str) -> Listed:
+    """List accounts without some fields."""
+    return lambda record: {name: value for name, value in record.items() if name not in names}
+
+
+LISTS: list[tuple[str, Listed, str]] = [
+    ("as it was sent", dict, "done"),
+    ("without its number", without("accountNumber", "iban"), "unknown"),  # another one of the holder's, perhaps
+    ("its last digits", numbered(lambda number: f"•••• {number[-4:]}"), "unknown"),  # as others have them
+    ("six of its digits", numbered(lambda number: f"**{number[-6:]}"), "unknown"),
+    ("dashes between", numbered(lambda number: f"XXXX-XXXX-{number[-4:]}"), "unknown"),
+    ("blanks between", numbered(" ".join), "done"),  # the same, written in another way
+    ("without its routing number", without("routingNumber"), "done"),
+    ("without ids", without("id"), "unknown"),  # cannot be told from one that was there before
+    ("nothing but ids", lambda record: {"id": record["id"]}, "unknown"),
+    ("nothing", lambda _: None, "unknown"),  # what it leaves out is not missing
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("listed", "state"), [row[1:] for row in LISTS], ids=[row[0] for row in LISTS])
+def test_an_account_with_unknown_outcome_is_never_stored_twice(path: Path, listed: Listed, state: str) -> None:
+    """However the service lists it: it is identified for certain, or left to the user."""
+    service = Service(listed, accounts=[None, reset])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        reports = [onboard(client, table(1, 2), path, workers=1) for _ in range(2)]
+
+    assert [[("bank_details", "done"), ("bank_details", state)]] * 2 == [states(report) for report in reports]
+    assert 2 == len(service.stored)
+
+
+@pytest.mark.parametrize(
+    ("answer", "stopped"),
+    [
+        (reply(409), ""),  # there is one already: the first; but the service does not return its status
+        (reply(400), ""),
+        (reply(401), "does not accept the API key"),  # stops the run
+        (reply(429, headers={"Retry-After": "7200"}), "asks to wait 7200 seconds"),
+    ],
+)
+def test_a_refusal_proves_nothing_about_an_earlier_attempt(path: Path, answer: Behaviour, stopped: str) -> None:
+    """A payer whose first response was lost is not reported as refused or not sent: it may have been stored."""
+    with FarEnd([Service(payers=[reset, answer])]) as far_end, Client(far_end.url, "key") as client:
+        report = onboard(client, table(1), path)
+
+    assert [("payer", "unknown")] == states(report)
+    assert [2] == report.frame["attempts"].tolist()
+    assert (stopped != "") == bool(report.stopped)
+    assert stopped in report.stopped
+
+
+def test_a_rate_limited_attempt_does_not_count(path: Path) -> None:
+    """A payer that was rate limited and then had an unknown outcome is still sent once more."""
+    slow = reply(429, headers={"Retry-After": "0"})
+    service = Service(payers=[slow, slow, reset, slow, slow])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        report = onboard(client, table(1), path)
+
+    assert [("bank_details", "done")] == states(report)
+
+
+def test_a_long_retry_after_stops_the_run(path: Path) -> None:
+    """The same call sends the rest later."""
+    busy = reply(429, headers={"Retry-After": "7200"})
+    service = Service(payers=[busy])
+    clock = HandClock()
+    with FarEnd([service]) as far_end, Client(far_end.url, "key", clock=clock.now) as client:
+        first, early = onboard(client, table(1), path), onboard(client, table(1), path)
+        clock.time += 7200
+        second = onboard(client, table(1), path)
+
+        assert 2 == sum(each.target == "/v2/payer" for each in far_end.ledger)
+    assert "sends nothing for 7200 s" in early.stopped
+    assert ([("payer", "not_sent")], [True]) == (states(first), first.frame["retryable"].tolist())
+    assert "asks to wait 7200 seconds" in first.stopped
+    assert [("bank_details", "done")] == states(second)
+
+
+def test_a_wrong_key_in_the_middle_ends_the_run(path: Path) -> None:
+    """When the key is accepted again, the same call does the rest."""
+    service = Service(payers=[reply(201, json.dumps({"userId": "u-1"})), reply(401)])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        first = onboard(client, table(1, 2, 3), path, workers=1)
+        second = onboard(client, table(1, 2, 3), path, workers=1)
+
+    assert "does not accept the API key" in first.stopped
+    assert {"done": 0, "refused": 0, "unknown": 0, "not_sent": 3, "waiting": 0, "duplicate": 0} == first.counts
+    assert [("bank_details", "done")] * 3 == states(second)
+    assert (3, 4) == (len(service.stored), sum(each.target == "/v2/payer" for each in far_end.ledger))
+
+
+def test_an_incomplete_list_is_requested_again(path: Path) -> None:
+    """Before an account is sent, and when one is looked up."""
+    broken = cut(200, b'{"paymentDetails": [')
+    service = Service(lists=[broken], accounts=[reset])
+    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
+        report = onboard(client, table(1), path)
+
+    assert [("bank_details", "done")] == states(report)
+    assert 1 == len(service.stored)
+
+
+def test_without_a_delay_it_reconciles_at_once(client: SandboxClient, path: Path) -> None:
+    """A service whose writes take effect before the response is lost needs no delay."""
+    client.sandbox.set_faults("reset_after=15%, cut=15%")
+    rows = Table(table(*range(20)), holder_is_payer=True)
+    options = Options(workers=1, reconcile_after=0, progress=False)
+    report = run_table(client, rows, path, options, limiter=LeapingClock().limiter())
+    details = client.sandbox.ledger()
+    details = details[details["what"] == ACCOUNT]
+
+    assert not details["client_user_id"].duplicated().any()
+    assert set(report.frame["state"]) <= {"done", "unknown"}
+    assert report.counts["done"] > 0

@@ -1,0 +1,229 @@
+"""The links file of a run: for a mail merge, on request, and for nobody but its owner."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from onboarding_tables import payer_row
+from far_end import Behaviour, FarEnd, Received, reply, reset
+from payerkit import InvalidInput
+from payerkit.client import Client
+from payerkit.onboarding import RunOptions
+from payerkit.onboarding.rate_limit import Options
+from payerkit.onboarding.run import run_table
+from payerkit.onboarding.table import Table
+
+POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")
+HEADER = "client_user_id,email,agreement_url,kyc_url"
+
+
+def table(*places: int, **changes: str) -> pd.DataFrame:
+    """Return payers without accounts, as a file has them."""
+    names = [name for name in payer_row(0) if name in payerkit.Payer.model_fields]
+    return pd.DataFrame([{name: payer_row(place)[name] for name in names} | changes for place in places])
+
+
+def links(number: int) -> dict[str, str]:
+    """Return the links of a payer, as a service returns them."""
+    return {"agreementUrl": f"https://example.com/agreement/{number}", "kycUrl": f"https://example.com/kyc/{number}"}
+
+
+def row(place: int, *urls: str) -> str:
+    """Return a line of a links file."""
+    return ",".join([f"customer-{place:05}@example.org", f"mailbox-{place:05}@example.net", *urls])
+
+
+@pytest.fixture
+def send(connected: Callable[..., Client], tmp_path: Path) -> Callable[..., payerkit.onboarding.Report]:
+    """Send a table to a service that answers one payer after the other as it is told."""
+
+    def send(rows: pd.DataFrame, *answers: dict[str, Any] | int) -> payerkit.onboarding.Report:
+        behaviours: list[Behaviour] = [
+            reply(each) if isinstance(each, int) else reply(200, json.dumps({"userId": "u-1"} | each))
+            for each in answers
+        ]
+
+        def answer(connection: Any, request: Received) -> bool | None:
+            if request.method == "GET":
+                return reply(404)(connection, request)
+            return (behaviours.pop(0) if behaviours else reply(201, '{"id": "pd-1"}'))(connection, request)
+
+        with FarEnd([answer]) as far_end:
+            client = connected(far_end.url)
+            return payerkit.onboard(
+                client, rows, journal=tmp_path / "run.journal", options=RunOptions(workers=1, progress=False)
+            )
+
+    return send
+
+
+def test_every_payer_with_links_has_a_row(send: Callable[..., payerkit.onboarding.Report], tmp_path: Path) -> None:
+    """With id and e-mail address in full; a payer that is not done has none."""
+    rows = table(1, 2, 3).set_axis(["a", "b", "c"])
+    saved = send(rows, links(1), 400, links(3)).save_links(tmp_path / "links.csv", rows)
+
+    assert [HEADER, row(1, *links(1).values()), row(3, *links(3).values())] == read(tmp_path)
+    assert {"written": 2, "without_links": 0} == saved
+
+
+def read(folder: Path) -> list[str]:
+    """Return the lines of the links file."""
+    return (folder / "links.csv").read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/kyc?user=customer-00001%40example.org",  # the journal keeps no ids
+        "https://example.com/kyc?mail=somebody@example.com",
+        '=HYPERLINK("https://example.com")',  # a spreadsheet would compute it
+        "@SUM(1)",
+        "javascript:alert(1)",
+        "https://",
+        "https://example.com/a\nb",
+        "",
+        7,
+        None,
+    ],
+)
+def test_what_is_no_link_to_send_is_left_out(
+    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path, url: Any
+) -> None:
+    """Its cell is empty; a payer with no other link has no row, and is counted."""
+    rows = table(1, 2)
+    report = send(rows, {"agreementUrl": "https://example.com/a", "kycUrl": url}, {"agreementUrl": url, "kycUrl": url})
+    saved = report.save_links(tmp_path / "links.csv", rows)
+
+    assert [HEADER, row(1, "https://example.com/a", "")] == read(tmp_path)
+    assert {"written": 1, "without_links": 1} == saved
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("+A1", "'+A1"),
+        ("-A1", "'-A1"),
+        ("+49301234567", "+49301234567"),  # a number is no danger, and an id as it is
+        ("-5", "-5"),
+        ("a=1", "a=1"),
+    ],
+)
+def test_a_links_file_has_no_formulas(
+    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path, typed: str, written: str
+) -> None:
+    """A payer chooses the address, and whoever opens the file in a spreadsheet must not run what it says."""
+    rows = table(1, client_user_id=typed, email=f"=HYPERLINK({typed})@example.com".replace("@S", "S"))
+    send(rows, links(1)).save_links(tmp_path / "links.csv", rows)
+
+    cells = read(tmp_path)[1].split(",")
+    assert (written, "'=HYPERLINK(") == (cells[0], cells[1][:12])
+    assert [*links(1).values()] == cells[2:]
+
+
+def test_a_payer_with_accounts_has_one_row(send: Callable[..., payerkit.onboarding.Report], tmp_path: Path) -> None:
+    """However many rows it has, and whatever became of its accounts."""
+    accounts = pd.DataFrame([payer_row(1), payer_row(1) | {"account_number": "99"}, payer_row(2)]).assign(
+        holder_is_payer="yes"
+    )
+    report = send(accounts, links(1), links(2), 400, 400, 400)
+    report.save_links(tmp_path / "links.csv", accounts)
+
+    assert {"refused"} == set(report.frame["state"])
+    assert [HEADER, row(1, *links(1).values()), row(2, *links(2).values())] == read(tmp_path)
+
+
+def test_columns_may_have_other_names(send: Callable[..., payerkit.onboarding.Report], tmp_path: Path) -> None:
+    """As in the run: names of the API, and blanks around a cell."""
+    rows = table(1).rename(columns={"client_user_id": "clientUserId"}).assign(email="  mailbox-00001@example.net ")
+    send(rows, links(1)).save_links(tmp_path / "links.csv", rows)
+
+    assert [HEADER, row(1, *links(1).values())] == read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (table(1), "not those of this report"),
+        (table(2, 1), "not those of this report"),  # the same rows in another order
+        (table(1, 2).set_axis([1, 2]), "not those of this report"),
+        (table(1, 2).assign(client_user_id=["one", "two"]), "not those of this report"),
+        (table(1, 2).drop(columns="email"), "no column email"),
+        (table(1, 2).to_dict("records"), "expected the DataFrame of the run, got a list"),
+    ],
+)
+def test_another_table_is_refused(
+    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path, other: Any, words: str
+) -> None:
+    """Nothing is written: a link must not reach another payer."""
+    report = send(table(1, 2), links(1), links(2))
+    with pytest.raises(InvalidInput, match=f"^rows: .*{words}"):
+        report.save_links(tmp_path / "links.csv", other)
+
+    assert not (tmp_path / "links.csv").exists()
+
+
+@POSIX
+def test_a_report_with_links_is_readable_by_its_owner_alone(
+    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path
+) -> None:
+    """It has the same links; a report without any is a file as any other."""
+    modes = []
+    for name, answer in (("with", links(1)), ("without", {})):
+        report = send(table(1), answer)
+        (tmp_path / "run.journal").unlink()
+        report.save(tmp_path / f"{name}.csv")
+        modes.append(stat.S_IMODE((tmp_path / f"{name}.csv").stat().st_mode))
+    (tmp_path / "usual").touch()
+
+    assert [0o600, stat.S_IMODE((tmp_path / "usual").stat().st_mode)] == modes
+    assert "https://example.com/kyc/1" in (tmp_path / "with.csv").read_text("utf-8")
+
+
+@pytest.mark.parametrize("status", [{"kycStatus": "pending"}, {"kycStatus": "pending"} | links(1)])
+def test_links_that_were_lost_are_told(
+    connected: Callable[..., Client], tmp_path: Path, status: dict[str, str]
+) -> None:
+    """The response with the links was lost, and the status has none: the row says how to get them."""
+    answers = iter([reset, reply(200, json.dumps(links(2) | {"userId": "u-2"}))])
+
+    def answer(connection: Any, request: Received) -> bool | None:
+        behaviour = reply(200, json.dumps(status)) if request.method == "GET" else next(answers)
+        return behaviour(connection, request)
+
+    rows = Table(table(1, 2), holder_is_payer=True)
+    with FarEnd([answer]) as far_end:
+        options = Options(workers=1, reconcile_after=0.1, progress=False)
+        client = connected(far_end.url)
+        report = run_table(client, rows, tmp_path / "run.journal", options)
+    advice = "1 row has no links, which were lost with a response: call create_payer() again for each "
+    is_lost = status.keys() == {"kycStatus"}
+
+    assert ["done", "done"] == report.frame["state"].tolist()
+    assert [is_lost, False] == ["create_payer() returns them again" in each for each in report.frame["reason"]]
+    assert is_lost == (advice in str(report))
+
+
+@POSIX
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_links_file_is_readable_by_its_owner_alone(
+    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path, exists: bool
+) -> None:
+    """Also if it replaces a file that everybody could read."""
+    file = tmp_path / "links.csv"
+    if exists:
+        file.write_text("x" * 10_000, "utf-8")
+        file.chmod(0o644)
+    send(table(1), links(1)).save_links(file, table(1))
+
+    assert (0o600, 2) == (stat.S_IMODE(file.stat().st_mode), len(read(tmp_path)))

@@ -1,0 +1,386 @@
+"""Runs: what is sent, what is repeated, what is looked up, and what is left to the user."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from onboarding_tables import run_arguments
+from far_end import FarEnd, close, message, reply, reset
+from payerkit import InvalidInput
+from payerkit.client import Client, SandboxClient
+from payerkit.errors import InterruptedRun, NotSent
+from payerkit.onboarding import RunOptions
+from payerkit.onboarding.rate_limit import StopSignal, run_workers
+from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
+
+STATUS = json.dumps(ANSWERS["create_payer"])
+BANK = as_columns(BANK_DETAILS)
+NOTHING = reply(200, '{"paymentDetails": []}')
+
+
+def payers(count: int, **changes: Any) -> pd.DataFrame:
+    """Return a table of payers."""
+    return pd.DataFrame([{**PAYER, "clientUserId": f"row-{row}", **changes} for row in range(count)])
+
+
+def accounts(count: int, **changes: Any) -> pd.DataFrame:
+    """Return a table of accounts of one payer."""
+    rows = [{**BANK_DETAILS, "clientUserId": "row-0", "accountNumber": f"25300923348{row}"} for row in range(count)]
+    return pd.DataFrame([{**row, **changes} for row in rows])
+
+
+def stored(number: int, **changes: str) -> dict[str, str]:
+    """Return an account as a service lists it."""
+    return {
+        **BANK_DETAILS,
+        "id": f"id-{number}",
+        "accountNumber": f"25300923348{number}",
+        "status": "approved",
+        **changes,
+    }
+
+
+def listing(*records: dict[str, str]) -> Any:
+    """Return a behaviour that lists accounts."""
+    return reply(200, json.dumps({"paymentDetails": records}))
+
+
+LISTED = listing(stored(0))
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """Return a place for a journal."""
+    return tmp_path / "run.journal"
+
+
+def test_a_table_is_onboarded(journal: Path) -> None:
+    """Payers first, then their accounts; the report has the service's ids, statuses and links, row by row."""
+    table = payers(5).assign(**BANK)
+    with payerkit.sandbox(seed=1, decide_after=0) as client:
+        report = payerkit.onboard(client, table, journal=journal, options=RunOptions(progress=False))
+        listed = payerkit.statuses.list_many(client, table["clientUserId"], progress=False)
+        ledger = client.sandbox.ledger()
+
+    assert {"done": 5, "refused": 0, "unknown": 0, "not_sent": 0, "waiting": 0, "duplicate": 0} == report.counts
+    assert listed["id"].tolist() == report.frame["payment_details_id"].tolist()
+    assert ["payer"] * 5 + ["payment_detail"] * 5 == ledger["what"].tolist()
+    assert report.frame["agreement_url"].str.startswith(client.base_url).all()
+    assert ("bank_details", "not_started", "approved", 2) == tuple(
+        report.frame.loc[0, ["step", "kyc_status", "status", "attempts"]]
+    )
+
+
+def test_rows_with_errors_are_not_sent_and_warnings_are(journal: Path) -> None:
+    """A row with an error is not sent, and has a reason; a row with a warning is sent."""
+    table = payers(3)
+    table.loc[0, "email"] = "nobody"
+    table.loc[1, "postcode"] = "1"
+    with payerkit.sandbox(seed=1) as client:
+        report = payerkit.onboard(client, table, journal=journal, options=RunOptions(progress=False))
+
+    assert ["not_sent", "done", "done"] == report.frame["state"].tolist()
+    assert "email: Not an e-mail address. Write it as name@example.com." == report.frame.loc[0, "reason"]
+    assert 0 == len(report.retryable)
+
+
+def test_the_same_call_again_sends_nothing(connected: Callable[..., Client], journal: Path) -> None:
+    """Rows that are done stay done, rows that were refused stay refused."""
+    with FarEnd([reply(404), reply(200, STATUS), reply(400, '{"message": "no"}'), reply(200, STATUS)]) as far_end:
+        client = connected(far_end.url)
+        first = payerkit.onboard(client, payers(3), journal=journal, options=RunOptions(workers=1, progress=False))
+        sent = len(posts(far_end))
+        again = payerkit.onboard(client, payers(3), journal=journal, options=RunOptions(workers=1, progress=False))
+
+        assert (3, 3) == (sent, len(posts(far_end)))
+    assert ["done", "refused", "done"] == first.frame["state"].tolist()
+    pd.testing.assert_frame_equal(first.frame, again.frame)
+
+
+def posts(far_end: FarEnd) -> list[str]:
+    """Return the targets of the writes that arrived."""
+    return [each.target for each in far_end.ledger if each.method == "POST"]
+
+
+def test_a_payer_with_unknown_outcome_is_asked_for(connected: Callable[..., Client], journal: Path) -> None:
+    """It is sent again if the service does not know it: the same id is the same payer."""
+    identified, unknown = reply(404), reply(404)
+    with FarEnd([identified, close, unknown, unknown, close, reply(200, STATUS)]) as far_end:
+        client = connected(far_end.url)
+        report = payerkit.onboard(
+            client, payers(1), journal=journal, options=RunOptions(progress=False, reconcile_after=0.1)
+        )
+
+        assert ["GET", "POST", "GET", "GET", "POST", "GET"] == [request.method for request in far_end.ledger]
+    assert ("done", 2, False) == tuple(report.frame.loc[0, ["state", "attempts", "retryable"]])
+    assert "Found by its status." == report.frame.loc[0, "reason"]
+
+
+@pytest.mark.parametrize(
+    ("behaviours", "expected"),
+    [
+        # it was stored before the connection broke: it is found, and not sent again
+        ([NOTHING, close, listing(stored(0))], ("done", 1, "id-0", "POST")),
+        # it was not: it is looked up at once and twice later, sent again, and looked for once more at the end
+        (
+            [NOTHING, close, NOTHING, NOTHING, NOTHING, reply(201, json.dumps({"payment_detail": stored(0)})), LISTED],
+            ("done", 2, "id-0", "POSTPOST"),
+        ),
+        # it takes effect late, between the two lookups
+        ([NOTHING, reset, NOTHING, NOTHING, listing(stored(0))], ("done", 1, "id-0", "POST")),
+        # it was there before: nothing is sent
+        ([listing(stored(0, id="old"))], ("done", 0, "old", "")),
+        # two are the same: one too many, whoever sent the other one
+        ([NOTHING, close, listing(stored(0), stored(0, id="id-9"))], ("duplicate", 1, "id-0", "POST")),
+        # sent twice, and never found: the next run sends it
+        ([NOTHING, close, NOTHING, NOTHING, NOTHING, close, NOTHING], ("not_sent", 2, None, "POSTPOST")),
+    ],
+)
+def test_an_account_is_looked_up_before_it_is_sent_again(
+    connected: Callable[..., Client], journal: Path, behaviours: list[Any], expected: tuple[Any, ...]
+) -> None:
+    """An account whose outcome is unknown is searched for in the list, and sent again only if it is missing."""
+    with FarEnd([reply(404), *behaviours]) as far_end:
+        client = connected(far_end.url)
+        report = payerkit.add_bank_details(
+            client, accounts(1), journal=journal, options=RunOptions(progress=False, reconcile_after=0.1)
+        )
+        row = report.frame.iloc[0]
+
+        told = (
+            row["state"],
+            row["attempts"],
+            None if pd.isna(row["payment_details_id"]) else row["payment_details_id"],
+        )
+        assert expected == (*told, "POST" * len(posts(far_end)))
+
+
+def test_indistinguishable_accounts_are_left_to_the_user(connected: Callable[..., Client], journal: Path) -> None:
+    """One new account that fits two rows is assigned to neither: the other one might be sent twice."""
+    alike = accounts(2, accountNumber="253009233480")
+    alike.loc[1, "swiftBic"] = "CHASUS33"  # which this list does not show
+    with FarEnd([reply(404), NOTHING, close, close, listing(stored(0))]) as far_end:
+        client = connected(far_end.url)
+        report = payerkit.add_bank_details(
+            client, alike, journal=journal, options=RunOptions(workers=1, progress=False, reconcile_after=0.1)
+        )
+
+    assert ["unknown", "unknown"] == report.frame["state"].tolist()
+    assert "could be this one, or that of another row: id-0" in str(report.frame.loc[0, "reason"])
+
+
+def test_duplicate_rows_are_sent_once(journal: Path) -> None:
+    """Two rows with the same account send one."""
+    table = pd.concat([accounts(1), accounts(1)], ignore_index=True)
+    with payerkit.sandbox(seed=1) as client:
+        payerkit.create_payer(client, {**PAYER, "clientUserId": "row-0"})
+        report = payerkit.add_bank_details(client, table, journal=journal, options=RunOptions(progress=False))
+
+        assert 1 == len(payerkit.list_payment_details(client, "row-0"))
+    assert ["done", "done"] == report.frame["state"].tolist()
+    assert 1 == report.frame["payment_details_id"].nunique()
+
+
+def test_an_account_waits_for_its_payer(connected: Callable[..., Client], journal: Path) -> None:
+    """If the payer was refused, the account is not sent, and the row says why."""
+    table = payers(1).assign(**BANK)
+    with FarEnd([reply(404), reply(400, '{"message": "not this one"}')]) as far_end:
+        report = payerkit.onboard(connected(far_end.url), table, journal=journal, options=RunOptions(progress=False))
+
+        assert ["/v2/payer"] == posts(far_end)
+    assert ("payer", "refused") == tuple(report.frame.loc[0, ["step", "state"]])
+    assert "not this one" in str(report.frame.loc[0, "reason"])
+
+
+def test_a_wrong_key_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
+    """A wrong key stops the run at the first 401, instead of failing for every row."""
+    with FarEnd([reply(404), reply(401)]) as far_end:
+        report = payerkit.onboard(
+            connected(far_end.url), payers(50), journal=journal, options=RunOptions(workers=1, progress=False)
+        )
+
+        assert 1 == len(posts(far_end))
+    assert (50, 50) == (report.counts["not_sent"], len(report.retryable))
+    assert "does not accept the API key" in report.stopped
+    assert report.stopped.endswith("set PAYERKIT_PREVIOUS_API_KEY to this one: it opens the journal.")
+    assert report.frame["reason"].str.contains("API key").all()
+
+
+def test_an_unreachable_service_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
+    """A run stops if the service cannot be reached any more, instead of trying every row."""
+
+    def answer_and_go(connection: socket.socket, _: object) -> None:
+        connection.sendall(message(404, b"{}"))
+        far_end._socket.shutdown(socket.SHUT_RDWR)
+
+    with FarEnd([answer_and_go]) as far_end:
+        report = payerkit.onboard(
+            connected(far_end.url), payers(200), journal=journal, options=RunOptions(progress=False)
+        )
+
+    assert (200, 200) == (report.counts["not_sent"], len(report.retryable))
+    assert "could not be reached" in report.stopped
+
+
+def test_a_run_does_not_start_without_the_service(connected: Callable[..., Client], journal: Path) -> None:
+    """If the service cannot be identified at first, nothing is sent."""
+    with FarEnd([close]) as far_end:
+        url = far_end.url
+        far_end._socket.shutdown(socket.SHUT_RDWR)
+    with pytest.raises(NotSent):
+        payerkit.onboard(connected(url), payers(2), journal=journal, options=RunOptions(progress=False))
+
+
+def test_retry_after_pauses_all_workers(connected: Callable[..., Client], journal: Path) -> None:
+    """After a 429, no call of any thread leaves before the time that it requests."""
+    with FarEnd([reply(404), reply(429, headers={"Retry-After": "1"}), reply(200, STATUS)]) as far_end:
+        started = time.monotonic()
+        report = payerkit.onboard(
+            connected(far_end.url), payers(20), journal=journal, options=RunOptions(workers=4, progress=False)
+        )
+        took = time.monotonic() - started
+
+    assert 20 == report.counts["done"]
+    assert took >= 1
+
+
+def test_a_rate_is_kept(connected: Callable[..., Client], journal: Path) -> None:
+    """Eleven calls at 50 a second take at least 0.2 seconds."""
+    with FarEnd([reply(200, STATUS)]) as far_end:
+        started = time.monotonic()
+        payerkit.onboard(
+            connected(far_end.url), payers(11), journal=journal, options=RunOptions(rate=50, progress=False)
+        )
+
+        assert time.monotonic() - started >= 0.2
+
+
+def test_an_interrupt_waits_for_the_call_under_way() -> None:
+    """When the interrupted workers are done, so is what one of them was doing: it can be reported."""
+    begun, stop, done = threading.Event(), StopSignal(), list[int]()
+
+    def call(item: int) -> None:
+        begun.set()
+        threading.Event().wait(0.3)
+        done.append(item)
+
+    def interrupt() -> None:
+        begun.wait()
+        signal.raise_signal(signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    run_workers(call, [1, 2, 3], workers=1, stop=stop)
+
+    assert ([1], True) == (done, bool(stop))
+
+
+@contextmanager
+def interrupt_after(writes: int, client: SandboxClient) -> Iterator[None]:
+    """Press the stop button once a sandbox has stored so many payers, however slow this machine is."""
+    is_over = threading.Event()
+
+    def press() -> None:
+        while len(client.sandbox.ledger()) < writes:
+            if is_over.wait(0.05):
+                return
+        signal.raise_signal(signal.SIGINT)
+
+    presser = threading.Thread(target=press, daemon=True)
+    presser.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        presser.join()
+
+
+def test_an_interrupt_loses_nothing(journal: Path) -> None:
+    """Calls under way end by themselves, the error holds the report, and the same call goes on."""
+    with payerkit.sandbox(seed=1) as client:
+        with interrupt_after(10, client), pytest.raises(InterruptedRun) as caught:
+            payerkit.onboard(
+                client, payers(100), journal=journal, options=RunOptions(workers=4, rate=50, progress=False)
+            )
+        first = caught.value.report.counts
+        report = payerkit.onboard(client, payers(100), journal=journal, options=RunOptions(progress=False))
+        ledger = client.sandbox.ledger()
+
+    assert (100, 0, True) == (sum(first.values()), first["unknown"], 0 < first["done"] < 100)
+    assert (100, 100) == (report.counts["done"], ledger["client_user_id"].nunique())
+    assert 100 == len(ledger)
+
+
+def test_the_journal_keeps_no_link_with_an_id(connected: Callable[..., Client], journal: Path) -> None:
+    """A link that holds the payer's id, in any encoding, is not kept; others are."""
+    answer = {
+        **ANSWERS["create_payer"],
+        "agreementUrl": "https://example.com/a?u=row%2D0",
+        "kycUrl": "https://example.com/k",
+    }
+    with FarEnd([reply(200, json.dumps(answer))]) as far_end:
+        report = payerkit.onboard(
+            connected(far_end.url), payers(1), journal=journal, options=RunOptions(progress=False)
+        )
+
+    assert report.frame["agreement_url"].isna().all()
+    assert "https://example.com/k" == report.frame.loc[0, "kyc_url"]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"workers": 0}, "workers"),
+        ({"workers": True}, "workers"),
+        ({"rate": 0}, "rate"),
+        ({"reconcile_after": -1}, "reconcile_after"),
+        ({"accounts": "later"}, "accounts"),
+        ({"existing": "replace"}, "existing"),
+        ({"retry": "refused"}, "retry"),
+        ({"retry": ["done"]}, "retry"),
+        ({"retry": None}, "retry"),
+        ({"stop_after": 0}, "stop_after"),
+        ({"stop_after": True}, "stop_after"),
+    ],
+)
+def test_invalid_options_are_refused(shared: Client, journal: Path, options: dict[str, Any], named: str) -> None:
+    """An invalid option is named before anything is sent."""
+    with pytest.raises(InvalidInput, match=f"^{named}: "):
+        payerkit.onboard(shared, payers(1), journal=journal, **run_arguments(**options))
+
+
+def test_options_are_run_options(shared: Client, journal: Path) -> None:
+    """A dict would hide a misspelt name."""
+    with pytest.raises(InvalidInput, match="options: expected RunOptions, got a dict"):
+        payerkit.onboard(shared, payers(1), journal=journal, options={"limit": 3})  # type: ignore[arg-type]
+
+
+def test_the_journal_of_a_file_is_beside_it(shared: Client, tmp_path: Path) -> None:
+    """As on the command line; rows that are from no file need one by name."""
+    pd.DataFrame([PAYER | {"clientUserId": "beside"}]).to_csv(tmp_path / "payers.csv", index=False)
+    rows = payerkit.read_payers(tmp_path / "payers.csv")
+    payerkit.onboard(shared, rows, options=RunOptions(progress=False))
+
+    assert (tmp_path / "payers.csv.journal").is_file()
+    with pytest.raises(InvalidInput, match="journal: give a file"):
+        payerkit.onboard(shared, payers(1))
+
+
+def test_progress_is_shown(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bar counts the payers, and how many of them are done."""
+    with payerkit.sandbox(seed=1) as client:
+        payerkit.onboard(client, payers(3), journal=journal)
+
+    told = capsys.readouterr().err
+    assert ("payer 3 of 3 [" in told, "3 done" in told) == (True, True)

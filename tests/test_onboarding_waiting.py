@@ -1,0 +1,610 @@
+"""Accounts that wait for their payer, payers that are there already, and how long a run takes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import payerkit
+from onboarding_tables import payer_row, run_arguments
+from cases import first_cases
+from clocks import LeapingClock
+from far_end import Behaviour, FarEnd, Received, cut, reply, reset
+from payerkit import Refused
+from payerkit.client import Client
+from payerkit.onboarding import RunOptions
+from payerkit.onboarding.rate_limit import Options, Progress
+from payerkit.onboarding.rows import Step
+from payerkit.onboarding.run import run_table
+from payerkit.onboarding.table import Table
+from payerkit.reasons import WAITING_CODES
+
+PENDING = {"kycStatus": "pending", "agreementStatus": "not_started", "isCompliant": False}
+COMPLIANT = {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True}
+PAGE = reply(404, "<html>no backend</html>", {"Content-Type": "text/html"})
+BOTH: tuple[Step, ...] = ("payer", "bank_details")
+
+
+def refusal(code: str, status: int = 403) -> Behaviour:
+    """Refuse with a code, as the service does."""
+    body = {"statusCode": status, "message": "Not possible yet", "error": "Forbidden", "code": code}
+    return reply(status, json.dumps(body))
+
+
+NOT_YET = refusal("not_yet_passed_kyc_kyb")
+
+
+@dataclass
+class Service:
+    """A service that stores what it is sent, unless a test says how it meets the next requests of a kind."""
+
+    payers: list[Behaviour] = field(default_factory=list)
+    statuses: list[Behaviour] = field(default_factory=list)
+    accounts: list[Behaviour] = field(default_factory=list)
+    lists: list[Behaviour] = field(default_factory=list)
+    status: dict[str, Any] = field(default_factory=lambda: dict(COMPLIANT))
+    stored: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+
+    def __call__(self, connection: Any, request: Received) -> bool | None:
+        """Answer a request, and count it by its kind."""
+        kind = self._kind(request)
+        self.calls.append(kind)
+        waiting: list[Behaviour] = getattr(self, kind, [])
+        behaviour = waiting.pop(0) if waiting else self._usual(kind, request)
+        return behaviour(connection, request)
+
+    def _kind(self, request: Received) -> str:
+        if request.target == "/":
+            return "root"
+        if request.target == "/v2/payer":
+            return "payers"
+        if not request.target.endswith("/payment-details"):
+            return "statuses"
+        return "accounts" if request.method == "POST" else "lists"
+
+    def _usual(self, kind: str, request: Received) -> Behaviour:
+        payer = request.target.split("/")[-2]
+        if kind == "accounts":
+            self.stored.append({**json.loads(request.body), "id": f"pd-{len(self.stored)}", "payer": payer})
+            return reply(201, json.dumps({"payment_detail": self.stored[-1]}))
+        listed = [record for record in self.stored if record["payer"] == payer]
+        answers = {"payers": {"status": {}, "userId": "u-1"}, "lists": {"paymentDetails": listed}}
+        return reply(200, json.dumps(answers.get(kind, self.status)))
+
+    def count(self, *kinds: str) -> tuple[int, ...]:
+        """Return how many requests of each kind arrived."""
+        return tuple(self.calls.count(kind) for kind in kinds)
+
+
+@pytest.fixture
+def service() -> Service:
+    """Give a service for one test."""
+    return Service()
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[Client]:
+    """Give a client of the service."""
+    with FarEnd([service]) as far_end, Client(far_end.url, "key-of-a-test") as client:
+        yield client
+
+
+@pytest.fixture
+def run(client: Client, tmp_path: Path) -> Callable[..., payerkit.onboarding.Report]:
+    """Send a table with the journal of the test, on a clock on which no wait takes time."""
+
+    def run(rows: pd.DataFrame, steps: tuple[Step, ...] = BOTH, **options: Any) -> payerkit.onboarding.Report:
+        chosen = Options(workers=1, reconcile_after=0, progress=False, **options)
+        limiter = LeapingClock().limiter()
+        return run_table(
+            client,
+            Table(rows, steps, holder_is_payer=True),
+            tmp_path / "run.journal",
+            chosen,
+            limiter=limiter,
+        )
+
+    return run
+
+
+def payer(place: int) -> dict[str, str]:
+    """Return a payer without an account."""
+    return {name: value for name, value in payer_row(place).items() if name in payerkit.Payer.model_fields}
+
+
+def table(*places: int) -> pd.DataFrame:
+    """Return payers with an account each, which is their own."""
+    return pd.DataFrame([payer_row(place) for place in places]).assign(holder_is_payer="yes")
+
+
+def accounts(*places: int) -> pd.DataFrame:
+    """Return accounts of these payers, without the payers."""
+    rows = table(*places).drop(columns=["email", "first_name", "last_name", "nationality", "phone", "ssn"])
+    return rows.rename(columns={"postcode": "postal_code"})
+
+
+def outcome(report: payerkit.onboarding.Report) -> tuple[Any, ...]:
+    """Return step, state, attempts and whether the same call may do more, of the first row."""
+    return tuple(report.frame.iloc[0][["step", "state", "attempts", "retryable"]])
+
+
+# Refused for now
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    first_cases(
+        [
+            *((code, 403) for code in WAITING_CODES),  # each code
+            *(("not_yet_passed_kyc_kyb", status) for status in (400, 409, 422)),  # whatever the status
+        ],
+        len(WAITING_CODES),
+    ),
+)
+def test_an_account_that_is_refused_for_now_waits(
+    service: Service, run: Callable[..., payerkit.onboarding.Report], code: str, status: int
+) -> None:
+    """Its reason says what it waits for; the same call another day sends it again, and nothing else."""
+    service.accounts = [refusal(code, status)]
+    first = run(table(1))
+    second = run(table(1))
+
+    assert ("bank_details", "waiting", 2, True) == outcome(first)
+    assert f"Waits until {WAITING_CODES[code]} ({code})." == first.frame.loc[0, "reason"]
+    assert ("bank_details", "done", 3, False) == outcome(second)
+    assert (1, 2, 1) == (*service.count("payers", "accounts"), len(service.stored))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("behaviour", "why"),
+    [
+        (reply(422, '{"message": "The payer has not yet passed KYC"}'), "words are not interpreted"),
+        (refusal("below_currency_limit", 422), "another code"),
+        (refusal("NOT_YET_PASSED_KYC_KYB", 422), "not the code as it is documented"),
+        (reply(422, '{"message": "not_yet_passed_kyc_kyb, wait"}'), "a sentence with the code in it"),
+    ],
+)
+def test_other_refusals_are_final(
+    service: Service, run: Callable[..., payerkit.onboarding.Report], behaviour: Behaviour, why: str
+) -> None:
+    """Only listed codes let an account wait."""
+    service.accounts = [behaviour]
+
+    assert ("bank_details", "refused", 2, False) == outcome(run(table(1))), why
+
+
+def test_a_payer_does_not_wait(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+    """The codes are about bank details; a payer that is refused with one is refused."""
+    service.payers = [refusal("not_yet_passed_kyc_kyb", 422)]
+
+    assert ("payer", "refused", 1, False) == outcome(run(table(1)))
+
+
+def test_waiting_accounts_do_not_end_the_run(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+    """Five 403 before anything was accepted would mean a wrong key, if their code did not tell otherwise."""
+    service.lists = [reply(404)] * 5
+    service.accounts = [NOT_YET] * 5
+    report = run(accounts(1, 2, 3, 4, 5), ("bank_details",))
+
+    assert ({"waiting"}, "") == (set(report.frame["state"]), report.stopped)
+
+
+def test_an_account_waits_if_its_payer_may_not_be_listed_yet(
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
+) -> None:
+    """The accounts of a payer are listed before one is sent; the same codes there mean the same."""
+    service.lists = [NOT_YET]
+    report = run(table(1))
+
+    assert ("bank_details", "waiting", 1, True) == outcome(report)
+    assert (0,) == service.count("accounts")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [400, 403, 409, 422])
+@pytest.mark.parametrize("before", [(), (reset,)])
+def test_a_refusal_without_its_reason_is_not_final(
+    service: Service, run: Callable[..., payerkit.onboarding.Report], status: int, before: tuple[Behaviour, ...]
+) -> None:
+    """The response broke off: the code may have been one of those, so the next run sends the account again, once."""
+    service.accounts = [*before, cut(status, b'{"statusCode": 403, "code": "not_y')]
+    first = run(table(1))
+    second = run(table(1))
+
+    state = "unknown" if before else "not_sent"
+    assert ("bank_details", state, 2 + len(before), True) == outcome(first)
+    assert "The response broke off before the reason." in str(first.frame.loc[0, "reason"])
+    assert ("bank_details", "done", 3 + len(before), False) == outcome(second)
+    assert 1 == len(service.stored)
+
+
+def test_a_payer_is_sent_again_after_a_refusal_without_its_reason(
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
+) -> None:
+    """What was wrong with the payer is known only once a response is whole."""
+    service.payers = [cut(400, b"{"), reply(400)]
+    reports = [run(table(1)) for _ in range(2)]
+
+    assert [("payer", "not_sent", 1, True), ("payer", "refused", 2, False)] == [*map(outcome, reports)]
+
+
+def test_an_unknown_outcome_stays_unknown_while_the_account_waits(
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
+) -> None:
+    """The refusal proves nothing about the attempt before it. The next run goes on, and stores the account once."""
+    service.accounts = [reset, NOT_YET]
+    first = run(table(1))
+    second = run(table(1))
+
+    assert ("bank_details", "unknown", 3, True) == outcome(first)
+    assert "Waits until the payer has passed the identity check" in str(first.frame.loc[0, "reason"])
+    assert ("bank_details", "done", 4, False) == outcome(second)
+    assert (3, 1) == (*service.count("accounts"), len(service.stored))
+
+
+@pytest.mark.parametrize("status", [401, 429])
+def test_a_key_or_a_rate_is_no_matter_of_the_payer(
+    service: Service, run: Callable[..., payerkit.onboarding.Report], status: int
+) -> None:
+    """Whatever the code, these statuses end the run or are tried again."""
+    service.lists = [refusal("not_yet_passed_kyc_kyb", status)] * 50
+
+    assert ("bank_details", "not_sent", 1, True) == outcome(run(table(1)))
+
+
+# Only when the payer is compliant
+
+
+def test_accounts_of_compliant_payers_alone_are_sent(
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
+) -> None:
+    """The status of each payer is read first; the others wait without being sent, and the same call goes on."""
+    service.statuses = [reply(200, json.dumps(PENDING))]
+    first = run(table(1, 2), accounts="when_compliant")
+    sent = service.count("payers", "statuses", "lists", "accounts")
+    service.status = COMPLIANT
+    second = run(table(1, 2), accounts="when_compliant")
+
+    assert [("waiting", 1), ("done", 2)] == list(zip(first.frame["state"], first.frame["attempts"], strict=True))
+    assert "Waits: identity check pending, agreement not_started." == first.frame.loc[0, "reason"]
+    assert ("pending", "not_started") == tuple(first.frame.loc[0, ["kyc_status", "agreement_status"]])
+    assert ["done", "done"] == second.frame["state"].tolist()
+    assert ("approved", "completed") == tuple(second.frame.loc[0, ["kyc_status", "agreement_status"]])
+    assert ((2, 2, 1, 1), (2, 3, 2, 2)) == (sent, service.count("payers", "statuses", "lists", "accounts"))
+
+
+def test_accounts_alone_wait_for_their_payers(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+    """`add_bank_details` asks, too; a payer with two accounts is asked once."""
+    service.status = PENDING
+    rows = pd.concat([accounts(1), accounts(1).assign(account_number="999999999")], ignore_index=True)
+    first = run(rows, ("bank_details",), accounts="when_compliant")
+    service.status = COMPLIANT
+    second = run(rows, ("bank_details",), accounts="when_compliant")
+
+    assert [("waiting", 0)] * 2 == list(zip(first.frame["state"], first.frame["attempts"], strict=True))
+    assert ["done"] * 2 == second.frame["state"].tolist()
+    assert (2, 2) == service.count("statuses", "accounts")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_compliant", [None, False, "true", 1])
+def test_compliant_is_what_the_service_calls_so(
+    service: Service, run: Callable[..., payerkit.onboarding.Report], is_compliant: Any
+) -> None:
+    """Anything but true is not compliant, however good the statuses look."""
+    service.status = COMPLIANT | {"isCompliant": is_compliant}
+    report = run(table(1), accounts="when_compliant")
+
+    assert ("bank_details", "waiting", 1, True) == outcome(report)
+    assert (0,) == service.count("accounts")
+
+
+def test_what_waiting_does_not_change_is_told(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+    """The reason for the account of a rejected payer says that waiting alone does not help."""
+    service.status = PENDING | {"kycStatus": "rejected"}
+    report = run(table(1), accounts="when_compliant")
+
+    assert str(report.frame.loc[0, "reason"]).endswith("Ask the service for the reason. Waiting does not change it.")
+
+
+def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+    """Whatever else the service says in its place may be personal; what it leaves out is unknown."""
+    service.status = {"kycStatus": "Surname-00001, see mail", "isCompliant": False}
+    report = run(table(1), accounts="when_compliant")
+
+    assert "Waits: identity check ••••, agreement unknown." == report.frame.loc[0, "reason"]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "words"),
+    first_cases(
+        [
+            (reply(404, '{"message": "Payer with client user ID customer-00001@example.org not found"}'), "Not found"),
+            (PAGE, "404"),  # a gateway's page
+            (reply(405), "405"),  # a service without this call
+            (reply(503), "503"),
+            (reply(200, "<html>"), "cannot be read"),
+        ],
+        2,
+    ),
+)
+def test_without_a_status_an_account_is_not_sent(
+    service: Service, run: Callable[..., payerkit.onboarding.Report], behaviour: Behaviour, words: str
+) -> None:
+    """The reason says why, and names nobody; the same call later tries again."""
+    service.statuses = [behaviour] * 6
+    first = run(table(1), accounts="when_compliant")
+    service.statuses = []
+    second = run(table(1), accounts="when_compliant")
+
+    assert ("bank_details", "not_sent", 1, True) == outcome(first)
+    assert (True, False) == tuple(part in str(first.frame.loc[0, "reason"]) for part in (words, "example.org"))
+    assert ("bank_details", "done", 2, False) == outcome(second)
+
+
+def test_a_reason_is_that_of_the_last_run(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+    """An account that waited is not sent if the status cannot be read today, and waits again tomorrow."""
+    service.statuses = [reply(200, json.dumps(PENDING)), reply(405), reply(200, json.dumps(PENDING))]
+    reports = [run(table(1), accounts="when_compliant") for _ in range(3)]
+
+    assert ["waiting", "not_sent", "waiting"] == [report.frame.loc[0, "state"] for report in reports]
+    assert [True, False, True] == [str(report.frame.loc[0, "reason"]).startswith("Waits:") for report in reports]
+
+
+def test_an_account_is_not_sent_again_before_its_payer_is_compliant(
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
+) -> None:
+    """An account whose outcome is unknown is looked up, but sent again only when its payer is compliant."""
+    service.accounts, service.status = [reset], PENDING
+    service.statuses = [reply(200, json.dumps(COMPLIANT))]
+    first = run(table(1), accounts="when_compliant")
+    sent = service.count("accounts")
+    service.status = COMPLIANT
+    second = run(table(1), accounts="when_compliant")
+
+    assert ("bank_details", "unknown", 2, True) == outcome(first)
+    assert "Waits: identity check pending" in str(first.frame.loc[0, "reason"])
+    assert ("bank_details", "done", 3, False) == outcome(second)
+    assert ((1,), (2,)) == (sent, service.count("accounts"))
+
+
+# The report
+
+
+def test_every_row_is_in_one_state(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+    """Waiting rows are counted, can be sent by the same call, and the advice names them apart from other rows."""
+    service.payers = [reply(200, '{"userId": "u-1"}'), reply(400)]
+    service.accounts = [reply(201, '{"id": "pd-1"}'), NOT_YET, NOT_YET]
+    rows = table(1, 2, 3, 4, 5)
+    rows.loc[4, "email"] = "nobody"
+    report = run(rows)
+
+    assert {"done": 1, "refused": 1, "unknown": 0, "not_sent": 1, "waiting": 2, "duplicate": 0} == report.counts
+    assert [2, 3] == report.retryable.index.tolist()
+    refused = 'send as before with RunOptions(retry=["refused"]) (--retry refused).'
+    assert [
+        "5 rows: 1 done, 1 with a warning, 1 refused, 1 not sent, 2 waiting.",
+        "██████████▒▒▒▒▒▒▒▒▒▒··········~~~~~~~~~~~~~~~~~~~~",
+        "2 rows wait until the payer is compliant: call again later, see reason.",
+        f"1 row was refused: correct what reason says, or {refused}",
+    ] == str(report).splitlines()[:4]
+    assert 1 == report._repr_html_().count("i waiting</span>")  # two rows, one reason
+
+
+# Payers that are there already
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("status", "expected", "words"),
+    [
+        (reply(200, json.dumps(PENDING)), ("done", False), "Was there already."),
+        (reply(404, '{"message": "not found"}'), ("refused", False), "409"),  # whatever the conflict is about
+        (PAGE, ("refused", False), "409"),
+        (reply(405), ("refused", False), "409"),  # a service without this call
+        (reply(503), ("not_sent", True), "Its status could not be read"),
+    ],
+)
+def test_a_payer_that_is_there_already_is_done(
+    service: Service,
+    run: Callable[..., payerkit.onboarding.Report],
+    status: Behaviour,
+    expected: tuple[str, bool],
+    words: str,
+) -> None:
+    """If its status can be read; if the service is not in a state to tell, the next run asks again."""
+    service.payers, service.statuses = [reply(409)], [status] * 6
+    report = run(table(1), ("payer",))
+
+    assert ("payer", *expected) == tuple(report.frame.loc[0, ["step", "state", "retryable"]])
+    assert words in str(report.frame.loc[0, "reason"])
+
+
+def test_the_accounts_of_a_payer_that_was_there_are_sent(
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
+) -> None:
+    """The statuses of the payer are those that the service has."""
+    service.payers = [reply(409)]
+    service.status = PENDING
+    report = run(table(1))
+
+    assert ("bank_details", "done", 2, False) == outcome(report)
+    assert ("pending", "not_started") == tuple(report.frame.loc[0, ["kyc_status", "agreement_status"]])
+
+
+def test_a_payer_whose_status_could_not_be_read_is_sent_by_the_next_run(
+    service: Service, run: Callable[..., payerkit.onboarding.Report]
+) -> None:
+    """It is refused as there already again, and then its status is read."""
+    service.payers, service.statuses = [reply(409), reply(409)], [reply(503)] * 6
+    first = run(table(1))
+    second = run(table(1))
+
+    assert ("payer", "not_sent", 1, True) == outcome(first)
+    assert ("bank_details", "done", 3, False) == outcome(second)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ([], ("bank_details", "done", 2, False)),  # it is known, and not sent again
+        ([reply(404)] * 2, ("bank_details", "done", 3, False)),  # there already, whichever attempt stored it
+        ([reply(405)] * 3, ("payer", "unknown", 2, True)),  # another conflict, which proves nothing
+        ([reply(503)] * 6, ("bank_details", "done", 2, False)),  # asked again
+        ([reply(503)] * 42, ("payer", "unknown", 1, True)),
+    ],
+)
+def test_a_conflict_after_an_unknown_outcome(
+    service: Service,
+    run: Callable[..., payerkit.onboarding.Report],
+    statuses: list[Behaviour],
+    expected: tuple[Any, ...],
+) -> None:
+    """A payer is asked for, and sent again where that tells nothing; its outcome stays open while nothing does."""
+    service.payers, service.statuses = [reset, reply(409)], statuses
+
+    assert expected == outcome(run(table(1)))
+
+
+def test_a_single_call_is_refused_with_a_hint(service: Service, client: Client) -> None:
+    """`create_payer` does not ask by itself; the error names the call that does, and that the data may differ."""
+    service.payers = [reply(409)]
+    with pytest.raises(Refused) as caught:
+        payerkit.create_payer(client, payer(1))
+
+    assert "exists already, and its data may differ from yours" in caught.value.advice
+    assert "get_payer_status() returns the status." in caught.value.advice
+
+
+# What the progress bar says
+
+
+@pytest.mark.parametrize(
+    ("counts", "rate", "expected"),
+    [
+        ((1000, 0, 1000), 5, "1,000 payers at 5 calls a second: about 3 minutes (1,000 calls)."),
+        ((1000, 1000, 3000), 5, "1,000 payers and 1,000 accounts at 5 calls a second: about 10 minutes (3,000 calls)."),
+        ((0, 1, 2), 0.5, "1 account at 0.5 calls a second: about 4 seconds (2 calls)."),
+        ((1, 0, 1), 20, "1 payer at 20 calls a second: about 1 second (1 call)."),
+        ((100_000, 0, 100_000), 5, "100,000 payers at 5 calls a second: about 6 hours (100,000 calls)."),
+    ],
+)
+def test_a_duration_is_told_in_a_fitting_unit(counts: tuple[int, int, int], rate: float, expected: str) -> None:
+    """Calls decide, not rows: lists and statuses are read, too."""
+    assert expected == Progress.estimate_duration(*counts, rate)
+
+
+@pytest.fixture
+def told(client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Send a table with a progress bar; return what it shows."""
+
+    def told(rows: pd.DataFrame, steps: tuple[Step, ...] = BOTH, **options: Any) -> str:
+        chosen, limiter = Options(workers=1, reconcile_after=0, **options), LeapingClock().limiter()
+        run_table(
+            client,
+            Table(rows, steps, holder_is_payer=True),
+            tmp_path / "run.journal",
+            chosen,
+            limiter=limiter,
+        )
+        return capsys.readouterr().err
+
+    return told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rows", "steps", "options", "calls"),
+    [
+        (table(1, 2), BOTH, {}, 6),  # each payer, its accounts before, its account
+        (table(1, 2), BOTH, {"accounts": "when_compliant"}, 8),  # and its status
+        (accounts(1, 2), ("bank_details",), {}, 4),
+        (pd.concat([table(1), table(1)]), BOTH, {}, 3),  # a duplicate row is not sent
+        (pd.concat([table(1), table(1).assign(account_number="99")]), BOTH, {}, 4),  # one list a payer
+        (table(1, 2).assign(email=["nobody", "somebody@example.com"]), BOTH, {}, 3),  # nor is a row with an error
+    ],
+)
+def test_the_calls_that_are_told_are_made(
+    service: Service, told: Callable[..., str], rows: pd.DataFrame, steps: tuple[Step, ...], options: Any, calls: int
+) -> None:
+    """If nothing goes wrong, a run makes as many calls as it says."""
+    shown = told(rows, steps, rate=5, **options)
+
+    assert f"({calls} calls)" in shown
+    assert calls == len(service.calls) - service.calls.count("root")
+
+
+def test_the_calls_that_are_left_are_told(service: Service, told: Callable[..., str]) -> None:
+    """A resumed run says how long the rest takes: the list of its payer is read again, and nothing of the others."""
+    service.accounts = [NOT_YET]
+    first, second, third = (told(table(1, 2), rate=5) for _ in range(3))
+
+    assert "2 payers and 2 accounts at 5 calls a second: about 1 second (6 calls)." in first
+    assert "account 2 of 2 [" in first
+    assert "1 waiting, 1 done" in first
+    assert "1 account at 5 calls a second: about 1 second (2 calls)." in second
+    assert "calls a second" not in third
+
+
+def test_without_a_limit_no_duration_is_told(told: Callable[..., str]) -> None:
+    """How long a run takes then depends on the service; where the calls go is shown all the same."""
+    shown = told(table(1))
+
+    assert "calls a second" not in shown
+    assert re.search(r"sandbox: 100%.*account 1 of 1 .* 1 done", shown)
+
+
+# In the sandbox, as on a real day
+
+
+def test_a_day_later_the_rest_is_done(tmp_path: Path) -> None:
+    """Accounts of a payer without an identity check wait; once it is approved, the same call sends them, and no other.
+
+    The payers were there before: the service refuses them, and their status says so.
+    """
+    rows = table(1, 2)
+    first_id, second_id = rows["client_user_id"].tolist()
+    with payerkit.sandbox(seed=1, clock="manual", kyc_required=True) as client:
+        for place in (1, 2):
+            payerkit.create_payer(client, payer(place))
+        client.sandbox.set_faults("exists=100%")
+        client.sandbox.complete_kyc(first_id)
+        today = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", options=RunOptions(progress=False))
+        client.sandbox.submit_kyc(second_id)
+        client.sandbox.advance(minutes=1)
+        tomorrow = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", options=RunOptions(progress=False))
+        written = client.sandbox.ledger()["what"].tolist()
+
+    assert ["done", "waiting"] == today.frame["state"].tolist()
+    assert "Waits until the payer has passed the identity check" in str(today.frame.loc[1, "reason"])
+    assert ["approved", "not_started"] == today.frame["kyc_status"].tolist()
+    assert ["done", "done"] == tomorrow.frame["state"].tolist()
+    assert ["payer", "payer", "payment_detail", "payment_detail"] == written
+
+
+def test_a_compliant_payer_has_signed_as_well(tmp_path: Path) -> None:
+    """`accounts="when_compliant"` waits for both; nothing is sent that the service would refuse."""
+    rows, client_user_id = table(1), payer(1)["client_user_id"]
+    options = run_arguments(journal=tmp_path / "run.journal", accounts="when_compliant")
+    with payerkit.sandbox(seed=1, clock="manual", kyc_required=True) as client:
+        reports = [payerkit.onboard(client, rows, **options)]
+        client.sandbox.complete_kyc(client_user_id)
+        reports.append(payerkit.onboard(client, rows, **options))
+        payerkit.update_agreement(client, client_user_id)
+        reports.append(payerkit.onboard(client, rows, **options))
+
+    assert [("waiting", 1), ("waiting", 1), ("done", 2)] == [outcome(report)[1:3] for report in reports]
+    assert [
+        "Waits: identity check not_started, agreement not_started.",
+        "Waits: identity check approved, agreement not_started.",
+    ] == [report.frame.loc[0, "reason"] for report in reports[:2]]
