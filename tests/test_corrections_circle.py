@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import payerkit
-from onboarding_tables import run_arguments
 from messy_workbooks import write_ods
+from onboarding_tables import run_arguments
 from payerkit import InvalidInput
 from payerkit.client import Client
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cases import first_cases
 from onboarding_model import (
     FAILS_BEFORE,
     FINE,
@@ -36,7 +37,6 @@ from onboarding_model import (
     without_numbers,
 )
 from onboarding_tables import payer_row
-from cases import first_cases
 from payerkit import InvalidInput, Payer
 from payerkit.errors import InterruptedRun
 from payerkit.onboarding import Report, verify_onboarding

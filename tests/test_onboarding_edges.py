@@ -18,10 +18,10 @@ import pytest
 from pydantic import SecretStr
 
 import payerkit
-from onboarding_tables import make_task
 from cases import pairs, said
 from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
+from onboarding_tables import make_task
 from payerkit import BankDetails, InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client
 from payerkit.client.call import RequestBody

@@ -18,10 +18,10 @@ import pandas as pd
 import pytest
 
 import payerkit
-from onboarding_tables import make_task, payer_row, run_arguments
 from cases import said
 from clocks import HandClock, LeapingClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
+from onboarding_tables import make_task, payer_row, run_arguments
 from payerkit import InvalidInput, PayerkitError
 from payerkit.client import Client, SandboxClient
 from payerkit.errors import NotSent

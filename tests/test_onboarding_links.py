@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 import payerkit
-from onboarding_tables import payer_row
 from far_end import Behaviour, FarEnd, Received, reply, reset
+from onboarding_tables import payer_row
 from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions

@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 
 import payerkit
-from onboarding_tables import run_arguments
 from far_end import FarEnd, close, message, reply, reset
+from onboarding_tables import run_arguments
 from payerkit import InvalidInput
 from payerkit.client import Client, SandboxClient
 from payerkit.errors import InterruptedRun, NotSent

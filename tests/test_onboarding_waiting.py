@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 import payerkit
-from onboarding_tables import payer_row, run_arguments
 from cases import first_cases
 from clocks import LeapingClock
 from far_end import Behaviour, FarEnd, Received, cut, reply, reset
+from onboarding_tables import payer_row, run_arguments
 from payerkit import Refused
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 import payerkit
-from onboarding_tables import make_task, payer_row
 from cases import first_cases, why
+from onboarding_tables import make_task, payer_row
 from payerkit import PayerkitError, Refused, UnknownOutcome, reasons
 from payerkit.client import Client
 from payerkit.client.pace import Pace
