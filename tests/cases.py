@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -11,6 +13,27 @@ from payerkit.onboarding.journal import Entry
 from payerkit.reasons import Outcome
 
 T = TypeVar("T")
+
+DATA = Path(__file__).parent / "data"
+
+
+def table(name: str) -> pytest.MarkDecorator:
+    """Run a test once for each row of `data/NAME.tsv`, by its columns; the column `why` says what a row is about.
+
+    A cell is text, but for null, true and false, and for JSON that begins with { or [. Lines that begin with # are
+    comments.
+    """
+    lines = (DATA / f"{name}.tsv").read_text("utf-8").rstrip("\n").split("\n")
+    head, *rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    cases = [{**dict(zip(head, map(_cell, row), strict=True)), "": "-".join(row)[:80]} for row in rows]
+    names = [column for column in head if column != "why"]
+    return pytest.mark.parametrize(
+        names, [pytest.param(*[case[column] for column in names], id=case.get("why") or case[""]) for case in cases]
+    )
+
+
+def _cell(text: str) -> Any:
+    return json.loads(text) if text in {"null", "true", "false"} or text.startswith(("{", "[")) else text
 
 
 def first_cases(cases: Iterable[Any], number: int) -> list[Any]:
