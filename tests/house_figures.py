@@ -2,7 +2,7 @@
 
 Size: code lines (without blanks, comments and docstrings) and modules of each folder. Ways: the distinct named
 functions of payerkit, and their modules, that each call of a kind but the first enters in any thread; of a call to the
-sandbox, those of the sandbox alone. Comprehensions and lambdas have no name and are not counted. Names: the public ones.
+sandbox, those of the sandbox alone. Comprehensions and lambdas have no name and do not count. Names: the public ones.
 """
 
 from __future__ import annotations
