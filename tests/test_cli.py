@@ -151,15 +151,6 @@ def test_an_open_door_is_told(tmp_path: Path) -> None:
         )
 
 
-def test_demo_shows_the_journey_and_no_secret(capsys: pytest.CaptureFixture[str]) -> None:
-    """The demo prints what an analyst sees, step by step, without secrets."""
-    assert cli.main(["demo"]) == 0
-
-    printed = capsys.readouterr().out
-    assert [] == [word for word in ("create_payer", "completed", "••••3489", "0xc219a14d…") if word not in printed]
-    assert [] == [secret for secret in ("123-45-6789", "253009233489", "John", "1985") if secret in printed]
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

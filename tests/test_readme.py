@@ -124,7 +124,7 @@ def test_glossary_has_each_word_once_in_order() -> None:
 
 
 COMMANDS = sorted(
-    set(re.findall(r"payerkit (lab|demo|sandbox|onboard|events|inspect)(?: [\w.]+)?( --[a-z-]+)?", README))
+    set(re.findall(r"payerkit (lab|sandbox|onboard|events|inspect)(?: [\w.]+)?( --[a-z-]+)?", README))
 )
 
 

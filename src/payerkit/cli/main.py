@@ -64,13 +64,12 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         prog="payerkit",
         description="Onboard payers, store their bank details and check payments on Request Network's payer API. "
         "payerkit is not affiliated with Request Network.",
-        epilog="'payerkit COMMAND --help' shows the options of a command. New here? Start with 'payerkit demo'.",
+        epilog="'payerkit COMMAND --help' shows the options of a command. New here? Start with 'payerkit lab'.",
     )
     parser.add_argument("--version", action="version", version=f"payerkit {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
     add = commands.add_parser
     _add_lab(add("lab", help="open the notebooks in JupyterLab", description=_LAB))
-    add("demo", help="walk through all calls in this terminal, against a sandbox", description=_DEMO)
     sandbox = add("sandbox", help="run a sandbox of the payer API", description=_SANDBOX, epilog=_SANDBOX_VARIABLES)
     if arguments[:1] == ["sandbox"]:  # only then: its settings are part of an extra
         _add_sandbox(sandbox)
@@ -89,8 +88,6 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, help="port of JupyterLab (default: the first free port from 8888)")
     parser.add_argument("--folder", type=Path, help="folder for the notebooks (default: payerkit-notebooks)")
 
-
-_DEMO = "Register a payer, store a bank account and request a payment in a sandbox. Needs no key and no network."
 
 _SANDBOX = "Run a sandbox of the payer API until you press Ctrl+C. Several people or notebooks can share it."
 
