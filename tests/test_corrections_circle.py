@@ -122,7 +122,7 @@ def test_what_the_service_refused_comes_back(kind: str, client: Client, tmp_path
     report = payerkit.onboard(client, table, **options)
     path = tmp_path / f"to-correct.{kind}"
 
-    assert 1 == report.save_corrections(path, table)
+    assert 1 == report.save_corrections(path)
 
     correct(path, "E-Mail", {"user-1": "right@example.com"})
     second = payerkit.onboard(client, payerkit.read_payers(path), **options)

@@ -58,7 +58,7 @@ def run(options: Namespace) -> int:
     print(report)
     is_written = _write_report(report.save, target)
     if options.links is not None:
-        is_written &= _write_links(report, options.links, rows)
+        is_written &= _write_links(report, options.links)
     if not is_whole:
         return 130
     return 1 if not is_written else 0 if report.counts["done"] == len(report.frame) else 3
@@ -104,7 +104,7 @@ def _decided_mapping(options: Namespace, columns: AnyMapping[str, str | None]) -
 
 def _show_plan(rows: pd.DataFrame, options: Namespace, target: Path) -> int:
     """Print what would be sent, what to correct, and the next command; return 0 if all rows would be sent, else 3."""
-    plan = Plan(Table(rows, hold=_run_options(options).hold, **_checks(options)), rows, normalise="--normalise")
+    plan = Plan(Table(rows, hold=_run_options(options).hold, **_checks(options)), normalise="--normalise")
     print(plan.describe(), end="\n\n")
     is_written = _write_report(plan.save_report, target)
     print("", *_next_steps(plan, options), sep="\n")
@@ -198,10 +198,10 @@ def _write_report(save: Callable[[Path], None], target: Path) -> bool:
     return True
 
 
-def _write_links(report: Report, target: Path, rows: pd.DataFrame) -> bool:
+def _write_links(report: Report, target: Path) -> bool:
     """Write the links of payers, and say how many; return if they are written."""
     try:
-        saved = report.save_links(target, rows)
+        saved = report.save_links(target)
     except OSError as error:
         problem = f"{target}: {error.strerror or type(error).__name__}. The links were not written."
         print(f"payerkit onboard: {problem} Run the same command again with another --links.", file=sys.stderr)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import pandas as pd
 
 from payerkit import html
-from payerkit.errors import InvalidInput, kind_of
+from payerkit.errors import InvalidInput
 from payerkit.findings import COLUMNS, Severity
 from payerkit.frames import frame_of
 from payerkit.masking import mask
@@ -24,6 +24,7 @@ from payerkit.wording import Wording, count_of, in_file, in_words, visible
 
 if TYPE_CHECKING:
     from payerkit.onboarding.row_browser import RowBrowser
+    from payerkit.onboarding.table import Table
 
 PAYER_NOT_SENT, HELD = Outcome("payer_not_sent"), Outcome("held")
 """Why rows are not sent that a plan and a report have in common."""
@@ -92,19 +93,16 @@ class Naming:
         return self.cell(problem.row, column), self.file.shown_header(column), hint
 
     def texts(self, found: Iterable[Problem]) -> list[str]:
-        """Return the problems of each row as text, "" for none."""
+        """Return the problems of each row as text, "" for none: errors in words, others with severity and code, too."""
         texts: list[list[str]] = [[] for _ in self.labels]
         for each in found:
-            texts[each.row].append(self._text(each))
+            finding, (cell, header, hint) = each.finding, self.place(each)
+            start = f"{header} ({cell})" if cell else header
+            text = f"{start}: {finding.message} {hint}".removeprefix(": ").rstrip()
+            texts[each.row].append(
+                text if finding.severity == "error" else f"{finding.severity} {text} [{finding.code}]"
+            )
         return list(map("; ".join, texts))
-
-    def _text(self, problem: Problem) -> str:
-        """Return an error by its column, cell, message and hint, and anything else with severity and code, too."""
-        finding, (cell, header, hint) = problem.finding, self.place(problem)
-        start = f"{header} ({cell})" if cell else header
-        words = f"{finding.message} {hint}".rstrip()
-        text = f"{start}: {words}" if start else words
-        return text if finding.severity == "error" else f"{finding.severity} {text} [{finding.code}]"
 
     def where(self, column: str, rows: Sequence[int]) -> str:
         """Return the cells of a column in some rows, else the labels of these rows: the first, and how many follow."""
@@ -177,8 +175,8 @@ class Overview:
     _kinds: ClassVar[dict[str, html.Kind]]
     """The colour of each state, and of each severity that is shown; most urgent first."""
 
-    def __init__(self, found: Sequence[Problem], naming: Naming) -> None:
-        self._found, self._naming = found, naming
+    def __init__(self, table: Table, found: Sequence[Problem], naming: Naming) -> None:
+        self._table, self._found, self._naming = table, found, naming
 
     @property
     def findings(self) -> pd.DataFrame:
@@ -250,30 +248,28 @@ class Overview:
         """Return the state of a row in words and the reason for it, or nothing, if its findings say it."""
         raise NotImplementedError
 
-    @staticmethod
-    def _require_which(name: str, which: object, rows: Any) -> None:
-        """Raise InvalidInput for anything but "problems" and "all", and for a table whose cells are not here."""
-        if which not in {"problems", "all"}:
-            raise InvalidInput(f'{name}: expected "problems" or "all", got {which!r}.')
-        if not isinstance(rows, pd.DataFrame):
-            raise InvalidInput(f"rows: expected a DataFrame of pandas, got {kind_of(rows)}.")
+    def _save_corrections(self, path: str | Path, name: str, which: Which, needed: Iterable[int]) -> int:
+        """Write the rows that need something, or all, to a corrections file; return how many they are.
 
-    def _save_rows(self, path: str | Path, rows: pd.DataFrame, chosen: Sequence[int]) -> int:
-        """Write some rows to a corrections file; return how many they are. There is no file without any."""
+        There is no file without any. name: of the argument that says which. Raises InvalidInput for another value.
+        """
+        if which not in get_args(Which):
+            raise InvalidInput(f'{name}: expected "problems" or "all", got {which!r}.')
+        chosen = [*(range(len(self.frame)) if which == "all" else needed)]
         if chosen:
-            said = [(place, found) for place in chosen if (found := self._reason_of(place))]
-            why = [RowProblem(place, "", state, text) for place, (state, text) in said]
-            write_corrections(Path(path), rows, [*self._problems(rows, set(chosen)), *why], chosen=chosen)
+            rows = self._table.planned
+            reasons = ((row, found) for row in chosen if (found := self._reason_of(row)))
+            why = [RowProblem(row, "", *found) for row, found in reasons]
+            write_corrections(Path(path), rows, [*self._problems(rows, {*chosen}), *why], chosen=chosen)
         return len(chosen)
 
     def _problems(self, rows: pd.DataFrame, chosen: set[int]) -> list[RowProblem]:
         """Return the errors and warnings of some rows, errors first."""
-        in_file = list(findings_in(rows))
-        columns = self._naming.columns
-        checked = [(each.row, each.column(columns), each.finding) for each in self._found]
-        problems = [
-            RowProblem(place, column, each.severity, each.message, each.hint, each.code)
-            for place, column, each in [*in_file, *(found for found in checked if found[2].basis != BASIS)]
-            if place in chosen and each.severity != "info"
-        ]
-        return sorted(dict.fromkeys(problems), key=lambda each: (each.place, each.kind != "error"))
+        checked = [(each.row, each.column(self._naming.columns), each.finding) for each in self._found]
+        found = [*findings_in(rows), *(each for each in checked if each[2].basis != BASIS)]
+        problems = dict.fromkeys(
+            RowProblem(row, column, each.severity, each.message, each.hint, each.code)
+            for row, column, each in found
+            if row in chosen and each.severity != "info"
+        )
+        return sorted(problems, key=lambda each: (each.place, each.kind != "error"))

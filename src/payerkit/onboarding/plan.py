@@ -12,7 +12,7 @@ import pandas as pd
 
 from payerkit import html
 from payerkit.checks.schema import MASK
-from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.errors import without_internal_frames
 from payerkit.findings import Severity
 from payerkit.frames import frame_of
 from payerkit.onboarding.overview import HELD, PAYER_NOT_SENT, Naming, Overview, Reason, Which, shown_id
@@ -57,7 +57,7 @@ def plan_onboarding(
         1 row would not be sent: errors in the row or in its payer.
           1 row   error    email: Not an e-mail address. Write it as name@example.com. (row 1)
     """
-    return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=options.hold, placeholders=placeholders), rows)
+    return Plan(Table(rows, holder_is_payer=holder_is_payer, hold=options.hold, placeholders=placeholders))
 
 
 class Plan(Overview):
@@ -96,12 +96,11 @@ class Plan(Overview):
         "to_send": "success",
     }
 
-    def __init__(self, table: Table, rows: Any = None, *, normalise: str = "normalise=True") -> None:
-        super().__init__(table.found, replace(table.naming, normalise=normalise))
+    def __init__(self, table: Table, *, normalise: str = "normalise=True") -> None:
+        super().__init__(table, table.found, replace(table.naming, normalise=normalise))
         errors = self._texts_of("error")
         planned = (_planned_row(row, error) for row, error in zip(table.rows, errors, strict=True))
         self.frame = frame_of(planned, dict.fromkeys(_COLUMNS, "string"), index=self._naming.labels)
-        self._rows, self._origin = rows, table.origin
         self._waits = [row.waits_for_payer for row in table.rows]
         states, warned = self.frame["state"].tolist(), self._rows_with("warning")
         self.counts = {
@@ -116,7 +115,7 @@ class Plan(Overview):
     @property
     def changes(self) -> pd.DataFrame:
         """One row per cell that was rewritten when the file was read."""
-        return changes_frame(self._origin, self.frame.index)
+        return changes_frame(self._table.origin, self.frame.index)
 
     @property
     def correctable(self) -> int:
@@ -141,8 +140,8 @@ class Plan(Overview):
         """
         reasons, naming = self._reasons("error", "warning", "info"), self._naming
         parts: list[Iterable[str]] = [
-            _describe_file(self._origin, self.frame.index),
-            _describe_columns(self._origin),
+            _describe_file(self._table.origin, self.frame.index),
+            _describe_columns(self._table.origin),
             _describe_changes(self.changes, naming),
             _describe_counts(self.counts),
             *_describe_errors([each for each in reasons if each.kind in {"error", "not_sent"}], naming),
@@ -192,8 +191,7 @@ class Plan(Overview):
             The number of rows written; if it is 0, there is no file.
 
         Raises:
-            InvalidInput: If the file exists or is of another kind, and if the table of the plan
-                was changed. Nothing was written.
+            InvalidInput: If the file exists or is of another kind. Nothing was written.
             ImportError: If openpyxl, which .xlsx files need, is not installed.
             OSError: If the file cannot be written.
 
@@ -201,13 +199,9 @@ class Plan(Overview):
             >>> plan_onboarding(pd.DataFrame([{**payer, "email": "john.doe"}])).save("to-correct.csv")
             1
         """
-        self._require_which("rows", rows, self._rows)
-        if not self._rows.index.equals(self.frame.index):
-            raise InvalidInput("rows: the table was changed after it was planned. Plan it again.")
-        warned = self._rows_with("warning")
-        states = enumerate(self.frame["state"])
-        chosen = [row for row, state in states if rows == "all" or state != "to_send" or row in warned]
-        return self._save_rows(path, self._rows, chosen)
+        warned, states = self._rows_with("warning"), enumerate(self.frame["state"])
+        needed = (row for row, state in states if state != "to_send" or row in warned)
+        return self._save_corrections(path, "rows", rows, needed)
 
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return why a row is not sent, if none of its findings says it."""
@@ -230,7 +224,7 @@ class Plan(Overview):
         reasons = self._reasons("error", "warning")
         shown, more = self._most_frequent([each for each in reasons if each.kind in {"error", "warning"}])
         lines = [self._line(each, f"{each.kind:<7}  {each.text(self._naming)}") for each in shown]
-        summary = [*_describe_file(self._origin, self.frame.index), *_describe_counts(self.counts)]
+        summary = [*_describe_file(self._table.origin, self.frame.index), *_describe_counts(self.counts)]
         return "\n".join([*summary, *lines, *more])
 
     __repr__ = __str__
@@ -249,7 +243,7 @@ class Plan(Overview):
 
     def _repr_html_(self) -> str:
         first, *lines = _describe_counts(self.counts)
-        lines = [*_describe_file(self._origin, self.frame.index), *lines]
+        lines = [*_describe_file(self._table.origin, self.frame.index), *lines]
         shown, more = self._most_frequent(self._reasons("error", "warning"))
         head, tail = ("".join(f"<div>{html.escape(line)}</div>" for line in part) for part in (lines, more))
         names = ("found", "what is wrong, and what to do")

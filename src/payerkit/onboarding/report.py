@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -13,19 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import pandas as pd
 
 from payerkit import html
-from payerkit.checks.inputs import strip_blanks, unwrap_secret
-from payerkit.checks.schema import PAYER
-from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.errors import without_internal_frames
 from payerkit.findings import table_finding
 from payerkit.frames import frame_of
 from payerkit.html import is_web_address
-from payerkit.onboarding.accounts import id_form
-from payerkit.onboarding.journal import Entry, Journal, digest
+from payerkit.onboarding.journal import Entry, Journal
 from payerkit.onboarding.overview import HELD, PAYER_NOT_SENT, Overview, Reason, Which, shown_id
 from payerkit.onboarding.rows import Problem, Row, Step, of_severity
 from payerkit.onboarding.table import Limit, Tasks, payer_key
 from payerkit.reasons import Outcome
-from payerkit.tables.mapping import name_columns
 from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
 from payerkit.wording import count_of, in_words, visible
 
@@ -188,12 +183,10 @@ class Report(Overview):
     def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None = None) -> None:
         """Read the outcomes from a journal. stopped: why the run stopped early. limit: what it tried, if not all."""
         outcomes, table = _Outcomes(tasks, journal, stopped, limit), tasks.table
-        super().__init__(sorted([*table.found, *outcomes.changes], key=attrgetter("row")), table.naming)
+        super().__init__(table, sorted([*table.found, *outcomes.changes], key=attrgetter("row")), table.naming)
         self.rows = outcomes.rows
         self.stopped = stopped.text if stopped else ""
         self._stored, self._strays = outcomes.stored, outcomes.count_strays()
-        self._salt = secrets.token_bytes(16)
-        self._ids = _hash_ids(self._salt, [row.client_user_id for row in table.rows])
         findings = self._texts_of("warning", "info")
         told = (
             row._asdict() | {"reason": row.text, "reason_code": row.code, "findings": text}
@@ -239,7 +232,7 @@ class Report(Overview):
         return self._browser(self.frame, columns, "Rows of the report")
 
     @without_internal_frames
-    def save_links(self, path: str | Path, rows: pd.DataFrame) -> dict[str, int]:
+    def save_links(self, path: str | Path) -> dict[str, int]:
         """Write a CSV file for a mail merge: one row for each payer that is done, with the links to its pages.
 
         The file has **personal data**: ids and e-mail addresses in full, and links that let their reader act as the
@@ -250,35 +243,25 @@ class Report(Overview):
 
         Args:
             path: The file to write; an existing one is replaced.
-            rows: The table of the run, for the e-mail addresses, which a report does not have.
 
         Returns:
             The number of rows `written`, and of payers `without_links`, who are done and have no row.
 
         Raises:
-            InvalidInput: If the table is not the one of this report. Nothing was written.
             OSError: If the file cannot be written.
 
         Example:
-            >>> rows = pd.DataFrame([payer])
-            >>> report = onboard(client, rows, journal="links.journal")
-            >>> report.save_links("links.csv", rows)
+            >>> onboard(client, pd.DataFrame([payer]), journal="links.journal").save_links("links.csv")
             {'written': 1, 'without_links': 0}
         """
-        ids = self._require_same_rows(rows)
-        emails = _read_cells(rows, "email")
-        # A run takes the second step of a row only after its first, the payer, is done. A row without an e-mail address
-        # is an account alone.
-        is_done = (self.frame["step"] == "bank_details") | (self.frame["state"] == "done")
-        links: dict[str, dict[str, str]] = {}
-        for place in is_done.fillna(value=False).to_numpy(bool).nonzero()[0].tolist():
-            row, own_id = self.rows[place], ids[place]
-            if id_form(row.client_user_id or "") == id_form(own_id):  # as it was sent, unless the report masks it
-                own_id = str(row.client_user_id)
-            if emails[place] and id_form(own_id) not in links:
-                urls = {"agreement_url": row.agreement_url or "", "kyc_url": row.kyc_url or ""}
+        links: dict[int, dict[str, str]] = {}
+        for row, outcome in zip(self._table.rows, self.rows, strict=True):
+            # A row without an e-mail address is an account alone. Its payer is done if its account was tried.
+            email = row.data.get("payer", {}).get("email")
+            if email and (outcome.step == "bank_details" or outcome.state == "done"):
+                urls = {"agreement_url": outcome.agreement_url or "", "kyc_url": outcome.kyc_url or ""}
                 shown = {name: url if is_web_address(url) else "" for name, url in urls.items()}
-                links[id_form(own_id)] = {"client_user_id": own_id, "email": emails[place], **shown}
+                links.setdefault(row.payer, {"client_user_id": str(row.client_user_id), "email": str(email), **shown})
         written = [link for link in links.values() if link["agreement_url"] or link["kyc_url"]]
         with open_for_owner(Path(path)) as file:
             writer = csv.DictWriter(file, ["client_user_id", "email", "agreement_url", "kyc_url"])
@@ -288,7 +271,7 @@ class Report(Overview):
         return {"written": len(written), "without_links": len(links) - len(written)}
 
     @without_internal_frames
-    def save_corrections(self, path: str | Path, rows: pd.DataFrame, *, which: Which = "problems") -> int:
+    def save_corrections(self, path: str | Path, *, which: Which = "problems") -> int:
         """Write the rows that need something to a corrections file, to be corrected and read again, as `Plan.save`.
 
         The file has **personal data** and account numbers in full, so only its owner may read it. `problems` has the
@@ -296,7 +279,6 @@ class Report(Overview):
 
         Args:
             path: The file to write, .xlsx or .csv, which must not exist.
-            rows: The table of the run, for its cells, which a report does not have.
             which: "problems": rows that are not done and that the same call again would not send, and others that are
                 not done and have warnings; "all". (The service keeps what is done as it is.)
 
@@ -304,39 +286,19 @@ class Report(Overview):
             The number of rows written; if it is 0, there is no file.
 
         Raises:
-            InvalidInput: If the file exists or is of another kind, and if the table is not the
-                one of this report. Nothing was written.
+            InvalidInput: If the file exists or is of another kind. Nothing was written.
             ImportError: If openpyxl, which .xlsx files need, is not installed.
             OSError: If the file cannot be written.
 
         Example:
             >>> rows = pd.DataFrame([payer, {**payer, "clientUserId": "user-2", "email": "john.doe"}])
             >>> report = onboard(client, rows, journal="twice.journal")
-            >>> report.save_corrections("twice-to-correct.csv", rows)
+            >>> report.save_corrections("twice-to-correct.csv")
             1
         """
-        self._require_which("which", which, rows)
-        self._require_same_rows(rows)
         warned, outcomes = self._rows_with("warning"), enumerate(self.rows)
-        needed = [place for place, row in outcomes if row.state != "done" and (not row.retryable or place in warned)]
-        chosen = range(len(self.rows)) if which == "all" else needed
-        return self._save_rows(path, rows, chosen)
-
-    def _require_same_rows(self, rows: Any) -> list[str]:
-        """Return the ids of the run's table as they were sent. Raises InvalidInput for another table.
-
-        The report shows e-mail addresses masked, and a link, or a row, must not be taken for that of another payer.
-        """
-        if not isinstance(rows, pd.DataFrame):
-            raise InvalidInput(f"rows: expected the DataFrame of the run, got {kind_of(rows)}.")
-        if len(rows) == len(self.frame) and rows.index.equals(self.frame.index):
-            ids = _read_cells(rows, "client_user_id")
-            if _hash_ids(self._salt, ids) == self._ids:
-                return ids
-        raise InvalidInput(
-            "rows: they are not those of this report. Give the table of the run, with its rows in the same order and "
-            "with the same index."
-        )
+        needed = (place for place, row in outcomes if row.state != "done" and (not row.retryable or place in warned))
+        return self._save_corrections(path, "which", which, needed)
 
     def _reason_of(self, row: int) -> tuple[str, str] | None:
         """Return the state of a row and the reason for it, unless it is done or its findings say it."""
@@ -502,17 +464,3 @@ def _shown_reason(row: RowOutcome) -> str:
     if row.reason and row.reason.code == "has_errors_now":  # of a row that was sent before it had errors
         return Outcome("has_errors_now", {**row.reason.params, "findings": "it has errors now."}).text
     return row.text
-
-
-def _hash_ids(salt: bytes, ids: Iterable[str | None]) -> bytes:
-    """Return what recognises the ids of a table's rows, and holds none; near duplicates are one id, as in a run."""
-    return digest(salt, *(id_form(each or "") for each in ids))
-
-
-def _read_cells(rows: pd.DataFrame, name: str) -> list[str]:
-    """Return a column of the table as it was sent; "" for an empty cell."""
-    columns = [column for column, field in name_columns(rows.columns).items() if field == name]
-    if not columns:
-        raise InvalidInput(f"rows: the table has no column {name}, which the links file needs.")
-    cells = (strip_blanks(PAYER, name, unwrap_secret(value))[0] for value in rows[columns[0]])
-    return ["" if cell is None else str(cell) for cell in cells]

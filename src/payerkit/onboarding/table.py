@@ -10,8 +10,6 @@ from itertools import chain
 from numbers import Number
 from typing import Any, Literal, Self, get_args
 
-import pandas as pd
-
 from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.checks.texts import compact
@@ -41,10 +39,10 @@ class Table:
 
     payers: the rows of each payer, payers as they first occur; rows without an id are left out. columns: the table's
     column of each field, for the steps that it has columns for, in the order in which they are sent. found: the
-    problems, by row. origin: the file of the table. naming: what rows and columns are called in it. holder_is_payer:
-    account holders without columns of their own are the payers. hold: "warnings", or codes of warnings. placeholders:
-    what N/A and others are. takes_examples: the rows of a template are no error. Raises InvalidInput for anything but
-    a table of rows to send.
+    problems, by row. planned: a copy of the caller's table. origin: its file. naming: what rows and columns are called
+    in it. holder_is_payer: account holders without columns of their own are the payers. hold: "warnings", or codes of
+    warnings. placeholders: what N/A and others are. takes_examples: the rows of a template are no error. Raises
+    InvalidInput for anything but a table of rows to send.
     """
 
     def __init__(
@@ -77,7 +75,7 @@ class Table:
         self.found = list(chain.from_iterable(row.problems for row in self.rows))
         self.origin = origin_of(rows)
         self.naming = Naming.of(rows, self.columns, self.found)
-        self._given, self._planned = rows, pd.DataFrame(rows).copy()
+        self._given, self.planned = rows, rows.copy()
         self._unchanged: set[int] = set()
 
     def prefer_ids(self, is_known: Callable[[str], bool]) -> None:
@@ -104,8 +102,8 @@ class Table:
         if block in self._unchanged:
             return
         rows = slice(block * _BLOCK, (block + 1) * _BLOCK)
-        given = pd.DataFrame(self._given).iloc[rows].astype(object)  # as objects, NaN equals NaN
-        if not given.equals(self._planned.iloc[rows].astype(object)):
+        given = self._given.iloc[rows].astype(object)  # as objects, NaN equals NaN
+        if not given.equals(self.planned.iloc[rows].astype(object)):
             raise PayerkitError(
                 "rows: they are not those that the run began with. The table was changed during the run.",
                 advice="Nothing is lost: call again with the same journal.",
