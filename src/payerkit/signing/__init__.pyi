@@ -2,6 +2,6 @@
 
 from payerkit.signing.card import PaymentCard as PaymentCard
 from payerkit.signing.safe import SafeHashes as SafeHashes
-from payerkit.signing.safe_files import write_safe_files as write_safe_files
+from payerkit.signing.safe import write_safe_files as write_safe_files
 
 __all__: list[str]  # noqa: PYI035 - made from these names

@@ -1,18 +1,20 @@
-"""Hand a checked payment to a Safe: as a file for its Transaction Builder, or as the hashes that its owners compare."""
+"""Hand checked payments to a Safe: as files for its Transaction Builder, or as the hashes that its owners compare."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from payerkit._tsv import rows
-from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.models.compared_with import ComparedWith
+from payerkit.errors import InvalidInput, located, without_internal_frames
+from payerkit.frames import columns, frame_of
+from payerkit.models.compared_with import ComparedWith, KnowsPaid
 from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import address_problem, is_same, keccak, read_address, with_checksum
 from payerkit.onchain.amounts import format_effect_amount
@@ -21,11 +23,16 @@ from payerkit.payment.check_payment import review_findings
 from payerkit.payment.payment_review import PaymentReview
 from payerkit.payment.transactions import DecodedTransaction
 from payerkit.signing.device import calldata_digest, digest_of
-from payerkit.wording import visible
+from payerkit.wording import count_of, visible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from payerkit.payment.check_payments import CheckedPayment, Source
+    from payerkit.policy.payment_policy import PaymentPolicy
 
 
-@dataclass(frozen=True, slots=True)
-class SafeCall:
+class SafeCall(NamedTuple):
     """A call that a Safe makes. operation: 0 for a call, 1 for a delegate call. value: in wei."""
 
     to: str
@@ -60,11 +67,17 @@ BUILDER_VERSION = "1.18.3"
 """The version of Safe's Transaction Builder whose files are written."""
 
 
-def builder_file(
-    calls: Sequence[SafeCall], *, safe: str, chain_id: int, name: str, description: str, created_at: datetime | None
-) -> dict[str, Any]:
-    """Return calls as the content of a file for Safe's Transaction Builder, with its checksum."""
-    at = datetime.now(UTC) if created_at is None else created_at
+def _builder_text(
+    calls: Sequence[SafeCall],
+    *,
+    safe: str,
+    network: str | None,
+    name: str,
+    description: str,
+    created_at: datetime | None,
+) -> str:
+    """Return calls as a file for Safe's Transaction Builder, with its checksum."""
+    chain_id, at = chain_id_of(network), created_at or datetime.now(UTC)
     if at.tzinfo is None:
         raise InvalidInput("created_at: give a time with its time zone, such as datetime.now(UTC).")
     content: dict[str, Any] = {
@@ -92,12 +105,7 @@ def builder_file(
     # What the Transaction Builder compares, to tell whether a file was modified; the name is left out.
     hashed = _serialized({**content, "meta": {**content["meta"], "name": None}})
     content["meta"]["checksum"] = _hex(keccak(hashed.encode()))
-    return content
-
-
-def write_builder_file(path: str | Path, content: Mapping[str, Any]) -> None:
-    """Write a file for Safe's Transaction Builder, replacing an existing one."""
-    Path(path).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _serialized(value: Any) -> str:
@@ -208,16 +216,9 @@ def _batch(calls: Sequence[SafeCall], multi_send: str) -> SafeCall:
     return SafeCall(multi_send, 0, _MULTI_SEND + _word(32) + _word(len(packed)) + packed + padding, operation=1)
 
 
-def _domain_hash(safe: str, chain_id: int | None) -> bytes:
-    kind = _PLAIN_DOMAIN if chain_id is None else _CHAIN_DOMAIN
-    chain = b"" if chain_id is None else _word(chain_id)
-    return keccak(keccak(kind.encode()) + chain + _word(int(safe, 16)))
-
-
-def _message_hash(call: SafeCall, nonce: int) -> bytes:
-    """Return the hash of a SafeTx that refunds no gas: its four gas members and the receiver are zero."""
-    words = (int(call.to, 16), call.value, int.from_bytes(keccak(call.data)), call.operation, 0, 0, 0, 0, 0, nonce)
-    return keccak(keccak(_SAFE_TX.encode()) + b"".join(map(_word, words)))
+def _struct_hash(kind: str, *members: int) -> bytes:
+    """Return the hash of a typed structure (EIP-712) whose members are words."""
+    return keccak(keccak(kind.encode()) + b"".join(map(_word, members)))
 
 
 def _word(number: int) -> bytes:
@@ -240,15 +241,15 @@ def write_safe(
 ) -> None:
     """Write a payment as a file for Safe's Transaction Builder, as `Payment.to_safe` documents it."""
     address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **given)
-    content = builder_file(
+    text = _builder_text(
         calls_of(review, anyway=anyway),
         safe=address,
-        chain_id=chain_id_of(review.network),
+        network=review.network,
         name=f"payerkit {payment.payment_reference or 'payment'}",
         description=_describe(review),
         created_at=created_at,
     )
-    write_builder_file(path, content)
+    Path(path).write_text(text, "utf-8")
 
 
 @without_internal_frames
@@ -270,8 +271,10 @@ def hash_safe(
     if type(nonce) is not int or not 0 <= nonce < 2**256:
         raise InvalidInput("nonce: give the Safe's nonce as a whole number; the Safe app shows it.")
     call = calls[0] if len(calls) == 1 else _batch(calls, _multi_send_of(release, str(review.network), multi_send))
-    domain = _domain_hash(address, None if release in _WITHOUT_CHAIN else chain_id)
-    message = _message_hash(call, nonce)
+    here = (_PLAIN_DOMAIN,) if release in _WITHOUT_CHAIN else (_CHAIN_DOMAIN, chain_id)
+    domain = _struct_hash(*here, int(address, 16))
+    words = int(call.to, 16), call.value, int.from_bytes(keccak(call.data)), call.operation
+    message = _struct_hash(_SAFE_TX, *words, 0, 0, 0, 0, 0, nonce)  # without refunds
     return SafeHashes(
         safe_tx_hash=_hex(keccak(b"\x19\x01" + domain + message)),
         domain_hash=_hex(domain),
@@ -296,7 +299,7 @@ def _checked(payment: Payment, *, anyway: bool, **given: Unpack[ComparedWith]) -
     return review
 
 
-def calls_of(review: PaymentReview, *, anyway: bool) -> tuple[SafeCall, ...]:
+def calls_of(review: PaymentReview, *, anyway: bool) -> Sequence[SafeCall]:
     """Return the transactions of a payment as calls.
 
     Those that stand elsewhere in its response are left out. As the verdict is about all of them, this raises
@@ -325,3 +328,87 @@ def _describe(review: PaymentReview) -> str:
     amount = effect.amount
     much = "An unknown amount" if amount is None else format_effect_amount(effect, amount, review.token(effect.token))
     return f"{much} to {with_checksum(effect.recipient) or 'an unknown wallet'}"
+
+
+@without_internal_frames
+def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each by name
+    payments: Iterable[Source] | Mapping[str, Source] | pd.Series[Any] | str | Path,
+    folder: str | Path,
+    *,
+    safe: str | Mapping[str, str],
+    policy: PaymentPolicy | None = None,
+    rate: Decimal | int | str | None = None,
+    now: datetime | None = None,
+    client: KnowsPaid | None = None,
+    created_at: datetime | None = None,
+    anyway: bool = False,
+) -> pd.DataFrame:
+    """Write many payments to files for Safe's Transaction Builder, one per network, replacing existing ones.
+
+    The payments are checked as `check_payments` does it, so that what was perhaps paid already is refused. The Safe of
+    a network makes all of its transactions as one batch, in their order: if one fails, none is made. Nothing is sent.
+
+    Args:
+        payments: Payments, or paths of saved ones, or their folder, as `check_payments` takes them.
+        folder: Where to write `safe-NETWORK.json`; it is made if it does not exist.
+        safe: The address of the Safe that pays; a dict by network if it is not the same on each.
+        policy, rate, now, client: What the payments are compared with, as `check_payments` takes them.
+        created_at: The time that the files name, with its time zone; by default, the clock's.
+        anyway: Write them although the verdict of a payment is "stop".
+
+    Returns:
+        One row per file: network, path (string), payments, transactions (int64).
+
+    Raises:
+        InvalidInput: The verdict of a payment is "stop", its network is not known, a transaction cannot be read, or an
+            argument is invalid. Nothing was written.
+        OSError: A file cannot be written.
+
+    Example:
+        >>> samples["honest"].save("monday.json")
+        >>> write_safe_files(["monday.json"], "safe", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177")["path"][0]
+        'safe/safe-sepolia.json'
+    """
+    from payerkit.payment.check_payments import checked_payments  # noqa: PLC0415 - it loads pandas
+
+    labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now, client=client)
+    if not checked:
+        raise InvalidInput("payments: there are none.")
+    batches: dict[str, list[Sequence[SafeCall]]] = {}
+    for label, each in zip(labels, checked, strict=True):
+        network, calls = _checked_calls(each, label, anyway=anyway)
+        batches.setdefault(network, []).append(calls)
+    texts, written = {}, []
+    for network, batch in sorted(batches.items()):
+        if isinstance(safe, Mapping) and network not in safe:
+            raise InvalidInput(f"safe: give the address of the Safe on {networks()[network]}.")
+        count, path = count_of(len(batch), "payment"), Path(folder) / f"safe-{network}.json"
+        calls = [call for each in batch for call in each]
+        texts[path] = _builder_text(
+            calls,
+            safe=read_address(safe[network] if isinstance(safe, Mapping) else safe, "safe"),
+            network=network,
+            name=f"payerkit {count}",
+            description=f"{count} on {network}",
+            created_at=created_at,
+        )
+        written.append((network, str(path), len(batch), len(calls)))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        path.write_text(text, "utf-8")
+    return frame_of(written, columns("network path payments transactions", int64="payments transactions"))
+
+
+def _checked_calls(checked: CheckedPayment, label: object, *, anyway: bool) -> tuple[str, Sequence[SafeCall]]:
+    """Return the network and the calls of a payment that may be handed over. Raises InvalidInput for any other."""
+    review, errors = checked.review, [found for found in checked.findings if found.severity == "error"]
+    if review is None:
+        raise InvalidInput(f"payments: {label} cannot be read: {errors[0].message} Nothing was written.")
+    if errors and not anyway:
+        raise InvalidInput(
+            f"payments: the verdict of {label} is stop: {errors[0].message} Nothing was written. Leave it out, or pass "
+            "anyway=True."
+        )
+    with located(f"payments: {label}"):
+        chain_id_of(review.network)
+        return str(review.network), calls_of(review, anyway=anyway)
