@@ -35,7 +35,7 @@ from payerkit.findings import Finding
 from payerkit.models import Payment
 from payerkit.policy import AgreedFee
 from payerkit.signing import PaymentCard
-from payerkit.signing.card_content import Point, _points
+from payerkit.signing.card import Point, _points
 from payerkit.signing.device import calldata_digest
 from published import ANSWERS
 

@@ -649,7 +649,7 @@ def test_a_payment_intent_is_shown_and_never_ok(intent: object) -> None:
     """A person sees what a wallet would show, and nothing that may be about people; nobody is told to sign it."""
     card = paying(content={"paymentIntentId": "intent-1", "paymentIntent": intent}).card(policy=AGREED)
 
-    assert ("stop", SHOWN) == (card.verdict, [*card.content.messages[0].rows])
+    assert ("stop", SHOWN) == (card.verdict, card.content.messages[0][1])
     assert "There is no transaction, but a message to sign, which payerkit cannot judge." == card.sentence
     assert "x paymentIntent: A payment intent" in str(card)
     assert "members_unknown" not in {each.code for each in card.findings}
@@ -665,7 +665,7 @@ def test_an_odd_intent_is_shown_in_bounds(intent: object) -> None:
     card = paying(content={"paymentIntent": intent}).card()
 
     assert "stop" == card.verdict
-    assert all(len(each.rows) <= 40 for each in card.content.messages)
+    assert all(len(rows) <= 40 for _, rows in card.content.messages)
     assert len(str(card)) < 10_000
 
 

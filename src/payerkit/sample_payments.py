@@ -21,7 +21,7 @@ _FUSDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"  # fUSDC-sepolia
 _CONTRACT = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"  # ERC20FeeProxy 0.2.0 on sepolia
 _REFERENCE = "44d119773d96f724"
 _ORDER = {"payee": _PAYEE, "amount": "10", "invoice_currency": "fUSDC-sepolia", "payment_currency": "fUSDC-sepolia"}
-_HONEST = {
+_HONEST: dict[str, Any] = {
     "to": _CONTRACT,
     "value": 0,
     "spender": _CONTRACT,

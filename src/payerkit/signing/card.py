@@ -1,30 +1,345 @@
-"""The card of a payment: whether to sign it, in a notebook, as a file, and in a terminal."""
+"""The card of a payment: whether to sign it. Its content is the same in a notebook, a file and a terminal."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
-from typing import Unpack
+from typing import Any, NamedTuple, Unpack
 
 from payerkit import html
-from payerkit.findings import PaymentFindings
-from payerkit.models.compared_with import ComparedWith
+from payerkit.findings import SEVERITIES, Finding, PaymentFindings, Severity
+from payerkit.models.compared_with import ComparedWith, OrderTerms
 from payerkit.models.payments import Payment
-from payerkit.payment.check_payment import review_findings
+from payerkit.onchain.addresses import address_problem, with_checksum
+from payerkit.onchain.amounts import format_amount, format_effect_amount
+from payerkit.onchain.currencies import networks, real_money_note
+from payerkit.onchain.effects import Effect
+from payerkit.payment.check_payment import MAX_TRANSACTIONS, review_findings
 from payerkit.payment.payment_review import PaymentReview
-from payerkit.signing.card_content import CardContent, Point, TransactionToSign, shown_points
-from payerkit.wording import count_of, visible
+from payerkit.payment.transactions import UNLIMITED, DecodedTransaction, contract_name
+from payerkit.policy.payment_policy import NO_POLICY
+from payerkit.signing.device import device_lines, digest_of
+from payerkit.signing.sentence import payment_sentence
+from payerkit.wording import count_of, in_words, listed, visible
 
-_MARKS = {"error": "✗", "warning": "!", "info": "✓"}
-_KINDS: dict[str, html.Kind] = {"✗": "error", "!": "warning", "✓": "success", "?": "neutral"}
-"""The colour of each mark; "?" is for what could not be checked."""
+_MOST_ROWS = 40
+_MOST_CHARACTERS = 80
+_MOST_DEPTH = 6
 
-_SHOWN = 12
-"""Points that a list shows; the rest is folded, so that one look still finds the worst."""
+_LAST_EXACT = 2**53
+"""Numbers up to here are exact, however the message was read; as floats in a text, larger ones are not."""
+
+_PLAIN = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]{1,78}(\.[0-9]+)?")
+"""What is shown of others' texts: addresses, bytes and numbers. Other texts may be about people."""
+
+_NAMED = {"domain.name", "domain.version", "primaryType"}
+"""Texts that say what kind of message it is."""
+
+
+def message_rows(message: Any) -> list[tuple[str, str]]:
+    """Return what a message says, by the paths of its members; without the types, which say how it is hashed."""
+    if isinstance(message, Mapping):
+        message = {name: item for name, item in message.items() if name != "types"}
+    return [*islice(_rows("", message, 0), _MOST_ROWS)]
+
+
+def _rows(path: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and depth < _MOST_DEPTH:
+        for name, item in value.items():
+            yield from _rows(f"{path}.{name}".removeprefix("."), item, depth + 1)
+    elif isinstance(value, list) and depth < _MOST_DEPTH:
+        for place, item in enumerate(value):
+            yield from _rows(f"{path}[{place}]", item, depth + 1)
+    else:
+        yield visible(path)[:_MOST_CHARACTERS] or "content", _text(path, value)
+
+
+def _text(path: str, value: Any) -> str:
+    """Return a value if it is an address, a number or the kind of the message; else only what it is."""
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, int | float):
+        return str(int(value)) if abs(value) <= _LAST_EXACT and value == int(value) else "a number, not shown"
+    if not isinstance(value, str) or not (path in _NAMED or _PLAIN.fullmatch(value)):
+        return "text, not shown" if isinstance(value, str) else "more, not shown"
+    text = visible(value)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}... ({len(text)} characters)"
+
+
+class Point(NamedTuple):
+    """One thing to know about a payment.
+
+    about: the transactions and the field, capitalised; "" for the payment as a whole. advice: what to do; lines after
+    the first are to be copied.
+    """
+
+    severity: Severity
+    about: str
+    message: str
+    advice: str
+
+
+_NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, and whether a contract has changed."
+"""What no check of calldata can know; cards say so under every verdict."""
+
+_OWN_WORD = "The order is the file's own word: whoever wrote the file chose what the payment is compared with."
+_OWN_ACCOUNT = "The bank account is the file's own word, and no transaction names it."
+
+WITHOUT_POLICY = (
+    "No policy was given. To agree to lines that are shown here, save them in a file, such as policy.toml, and give "
+    'it: policy=PaymentPolicy.read("policy.toml"), or in a terminal --policy policy.toml.'
+)
+"""What to do with the lines of findings, for those who have no policy yet."""
+
+AFTER_STOP = (
+    "Sign none of the transactions. If the order is wrong, correct it. Otherwise request the payment again, and if it "
+    "is STOP again, show this card to the service."
+)
+"""What to do instead of signing."""
+
+_SOURCES: Mapping[str, str] = {"sent": "as sent", "given": "as given", "file": "the file's own word"}
+"""Where an order comes from, in words."""
+
+_ACCOUNT = "bank account"
+"""The name of what a payment pays out to, among what it was compared with."""
+
+_FIELDS = {"to": "address called"}
+"""Fields of a transaction whose names are no words for a person."""
+
+_MOST_CALLDATA = 20_000
+"""Characters of a transaction's calldata that a card shows; longer calldata is compared by its digest."""
+
+_ALL_CALLDATA = 100_000
+"""Characters of calldata that a card shows in all."""
+
+_MOST_EFFECTS = 250
+"""Payments and approvals that a card shows in all; the service pays at most 200 at once (operator's documentation)."""
+
+_MOST_POINTS = 100
+"""Points of a list that a card shows."""
+
+
+class Compared(NamedTuple):
+    """One value that a payment was compared with. source: where it comes from."""
+
+    name: str
+    value: str
+    source: str
+
+
+class CardContent:
+    """All that a card says about a payment.
+
+    order_source: where the order comes from. sources: the same for single members of the order, if they differ.
+
+    findings: those of the checks, with the verdict. sentence: what happens if all is signed. note: what else to know at
+    once. problems: what is not ok, the worst first, under the title problems_title; advice: what to do about all of
+    them. unchecked: what could not be checked. policy_advice: where to put the lines of these points. passed: what is
+    ok. compared: what the payment was compared with; compared_with: the same in short. messages: what else there is to
+    sign, which nobody should because of this card: the member of the response that holds it, and what it says.
+    """
+
+    def __init__(self, review: PaymentReview, *, order_source: str, sources: Mapping[str, str]) -> None:
+        self.findings = findings = review_findings(review)
+        many, is_stopped = len(review.transactions) > 1, findings.verdict == "stop"
+        told = [each for each in findings if not each.unchecked]
+        unchecked = _points((each for each in findings if each.unchecked), many=many)
+        # Lines for a policy clear nothing that is wrong.
+        is_agreeable = not is_stopped and any(each.policy_lines for each in findings)
+        order, self.environment = review.payment.order, review.payment.environment
+        self.note = "" if order is None else real_money_note(str(order.payment_currency), self.environment)
+        self.compared = [*_compared(review, order_source, sources)]
+        self.compared_with = _compared_with(review, self.compared)
+        self.problems_title = "Not ok" if is_stopped else "To decide"
+        self.problems = _points((each for each in told if each.severity != "info"), many=many)
+        self.advice = AFTER_STOP if is_stopped else ""
+        self.policy_advice = WITHOUT_POLICY if review.policy is NO_POLICY and is_agreeable else ""
+        self.unchecked = (*unchecked, *_own_word(self.compared), Point("info", "In any payment", _NEVER_CHECKED, ""))
+        self.passed = _points((each for each in told if each.severity == "info"), many=many)
+        decisions = [each for each in (*self.problems, *unchecked) if each.severity != "info"]
+        self.checked_at = review.now
+        self.headline = _headline(findings.verdict, len(decisions), is_unchecked=not self.problems)
+        self.sentence = payment_sentence(review, is_stopped=is_stopped)
+        self.transactions = [TransactionToSign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]]
+        typed_messages = islice(review.payment.whole.typed_messages.items(), MAX_TRANSACTIONS)
+        self.messages = [(visible(path)[:80], message_rows(message)) for path, message in typed_messages]
+
+
+def shown_points(points: tuple[Point, ...]) -> tuple[Point, ...]:
+    """Return the points of a list that a card shows; if there are too many, the last one counts the others."""
+    rest = len(points) - _MOST_POINTS
+    if rest <= 0:
+        return points
+    words = f"{count_of(rest, 'more point')}, not shown here: the findings of the card have all."
+    return (*points[:_MOST_POINTS], Point(points[-1].severity, "", words, ""))
+
+
+def _headline(verdict: str, count: int, *, is_unchecked: bool) -> str:
+    """Return what to do. is_unchecked: there is nothing but what could not be checked."""
+    if verdict == "ok":
+        return "Everything that can be checked matches."
+    if verdict == "stop":
+        return "Do not sign."
+    points = "this point" if count == 1 else f"these {count} points"
+    what_to_do = f"Check {points} yourself" if is_unchecked else f"Decide on {points}"
+    return f"{what_to_do} before anyone signs."
+
+
+def _points(findings: Iterable[Finding], *, many: bool) -> tuple[Point, ...]:
+    """Return each different finding once, errors first. many: tell which transactions it is about."""
+    by_text: dict[tuple[Severity, str, str, str], list[Finding]] = {}
+    for each in findings:
+        by_text.setdefault((each.severity, each.field, each.message, each.hint), []).append(each)
+    points = [Point(key[0], _about(found, many=many), *key[2:]) for key, found in by_text.items()]
+    return tuple(sorted(points, key=lambda point: SEVERITIES.index(point.severity)))
+
+
+def _about(found: list[Finding], *, many: bool) -> str:
+    """Return the transactions, their payments in a batch, and the field that equal findings are about."""
+    steps = sorted({each.step + 1 for each in found if each.step is not None})
+    places = sorted({each.place + 1 for each in found if each.place is not None}) if len(steps) == 1 else []
+    words = [_numbered("transaction", steps)] if many and steps else []
+    words += [_numbered("payment", places)] if places else []
+    field = found[0].field
+    words += [_FIELDS.get(field, in_words(field))] if field else []
+    words += [f"{len(found)} times"] if len(found) > max(1, len(steps), len(places)) else []
+    text = ", ".join(words)
+    is_name = bool(words) and bool(re.search(r"[A-Z.\[]", words[0]))  # of a member, which is spelled as in the response
+    return text if is_name else text[:1].upper() + text[1:]
+
+
+def _numbered(noun: str, numbers: list[int]) -> str:
+    """Return such as "payment 3" or "payments 1 and 2"; only their count if there are many."""
+    if len(numbers) > 5:
+        return count_of(len(numbers), noun)
+    return f"{noun}{'s' * (len(numbers) > 1)} {listed(numbers)}"
+
+
+def _own_word(compared: Iterable[Compared]) -> Iterator[Point]:
+    own = {each.name for each in compared if each.source == _SOURCES["file"]}
+    if own - {_ACCOUNT}:
+        yield Point("info", "Order", _OWN_WORD, "Compare payee and amount with your own records.")
+    if _ACCOUNT in own:
+        yield Point("info", "Account", _OWN_ACCOUNT, "Compare it with your own records.")
+
+
+def _compared_with(review: PaymentReview, compared: Iterable[Compared]) -> str:
+    """Return what the payment was compared with, in short."""
+    if not review.orders:
+        return "Compared with no order"
+    orders = "the order" if len(review.orders) == 1 else f"{len(review.orders)} orders"
+    found = {each.source for each in compared if each.name != _ACCOUNT}
+    sources = (source for source in _SOURCES.values() if source in found)
+    return f"Compared with {orders} ({', otherwise '.join(sources)})"
+
+
+def _compared(review: PaymentReview, order_source: str, sources: Mapping[str, str]) -> Iterator[Compared]:
+    if not review.orders:
+        yield Compared("order", "none", "nothing to compare payee and amount with")
+    elif len(review.orders) == 1:
+        for name, value in _members(review, review.ordered[0]).items():
+            yield Compared(name, value, _SOURCES[sources.get(name.replace(" ", "_"), order_source)])
+    else:
+        for number, order in enumerate(review.orders, 1):
+            members = _members(review, order)
+            words = f"{members['amount']} {members['invoice currency']} in {members['payment currency']}"
+            reference = f", reference {members['reference']}" if "reference" in members else ""
+            yield Compared(f"order {number}", f"{words} to {members['payee']}{reference}", _SOURCES[order_source])
+    if review.account:
+        source = "as sent" if review.payment.environment else _SOURCES["file"]
+        yield Compared(_ACCOUNT, review.account, source)
+    yield Compared("network", "not known" if review.network is None else str(networks()[review.network]), "")
+    yield Compared("policy", review.policy.summary, review.policy.source)
+    if len(review.orders) == 1:
+        (order,) = review.orders
+        is_needed = order.invoice_currency.lower() != order.payment_currency.lower()
+        if is_needed and (rate := review.rate_of(order)):
+            yield Compared("rate", f"{rate:f}", "as given" if review.rate else "by the policy")
+        elif review.rate:
+            yield Compared("rate", f"{review.rate:f}", "as given; not needed, since the currencies are the same")
+
+
+def _members(review: PaymentReview, order: OrderTerms) -> dict[str, str]:
+    reference = {"reference": order.payment_reference} if order.payment_reference else {}
+    nobody = "none: the operator is paid" if review.account else "none"
+    return reference | {
+        "payee": nobody if order.payee is None else order.payee,
+        "amount": order.amount,
+        "invoice currency": order.invoice_currency,
+        "payment currency": order.payment_currency,
+    }
+
+
+class TransactionToSign:
+    """One transaction, for a person who compares it with a signing device.
+
+    origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. device:
+    what a device shows, line by line. other_digest: the calldata digest, for devices that show it beside a call that
+    they read. lookup: pages about contract and payee, with their titles.
+    """
+
+    def __init__(self, review: PaymentReview, transaction: DecodedTransaction) -> None:
+        call, network, effects = transaction.call, review.network, transaction.effects
+        kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in effects))
+        before = sum(len(each.effects) for each in review.transactions[: transaction.index])
+        shown = effects[: max(_MOST_EFFECTS - before, 0)]
+        data, hidden = str(transaction.data or ""), len(effects) - len(shown)
+        most = min(_MOST_CALLDATA, _ALL_CALLDATA // len(review.transactions))
+        self.title = f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}"
+        self.origin = transaction.origin
+        self.to = str(with_checksum(transaction.to))[:80] if transaction.to else "no address"
+        self.contract = contract_name(transaction, network, review.policy) or "unknown"
+        self.function = call.function.name if call.function else call.selector or "unknown"
+        self.does = [row for effect in shown for row in _does(review, effect)]
+        self.does += [("more", f"{hidden} of its payments and approvals are not shown here")] if hidden else []
+        self.lookup = [*_lookup(review, transaction)]
+        self.device, digest = device_lines(transaction, network, review.policy), digest_of(transaction)
+        self.other_digest = [digest] if digest and not any(digest in line for line in self.device) else []
+        self.calldata = data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)"
+
+
+def _does(review: PaymentReview, effect: Effect) -> Iterator[tuple[str, str]]:
+    """Yield the titles and texts of an effect: what it allows, pays and takes as a fee."""
+    token = review.token(effect.token)
+    place = "" if effect.place is None else f" {effect.place + 1}"
+    if effect.allowance is not None:
+        is_unlimited = effect.allowance == UNLIMITED
+        much = "everything, now and later" if is_unlimited else format_amount(effect.allowance, token)
+        yield "allows", f"{_named(review, effect.spender)} to take {much}"
+    if effect.is_payment:
+        much = "an unknown amount" if effect.amount is None else format_effect_amount(effect, effect.amount, token)
+        yield f"pays{place}", f"{much} to {_named(review, effect.recipient)}"
+    if effect.fee:
+        much = format_effect_amount(effect, effect.fee, token)
+        yield f"fee{place}", f"{much} to {_named(review, effect.fee_recipient)}"
+        if effect.amount is not None:
+            yield f"in all{place}", format_effect_amount(effect, effect.amount + effect.fee, token)
+
+
+def _named(review: PaymentReview, address: str | None) -> str:
+    """Return an address in full, with the name that the policy has for it."""
+    if address is None:
+        return "an unknown wallet"
+    name = review.policy.name_of(address, review.network)
+    return f"{with_checksum(address)}{f' ({name})' if name else ''}"
+
+
+def _lookup(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[tuple[str, str]]:
+    """Yield explorer pages about the contract and, outside a batch, the payee."""
+    if review.network is None or not transaction.effects:
+        return
+    network = networks()[review.network]
+    first = transaction.effects[0]
+    pages = {"contract": transaction.to, "payee": first.recipient if first.place is None else None}
+    for name, address in pages.items():
+        if address_problem(address) != "address_malformed" and network.explorer:
+            yield name, f"{network.explorer}/address/{with_checksum(address)}"  # by EIP-3091
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -47,6 +362,8 @@ class PaymentCard:
     """
 
     content: CardContent
+    verdict: str
+    sentence: str
     findings: PaymentFindings
 
     @classmethod
@@ -54,18 +371,8 @@ class PaymentCard:
         cls, review: PaymentReview, *, order_source: str | None = None, sources: Mapping[str, str] | None = None
     ) -> PaymentCard:
         """Return the card of a payment under review; the sources of its order are those of `CardContent`."""
-        findings = review_findings(review)
-        return cls(CardContent(review, findings, order_source=order_source, sources=sources or {}), findings)
-
-    @property
-    def verdict(self) -> str:
-        """Whether to sign: "ok", "look" or "stop"."""
-        return self.content.verdict
-
-    @property
-    def sentence(self) -> str:
-        """What happens if all transactions are signed."""
-        return self.content.sentence
+        content = CardContent(review, order_source=order_source or "given", sources=sources or {})
+        return cls(content, content.findings.verdict, content.sentence, content.findings)
 
     def save(self, path: str | Path) -> None:
         """Write the card to an HTML file that needs no network and runs no script, replacing an existing one.
@@ -97,6 +404,14 @@ def card_of(payment: Payment, **given: Unpack[ComparedWith]) -> PaymentCard:
     return PaymentCard.of(review, order_source="given" if is_given else payment.order_source)
 
 
+_MARKS = {"error": "✗", "warning": "!", "info": "✓"}
+_KINDS: dict[str, html.Kind] = {"✗": "error", "!": "warning", "✓": "success", "?": "neutral"}
+"""The colour of each mark; "?" is for what could not be checked."""
+
+_SHOWN = 12
+"""Points that a list shows; the rest is folded, so that one look still finds the worst."""
+
+
 @cache
 def _style() -> str:
     return html.style() + files(__package__).joinpath("card.css").read_text("utf-8")
@@ -105,44 +420,30 @@ def _style() -> str:
 def _page(content: CardContent) -> str:
     """Return the card as a page of its own, in the light or dark colours of the reader's system."""
     checked = f"Checked by payerkit at {content.checked_at:%Y-%m-%d %H:%M %Z}. Nothing on this page is loaded or run."
-    title = html.escape(f"{content.verdict.upper()}: {content.sentence}")
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>body {{ margin: 16px; font-family: system-ui, sans-serif; }}</style>
-</head>
-<body>
-{_card(content, foot=checked)}
-</body>
-</html>
-"""
+    title = html.escape(f"{content.findings.verdict.upper()}: {content.sentence}")
+    page = files(__package__).joinpath("card.html").read_text("utf-8")
+    return page.format(title=title, card=_card(content, foot=checked))
 
 
 def _card(content: CardContent, *, foot: str = "") -> str:
     badge = "" if content.environment is None else html.badge(content.environment)
     lead = f'<p class="pk-note">{html.escape(content.note)}</p>' if content.note else ""
-    kind = html.VERDICT_KINDS[content.verdict]
+    kind = html.VERDICT_KINDS[content.findings.verdict]
     headline = f"<span>{html.escape(content.headline)}</span>"
     compared = [
         (_capital(each.name), html.escape(f"{each.value} ({each.source})" if each.source else each.value))
         for each in content.compared
     ]
     to_sign = f"{count_of(len(content.transactions), 'transaction')} to sign: what your device shows, and the bytes"
-    messages = [(each, [(path, html.code(text)) for path, text in each.rows]) for each in content.messages]
     parts = [
-        f'<div class="pk-verdict" role="status">{html.verdict(content.verdict)}{headline}{badge}</div>',
+        f'<div class="pk-verdict" role="status">{html.verdict(content.findings.verdict)}{headline}{badge}</div>',
         f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
         _section(content.problems_title, content.problems, advice=content.advice),
         _section("Could not be checked", content.unchecked, mark="?", advice=content.policy_advice),
         html.folded(f"{count_of(len(content.passed), 'check')} passed", _list(shown_points(content.passed))),
         html.folded(content.compared_with, html.table(compared, caption="")),
         html.folded(to_sign, "".join(map(_transaction_table, content.transactions))),
-        *(html.folded(f"Message to sign: {each.path}", html.table(rows, caption="")) for each, rows in messages),
+        *(html.folded(f"Message to sign: {path}", _message_table(rows)) for path, rows in content.messages),
         f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
     ]
     return f'<div class="pk pk-card pk-{kind}">{"".join(parts)}<style>{_style()}</style></div>'
@@ -186,6 +487,10 @@ def _transaction_table(transaction: TransactionToSign) -> str:
     return html.table([row for row in rows if row[1]], caption=f"Transaction {transaction.title}")
 
 
+def _message_table(rows: Iterable[tuple[str, str]]) -> str:
+    return html.table([(path, html.code(text)) for path, text in rows], caption="")
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -198,7 +503,7 @@ def card_text(content: CardContent) -> str:
     """Return verdict, sentence, what is not ok, what could not be checked, and what there is to sign."""
     environment = "" if content.environment is None else f"  [{content.environment}]"
     lines = [
-        f"{content.verdict.upper()}  {content.headline}{environment}",
+        f"{content.findings.verdict.upper()}  {content.headline}{environment}",
         *_wrapped(content.sentence),
         *_wrapped(content.note),
         *_text_section(content.problems_title, content.problems),
@@ -208,7 +513,7 @@ def card_text(content: CardContent) -> str:
         "",
         f"{count_of(len(content.passed), 'check')} passed.",
         *(line for each in content.transactions for line in ("", *_transaction(each))),
-        *(line for each in content.messages for line in ("", f"Message to sign: {each.path}", *_table(each.rows))),
+        *(line for path, rows in content.messages for line in ("", f"Message to sign: {path}", *_table(rows))),
     ]
     return "\n".join(lines)
 

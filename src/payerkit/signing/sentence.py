@@ -1,0 +1,147 @@
+"""What a payment does, in one sentence."""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+
+from payerkit.onchain.addresses import is_same, with_checksum
+from payerkit.onchain.amounts import format_number, format_percentage, to_units
+from payerkit.onchain.calldata import EffectKind
+from payerkit.onchain.currencies import Currency, networks, request_decimals
+from payerkit.onchain.effects import Effect
+from payerkit.payment.payment_review import PaymentReview
+from payerkit.payment.transactions import UNLIMITED, contract_at
+
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NOTHING = "There is nothing to sign."
+_ONLY_MESSAGES = "There is no transaction, but a message to sign, which payerkit cannot judge."
+_TWO_DIGITS = Context(prec=2)
+"""The share of a fee is rounded to what a person remembers of it; the findings have it exactly."""
+
+
+def payment_sentence(review: PaymentReview, *, is_stopped: bool = False) -> str:
+    """Return who is paid what, on which network, for which bank account, with which fee and how many signatures.
+
+    It says "would" if the payment is stopped.
+    """
+    if not review.transactions:
+        return _NOTHING if not review.payment.whole.typed_messages else _ONLY_MESSAGES
+    has_unlimited = any(effect.allowance == UNLIMITED for each in review.transactions for effect in each.effects)
+    words = [
+        _pays(review, review.payments, is_stopped=is_stopped),
+        *_fee_words(review, review.payments),
+        *(["an unlimited allowance"] if has_unlimited else []),
+        *_signatures(review),
+    ]
+    return f"{', '.join(words)}."
+
+
+def short_address(address: str) -> str:
+    """Return the beginning and the end of an address; enough to recognise it, not to compare it."""
+    return address if len(address) <= 14 else f"{address[:6]}...{address[-4:]}"
+
+
+def _pays(review: PaymentReview, payments: list[Effect], *, is_stopped: bool) -> str:
+    pay, make = ("Would pay", "Would make") if is_stopped else ("Pays", "Makes")
+    where = f" on {networks()[review.network].title}" if review.network else ""
+    if not payments:
+        is_readable = all(transaction.effects for transaction in review.transactions)
+        return f"{pay} nobody{where}" if is_readable else f"Would do something that payerkit cannot read{where}"
+    if _is_unknown_contract(review):
+        pay, make = "Would ask an unknown contract to pay", "Would ask an unknown contract to make"
+    purpose = f" for the account {review.account}" if review.account else ""
+    if len(payments) == 1:
+        return f"{pay} {_amount_to_pay(review, payments[0])}{where} to {_payee(review, payments[0])}{purpose}"
+    wallets = len({str(payment.recipient).lower() for payment in payments})
+    to = "one wallet" if wallets == 1 else f"{_number(wallets)} wallets"
+    total = _sum(review, payments, [payment.amount for payment in payments])
+    return f"{make} {_number(len(payments))} payments{where} to {to}{purpose}{f', {total} in all' if total else ''}"
+
+
+def _is_unknown_contract(review: PaymentReview) -> bool:
+    """Return True if a payment goes through a contract that payerkit does not know: then it may pay nobody."""
+    for transaction in {payment.step: review.transactions[payment.step] for payment in review.payments}.values():
+        contracts = transaction.call.function.contracts if transaction.call.function else ("ERC20",)
+        if review.network is None or contracts == ("ERC20",):  # a token is judged by itself
+            continue
+        found = contract_at(transaction.to, review.network, contracts)
+        if found is None or found.contract not in contracts:
+            return True
+    return False
+
+
+def _payee(review: PaymentReview, payment: Effect) -> str:
+    """Return the recipient: short if the order or the address book names it, in full if nothing vouches for it.
+
+    One that looks like a known address is in full, too: short, it would be taken for that.
+    """
+    if payment.recipient is None:
+        return "an unknown wallet"
+    address = str(with_checksum(payment.recipient))
+    if known := review.known(payment.recipient):
+        return f"{short_address(address)} ({known.name})" if known.name else short_address(address)
+    order = review.order_of(payment)
+    is_ordered = order is not None and is_same(order.payee, payment.recipient)
+    is_lookalike = review.policy.lookalike(payment.recipient) is not None
+    return short_address(address) if is_ordered and not is_lookalike else address
+
+
+def _amount_to_pay(review: PaymentReview, payment: Effect) -> str:
+    token = review.token(payment.token)
+    if payment.amount is None:
+        return "an unknown amount"
+    if payment.unit != "request":
+        return _in_units(payment.amount, token)
+    currency = payment.request_currency
+    amount = _in_units(payment.amount, currency, request_decimals(currency) if currency else None)
+    paid_in = token.ticker if token else "an unknown token"
+    is_bounded = payment.max_to_spend not in {None, UNLIMITED}
+    most = f" and at most {_in_units(payment.max_to_spend or 0, token)}" if is_bounded else ""
+    return f"{amount} in {paid_in}, at the rate on execution{most},"
+
+
+def _in_units(base: int, currency: Currency | None, decimals: int | None = None) -> str:
+    """Return an amount with the currency's symbol, or in base units if the currency is not known."""
+    if currency is None:
+        return f"{base} base units of an unknown token"
+    found = to_units(base, currency.decimals if decimals is None else decimals)
+    return f"{format_number(found or Decimal(0))} {currency.ticker}"
+
+
+def _fee_words(review: PaymentReview, payments: list[Effect]) -> list[str]:
+    """Return the fees of all payments as a share of all amounts, or as an amount; nothing if they cannot be added."""
+    legs = review.fee_legs.values()
+    fees = [*(payment.fee for payment in payments), *(leg.amount for leg in legs)]
+    if not payments or all(fee is None for fee in fees):
+        return []
+    fee, amount = sum(each or 0 for each in fees), sum(payment.amount or 0 for payment in payments)
+    if fee == 0:
+        return ["no fee"]
+    if len({(each.token, each.unit, each.path[:1]) for each in (*payments, *legs)}) > 1:
+        return ["with fees"]
+    if amount == 0:
+        return [f"fee {_sum(review, [*payments, *legs], fees) or 'unknown'}"]
+    return [f"fee {format_percentage(_TWO_DIGITS.divide(Decimal(100 * fee), Decimal(amount)))}"]
+
+
+def _sum(review: PaymentReview, effects: list[Effect], amounts: list[int | None]) -> str:
+    """Return the sum of amounts in one token; "" if there are several tokens, or something is not known."""
+    tokens = {(each.token, each.unit) for each in effects}
+    token = review.token(effects[0].token)
+    is_known = len(tokens) == 1 and effects[0].unit != "request" and token is not None and None not in amounts
+    return _in_units(sum(each or 0 for each in amounts), token) if is_known else ""
+
+
+def _signatures(review: PaymentReview) -> list[str]:
+    """Return how many signatures it takes, and for what else than payments and approvals some of them are."""
+    effects = [transaction.effects for transaction in review.transactions]
+    unread = sum(not each for each in effects)
+    other = sum(any(not one.is_payment and one.kind != EffectKind.APPROVE for one in each) for each in effects)
+    words = [f"{_number(len(effects))} {'signature' if len(effects) == 1 else 'signatures'}"]
+    words += [f"{_number(unread)} of them for something that payerkit cannot read"] if 0 < unread < len(effects) else []
+    words += [f"{_number(other)} of them for a call of another kind"] if other else []
+    return words + (["a message to sign beside them"] if review.payment.whole.typed_messages else [])
+
+
+def _number(count: int) -> str:
+    return _COUNTS[count] if count < len(_COUNTS) else str(count)
