@@ -14,7 +14,7 @@ from cases import first_cases
 from payerkit import InvalidInput, PaymentOrder, PayoutOrder, reconcile
 from payerkit.models import Payment, PaymentRequest, Payout
 from payerkit.payouts.payments import payments_frame
-from payerkit.payouts.reconciliation import STATE_OF_WORD
+from payerkit.payouts.reconcile import STATE_OF_WORD
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 
 ORDERED = {"reference": "invoice-1", "amount": "25.50", "invoice_currency": "USD"}

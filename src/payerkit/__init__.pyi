@@ -45,11 +45,11 @@ from payerkit.onboarding.run import (
     onboard as onboard,
     add_bank_details as add_bank_details,
 )
-from payerkit.statuses.statuses import wait_for as wait_for
+from payerkit.statuses.wait_for import wait_for as wait_for
 from payerkit.statuses.statuses import payer_statuses as payer_statuses
 from payerkit.explanations import explain as explain
-from payerkit.payouts.reconciliation import reconcile as reconcile
-from payerkit.events.frame import read_events as read_events
+from payerkit.payouts.reconcile import reconcile as reconcile
+from payerkit.events.read_events import read_events as read_events
 from payerkit.forms.payer import PayerForm as PayerForm
 from payerkit.forms.bank_details import BankDetailsForm as BankDetailsForm
 from payerkit.forms.payment import PaymentForm as PaymentForm

@@ -26,3 +26,18 @@ def frame_of(rows: Iterable[Any], dtypes: Mapping[str, Any], *, index: Any = Non
     import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
 
     return pd.DataFrame([*rows], columns=[*dtypes], dtype=object, index=index).astype(dtypes)
+
+
+def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a DataFrame as dicts, with None for missing cells."""
+    cells = table.astype(object)
+    return cells.where(cells.notna(), None).to_dict("records")  # type: ignore[return-value]  # its columns have names
+
+
+def read_times(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column as times in UTC, also if it comes from a file, in which they are text."""
+    import pandas as pd  # noqa: PLC0415 - likewise
+
+    # Each by itself, as ISO 8601: pandas would take the form of the first for that of all, and drop the others.
+    times = pd.to_datetime(column.astype("string"), utc=True, errors="coerce", format="ISO8601")
+    return times.astype(TIME)

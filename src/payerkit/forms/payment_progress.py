@@ -94,10 +94,10 @@ def bank_state(events: Any, request_id: str) -> tuple[Explanation | None, str]:
 
     events: a table of `read_events`, what `read_events` takes, or a function that returns either.
     """
-    from payerkit.events.frame import read_events  # noqa: PLC0415 - loads pandas
+    from payerkit.events.read_events import read_events  # noqa: PLC0415 - loads pandas
     from payerkit.payouts.coverage import NewsIndex  # noqa: PLC0415 - likewise
 
     given = events() if callable(events) else events
     frame = given if hasattr(given, "columns") else read_events(given)
-    latest = NewsIndex.of(frame).of_request([("request_id", request_id.lower())]).latest
+    latest = NewsIndex(frame).of_request([("request_id", request_id.lower())]).latest
     return (None, "") if latest is None else (explain_word(latest.status, "payment"), latest.reason or "")

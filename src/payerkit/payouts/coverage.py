@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import pandas as pd
 
 from payerkit.checks.inputs import is_blank
 from payerkit.errors import InvalidInput, kind_of, located
-from payerkit.events.frame import believed_events
+from payerkit.events.read_events import believed_events
 from payerkit.explanations import explain_word
-from payerkit.frames import TIME
 from payerkit.models import Payment, PaymentRequest, PayoutOrder
 from payerkit.onchain.amounts import EXACT, format_number, positive_number
 from payerkit.onchain.currencies import Currency, find_currency
@@ -77,10 +76,9 @@ def read_expected_orders(orders: OrdersToReconcile) -> list[ExpectedOrder]:
 def _members(order: Any) -> dict[str, Any]:
     """Return what is known of an order, by our names."""
     if isinstance(order, Payment | PaymentRequest):
-        sent = order.order
-        known = {name: getattr(sent, name, None) for name in _NAMES}
-        known |= {name: getattr(order, name) for name in ID_NAMES[:2]}
         payout = order.payout if isinstance(order, Payment) else None
+        known = {name: getattr(order.order, name, None) for name in _NAMES}
+        known |= {name: getattr(order, name) for name in ID_NAMES[:2]}
         return known | ({"reference": payout.reference} if payout is not None else {})
     if isinstance(order, PayoutOrder):
         return {name: getattr(order, name, None) for name in _NAMES}
@@ -102,20 +100,19 @@ def _check_distinct(orders: Iterable[ExpectedOrder]) -> None:
     """Raise InvalidInput if two orders are of one request: one payment would count for both."""
     lines: dict[tuple[str, str], tuple[int, bool]] = {}
     for number, order in enumerate(orders, 1):
-        given = [(name, value) for name in ID_NAMES[:2] if (value := order.ids[name])]
-        for place, (name, value) in enumerate(given):
-            is_only_sign = place == 0
-            first, was_only_sign = lines.setdefault((name, id_key(value)), (number, is_only_sign))
-            if first != number and (is_only_sign or was_only_sign):
+        for place, key in enumerate(ids_of(order.ids)):
+            is_strongest = place == 0
+            first, was_strongest = lines.setdefault(key, (number, is_strongest))
+            if first != number and (is_strongest or was_strongest):
                 raise InvalidInput(
-                    f"orders, lines {first} and {number}: both have the same {name}, so a payment could be for either. "
-                    "Give each order once, with its request_id."
+                    f"orders, lines {first} and {number}: both have the same {key[0]}, so a payment could be for "
+                    "either. Give each order once, with its request_id."
                 )
 
 
 _NEEDED = (
-    *("event", "timestamp", "received_at", "request_id", "payment_reference", "sub_status", "amount", "currency"),
-    *("payment_currency", "tx_hash", "reason", "is_test"),
+    *("event", "request_id", "payment_reference", "sub_status", "amount", "currency", "payment_currency"),
+    *("tx_hash", "reason"),
 )
 
 _PAID = {"payment.confirmed": True, "payment.partial": False}
@@ -129,61 +126,44 @@ class PayoutEvent:
     """An event about a payment or its payout. has_time: whether it says when it happened, and not only when it came.
 
     completes: whether the request is paid in full by then; None if the event is not about that.
-
-    is_test: a header says so, which is not signed.
     """
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         self.row = row
         self.kind: str = row["event"]
         self.completes = _PAID.get(self.kind)
-        self.is_test = str(row["is_test"]).lower() == "true"
-        self.time: pd.Timestamp | None = row["timestamp"]
-        self.has_time = bool(row["has_time"])
-        self.status: str | None = row["sub_status"]
-        if self.status is None and self.kind == "payment.failed":
-            self.status = "failed"
-        self.is_final = explain_word(self.status, "payment").final
+        self.time: pd.Timestamp | None = row["at"]
+        self.has_time = row["timestamp"] is not None
+        self.status: str | None = row["sub_status"] or ("failed" if self.kind == "payment.failed" else None)
         self.reason: str | None = row["reason"]
         self.amount = read_decimal(row["amount"])
         self.currency: str | None = row["currency"]
         self.tx_hash: str | None = row["tx_hash"]
-
-    @property
-    def setback(self) -> int:
-        """How bad its status is: 2 if the bank returned the money, 1 if the payout stopped otherwise, else 0."""
         found = explain_word(self.status, "payment")
-        return 2 if self.status == "bounced" else int(found.final and not found.is_passed)
+        self.is_final = found.final
+        # How bad its status is: 2 if the bank returned the money, 1 if the payout stopped otherwise, else 0.
+        self.setback = 2 if self.status == "bounced" else int(found.final and not found.is_passed)
+        # What a header calls a test counts only if it is bad news: a header proves nothing, and hides nothing.
+        self.counts = not row["is_test"] or self.setback > 0 or self.kind == "payment.refunded"
 
-    @property
-    def counts(self) -> bool:
-        """False if its header calls it a test, unless it has bad news: a header proves nothing, and hides nothing."""
-        return not self.is_test or self.setback > 0 or self.kind == "payment.refunded"
 
+class PayoutNews:
+    """The events about one request, in their order.
 
-class PayoutNews(NamedTuple):
-    """The events about one request, in their order."""
+    payments: those that say that a payment was seen. refunds: those that say that crypto was given back.
+    """
 
-    events: list[PayoutEvent]
-
-    @property
-    def payments(self) -> list[PayoutEvent]:
-        """Those that say that a payment was seen."""
-        return [event for event in self.events if event.completes is not None and event.counts]
-
-    @property
-    def refunds(self) -> list[PayoutEvent]:
-        """Those that say that crypto was given back."""
-        return [event for event in self.events if event.kind == "payment.refunded"]
+    def __init__(self, events: Sequence[PayoutEvent]) -> None:
+        self.payments = [event for event in events if event.completes is not None and event.counts]
+        self.refunds = [event for event in events if event.kind == "payment.refunded"]
+        self.has_tests = not all(event.counts for event in events)
+        self._words = [event for event in events if event.status and event.counts]
 
     @property
     def latest(self) -> PayoutEvent | None:
         """The last one with an off-ramp status; one that was only delivered late does not count as the last."""
-        found = [event for event in self.events if event.status and event.counts]
-        for event in reversed(found):
-            if not any(_is_before(event, other) for other in found):
-                return event
-        return None
+        lasting = (event for event in reversed(self._words) if not any(_is_before(event, each) for each in self._words))
+        return next(lasting, None)
 
 
 def _is_before(event: PayoutEvent, other: PayoutEvent) -> bool:
@@ -200,31 +180,23 @@ def _is_before(event: PayoutEvent, other: PayoutEvent) -> bool:
 
 
 class NewsIndex:
-    """All events about payments and payouts, by the ids of their requests."""
+    """The believable events about payments and payouts in a frame of `read_events`, by the ids of their requests.
 
-    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
-        self._by_id: dict[tuple[str, str], list[int]] = {}
-        self._events: list[PayoutEvent] = []
-        for row in rows:
-            for name, value in ids_of(row):
-                self._by_id.setdefault((name, value), []).append(len(self._events))
-            self._events.append(PayoutEvent(row))
+    Raises InvalidInput for anything but such a frame or None.
+    """
 
-    @classmethod
-    def of(cls, events: Any) -> Self:
-        """Return the believable events of a frame, nothing for None. Raises InvalidInput for anything else."""
-        if events is None:
-            return cls(())
-        known = believed_events(events, _NEEDED, tests=True)[list(_NEEDED)]
-        known = known[known["event"].astype("string").str.startswith("payment.").fillna(value=False)]
-        said, came = (read_times(known[name]) for name in ("timestamp", "received_at"))
-        known = known.assign(timestamp=said.fillna(came), has_time=said.notna())
-        return cls(rows_of(known.sort_values("timestamp", kind="stable")))
+    def __init__(self, events: Any) -> None:
+        self._by_id: dict[tuple[str, str], dict[int, PayoutEvent]] = {}
+        for place, row in enumerate(believed_events(events, _NEEDED, tests=True)):
+            if str(row["event"]).startswith("payment."):
+                event = PayoutEvent(row)
+                for key in ids_of(row):
+                    self._by_id.setdefault(key, {})[place] = event
 
     def of_request(self, ids: Sequence[tuple[str, str]]) -> PayoutNews:
         """Return the events about the request with one of these ids, each given with its name."""
-        places = {place for each in ids for place in self._by_id.get(each, ())}
-        return PayoutNews([self._events[place] for place in sorted(places)])
+        found = {place: event for key in ids for place, event in self._by_id.get(key, {}).items()}
+        return PayoutNews([found[place] for place in sorted(found)])
 
 
 def id_key(value: str) -> str:
@@ -232,21 +204,9 @@ def id_key(value: str) -> str:
     return " ".join(value.split()).casefold()
 
 
-def ids_of(row: dict[str, Any]) -> list[tuple[str, str]]:
+def ids_of(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the ids that the service gave to a row's request, with their names, as `id_key` writes them."""
-    return [(name, id_key(row[name])) for name in ("request_id", "payment_reference") if row[name]]
-
-
-def read_times(column: Any) -> Any:
-    """Return a column as times in UTC; the frame may come from a file, in which times are text."""
-    times = pd.to_datetime(column.astype("string"), utc=True, errors="coerce", format="ISO8601")
-    return times.astype(TIME)
-
-
-def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame as dicts, with None for missing cells."""
-    cells = table.astype(object)
-    return cells.where(cells.notna(), None).to_dict("records")  # type: ignore[return-value]  # its columns have names
+    return [(name, id_key(row[name])) for name in ID_NAMES[:2] if row[name]]
 
 
 NEAR = Decimal("0.02")
@@ -304,6 +264,8 @@ def cover(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Sequen
 
     A refund counts by its amount. One without an amount is that of a full payment.
     """
+    if not (payments or refunds):
+        return Coverage(paid=None, times=0)
     sized = [each for each in refunds if each.amount is not None]
     found = _by_amounts(order, payments, sized) or _by_word(order, payments, sized)
     left = max(len(payments) if found.times is None else found.times, 1) - (len(refunds) - len(sized))

@@ -1,33 +1,28 @@
-"""Read the statuses and accounts of many payers: who is stuck, whose move it is, since when; wait until they pass."""
+"""Read the statuses and accounts of many payers: who is stuck, whose move it is, and since when."""
 
 from __future__ import annotations
 
 import hashlib
-import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from payerkit import html
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
-from payerkit.client.pace import is_non_negative
 from payerkit.endpoints import payer_status_call, payment_details_frame
-from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, kind_of, without_internal_frames
-from payerkit.events.frame import believed_events
+from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
+from payerkit.events.read_events import believed_events
 from payerkit.explanations import Explanation, account_group, count_words, explain_payer, is_compliant
-from payerkit.frames import frame_of
+from payerkit.frames import TIME, columns, frame_of, read_times
 from payerkit.masking import holds_email, mask
 from payerkit.models import PayerStatus
-from payerkit.onboarding.rate_limit import Progress, RateLimiter, list_accounts, request_each, request_lists
-from payerkit.wire import check_id, first, wire_name
-from payerkit.wording import count_of, in_words
+from payerkit.onboarding.rate_limit import RateLimiter, list_accounts, request_each, request_lists
+from payerkit.wire import check_id, first, read_time, wire_name
 
 Accounts = Sequence[Mapping[str, Any]]
 """The accounts that the service lists for a payer."""
@@ -68,11 +63,9 @@ class Snapshot:
         return count_words(word if isinstance(word, str) else "" for word in words)
 
     @cached_property
-    def relevant(self) -> list[Mapping[str, Any]] | None:
-        """The accounts that count: neither deactivated nor replaced; None if they were not read."""
-        if self.accounts is None:
-            return None
-        return without_replaced([record for record in self.accounts if account_group(record.get("status")) != "off"])
+    def relevant(self) -> Accounts:
+        """The accounts that count: neither deactivated nor replaced; none if they were not read."""
+        return without_replaced([each for each in self.accounts or () if account_group(each.get("status")) != "off"])
 
     @cached_property
     def compliant(self) -> bool | None:
@@ -84,11 +77,11 @@ class Snapshot:
     @cached_property
     def explanation(self) -> Explanation:
         """Whose move it is, and what to do."""
-        if self.status is None or (self.error is not None and self.compliant):
+        status = self.status
+        if status is None or (self.error is not None and self.compliant):
             advice = self.error.advice if self.error is not None else "Call again."
             return Explanation("payer", "", self.problem, "you", what_to_do=advice)
-        words = None if self.relevant is None else [record.get("status") for record in self.relevant]
-        status = self.status
+        words = None if self.accounts is None else [record.get("status") for record in self.relevant]
         return explain_payer(status.kyc_status, status.agreement_status, status.is_compliant, accounts=words)
 
     @property
@@ -97,21 +90,15 @@ class Snapshot:
         return self.stopped if self.error is None else self.error.message
 
     @property
-    def groups(self) -> Counter[str]:
-        """How many of the accounts that count are approved, open and failed."""
-        return Counter(account_group(record.get("status")) for record in self.relevant or ())
-
-    @property
     def since(self) -> datetime | None:
         """The time from which the statuses are known to hold: since an earlier snapshot, or as the service says.
 
         Once the payer is compliant, the accounts count, too.
         """
-        records: list[Mapping[str, Any]] = [self.status.to_dict(reveal=True)] if self.status is not None else []
-        if self.compliant:
-            records += self.relevant or ()
-        times = [time for record in records if (time := _changed_at(record)) is not None and time <= self.checked_at]
-        return min([*([max(times)] if times else []), *([self.seen_since] if self.seen_since else [])], default=None)
+        records = [self.status.to_dict(reveal=True)] if self.status is not None else []
+        told = [_changed_at(record) for record in (*records, *(self.relevant if self.compliant else ()))]
+        last = max((time for time in told if time is not None and time <= self.checked_at), default=None)
+        return min((time for time in (last, self.seen_since) if time is not None), default=None)
 
 
 def take_snapshots(
@@ -157,18 +144,11 @@ _CHANGED = ("statusUpdatedAt", "updatedAt")
 
 
 def _changed_at(record: Mapping[str, Any]) -> datetime | None:
-    """Return when a record changed, from ISO 8601 text or Unix seconds or milliseconds; None if it does not say."""
+    """Return when a record changed; None if it does not say."""
     inner = record.get("status")
-    fields = {wire_name(name): value for name, value in record.items()}
-    fields |= {wire_name(name): value for name, value in inner.items()} if isinstance(inner, dict) else {}
-    value = first(fields, *_CHANGED)
-    with suppress(ValueError, OverflowError, OSError):
-        if isinstance(value, str):
-            time = datetime.fromisoformat(value.strip())
-            return time if time.tzinfo else time.replace(tzinfo=UTC)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
-    return None
+    parts = (record, inner) if isinstance(inner, dict) else (record,)
+    fields = {wire_name(name): value for part in parts for name, value in part.items()}
+    return read_time(first(fields, *_CHANGED), milliseconds=True)
 
 
 _ABOUT = {
@@ -177,13 +157,10 @@ _ABOUT = {
 }
 """The events about statuses: the column that says whose they are, and those that say what they are."""
 
-_TEXTS = ("event", "client_user_id", "payment_details_id", "kyc_status", "agreement_status", "status", "reason")
-_TIMES = ("timestamp", "received_at")
-_NEEDED = (*_TEXTS, "is_compliant", *_TIMES)
+_NEEDED = ("event", "reason", *dict.fromkeys(name for whose, what in _ABOUT.values() for name in (whose, *what)))
 
 
-@dataclass(frozen=True, slots=True)
-class StatusReport:
+class StatusReport(NamedTuple):
     """What one event says of a payer or an account. states: None for what it does not say. at: when, if known."""
 
     states: tuple[Any, ...]
@@ -195,29 +172,24 @@ class StatusReport:
         return all(said is None or said == state for said, state in zip(self.states, states, strict=True))
 
 
-@dataclass(frozen=True)
 class PayerEvents:
-    """What events say, in the order in which they happened, by column and id of the payer or account."""
+    """What a frame of events says of payers and accounts; tests, and events whose signature is invalid, say nothing.
 
-    reports: Mapping[tuple[str, str], Sequence[StatusReport]]
+    Raises InvalidInput for anything but such a frame or None.
+    """
 
-    @classmethod
-    def read(cls, events: Any) -> Self:
-        """Return what a frame of events says, nothing for None. Raises InvalidInput for anything else.
-
-        Tests, and events whose signature does not match, say nothing.
-        """
-        reports: dict[tuple[str, str], list[StatusReport]] = {}
-        for row in () if events is None else _events_by_time(believed_events(events, _NEEDED)):
-            name, columns = _ABOUT.get(row["event"], ("", ()))
-            if name and row[name]:
-                states, at = tuple(row[each] for each in columns), row["timestamp"] or row["received_at"]
-                reports.setdefault((name, row[name]), []).append(StatusReport(states, at, row["reason"]))
-        return cls(reports)
+    def __init__(self, events: Any) -> None:
+        self._reports: dict[tuple[str, str], list[StatusReport]] = defaultdict(list)  # in the order of their times
+        for row in believed_events(events, _NEEDED):
+            row["is_compliant"] = {"true": True, "false": False}.get(str(row["is_compliant"]).lower())
+            whose, what = _ABOUT.get(row["event"], ("", ()))
+            if whose and row[whose]:
+                report = StatusReport(tuple(row[name] for name in what), row["at"], row["reason"])
+                self._reports[whose, row[whose]].append(report)
 
     def require_ids(self, ids: Iterable[str]) -> None:
         """Raise InvalidInput if the events of these payers cannot be found, since their ids are masked."""
-        if ("client_user_id", MASK) in self.reports and any(map(holds_email, ids)):
+        if ("client_user_id", MASK) in self._reports and any(map(holds_email, ids)):
             raise InvalidInput(
                 "events: ids that are e-mail addresses are masked in it. Read the events with reveal=True; the result "
                 "masks them again."
@@ -228,28 +200,27 @@ class PayerEvents:
 
         Once the payer is compliant, the accounts count, too.
         """
-        runs = [self._of_payer(client_user_id, snapshot), *(self._of_accounts(snapshot) if snapshot.compliant else ())]
+        of_payer, *of_accounts = self._last_runs(client_user_id, snapshot)
+        runs = [of_payer, *(of_accounts if snapshot.compliant else ())]
         times = [min((report.at for report in run if report.at is not None), default=None) for run in runs]
         known = [time for time in times if time is not None and time <= snapshot.checked_at]
         return max(known) if len(known) == len(times) else None
 
     def reason(self, client_user_id: str, snapshot: Snapshot) -> str | None:
         """Return why the payer or an account does not pass, in the service's words; None if no event says it."""
-        runs = [self._of_payer(client_user_id, snapshot), *self._of_accounts(snapshot)]
+        runs = self._last_runs(client_user_id, snapshot)
         return "; ".join(dict.fromkeys(run[-1].reason for run in runs if run and run[-1].reason)) or None
 
-    def _of_payer(self, client_user_id: str, snapshot: Snapshot) -> Sequence[StatusReport]:
-        """Return the events since the payer's statuses changed last."""
+    def _last_runs(self, client_user_id: str, snapshot: Snapshot) -> list[Sequence[StatusReport]]:
+        """Return the events since the last change of the payer, and of each account that counts."""
         if snapshot.status is None:
-            return ()
+            return [()]
         states = (snapshot.status.kyc_status, snapshot.status.agreement_status, snapshot.compliant)
-        return _last_run(self.reports.get(("client_user_id", client_user_id), ()), states)
-
-    def _of_accounts(self, snapshot: Snapshot) -> Iterable[Sequence[StatusReport]]:
-        """Yield the events since the last change of each account that counts."""
-        for record in snapshot.relevant or ():
-            said = self.reports.get(("payment_details_id", str(record.get("id"))), ())
-            yield _last_run(said, (record.get("status"),))
+        accounts = [(str(record.get("id")), (record.get("status"),)) for record in snapshot.relevant]
+        return [
+            _last_run(self._reports.get(("client_user_id", client_user_id), ()), states),
+            *(_last_run(self._reports.get(("payment_details_id", each), ()), status) for each, status in accounts),
+        ]
 
 
 def _last_run(reports: Sequence[StatusReport], states: Sequence[Any]) -> Sequence[StatusReport]:
@@ -258,28 +229,13 @@ def _last_run(reports: Sequence[StatusReport], states: Sequence[Any]) -> Sequenc
     return reports[len(reports) - count :]
 
 
-def _events_by_time(events: pd.DataFrame) -> Iterable[dict[str, Any]]:
-    """Return the events by time; the frame may come from a file, in which all is text."""
-    columns: dict[str, Any] = {name: events[name].astype("string") for name in _TEXTS}
-    columns["is_compliant"] = events["is_compliant"].astype("string").str.lower().map({"true": True, "false": False})
-    for name in _TIMES:
-        columns[name] = pd.to_datetime(events[name].astype("string"), utc=True, errors="coerce", format="ISO8601")
-    table = pd.DataFrame(columns, index=events.index)
-    order = table["timestamp"].fillna(table["received_at"]).sort_values(kind="stable").index
-    table = table.astype(object).where(table.notna(), None)
-    return table.loc[order].to_dict("records")  # type: ignore[return-value]  # its names are text
-
-
-_TIME: Final = "datetime64[ns, UTC]"
-
-_DTYPES = {
-    **dict.fromkeys(("client_user_id", "kyc_status", "agreement_status"), "string"),
-    "compliant": "boolean",
-    **dict.fromkeys(("accounts", "accounts_approved", "accounts_open", "accounts_failed"), "Int64"),
-    **dict.fromkeys(("account_statuses", "whose_move", "what_to_do", "reason"), "string"),
-    **dict.fromkeys(("since", "checked_at"), _TIME),
-    **dict.fromkeys(("error", "payer_key"), "string"),
-}
+_DTYPES = columns(
+    "client_user_id kyc_status agreement_status compliant accounts accounts_approved accounts_open accounts_failed "
+    "account_statuses whose_move what_to_do reason since checked_at error payer_key",
+    boolean="compliant",
+    Int64="accounts accounts_approved accounts_open accounts_failed",
+    time="since checked_at",
+)
 """Columns and their dtypes."""
 
 _SAME = ("kyc_status", "agreement_status", "compliant", "account_statuses")
@@ -344,7 +300,7 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
     check_client(client)
     if not isinstance(accounts, bool):
         raise InvalidInput("accounts: expected True or False.")
-    known, said, wanted = earlier_times(previous), PayerEvents.read(events), distinct_ids(ids)
+    known, said, wanted = earlier_times(previous), PayerEvents(events), distinct_ids(ids)
     said.require_ids(wanted)
     limiter = RateLimiter(client.pace, rate=rate, workers=workers)
     found = take_snapshots(client, wanted, limiter, accounts=accounts, progress=progress)
@@ -357,13 +313,14 @@ def snapshots_frame(
     found: Mapping[str, Snapshot], secret: bytes, said: PayerEvents | None = None, *, reveal: bool
 ) -> pd.DataFrame:
     """Return snapshots by client user id as `payer_statuses` returns them. said: what events say of the payers."""
-    said = said or PayerEvents.read(None)
+    said = said or PayerEvents(None)
     rows = (_row(client_user_id, snapshot, secret, said, reveal=reveal) for client_user_id, snapshot in found.items())
     return frame_of(rows, _DTYPES)
 
 
 def _row(client_user_id: str, snapshot: Snapshot, secret: bytes, said: PayerEvents, *, reveal: bool) -> dict[str, Any]:
-    read, groups = snapshot.accounts is not None, snapshot.groups
+    read = snapshot.accounts is not None
+    groups = Counter(account_group(record.get("status")) for record in snapshot.relevant)
     times = [time for time in (snapshot.since, said.since(client_user_id, snapshot)) if time is not None]
     return {
         "client_user_id": client_user_id if reveal else mask("clientUserId", client_user_id),
@@ -392,10 +349,7 @@ def earlier_times(previous: Any) -> pd.DataFrame:
         raise InvalidInput("previous: expected an earlier result of payer_statuses(), with all its columns.")
     # It may come from a file, in which times and truth values are text.
     earlier = previous[needed].drop_duplicates("payer_key", keep="last").set_index("payer_key")
-    texts = {name: earlier[name].astype("string") for name in ("since", "checked_at")}
-    # As ISO 8601, each by itself: pandas would take the form of the first for that of all, and drop the others.
-    times = {name: pd.to_datetime(text, utc=True, errors="coerce", format="ISO8601") for name, text in texts.items()}
-    return earlier.assign(**{name: column.astype(_TIME) for name, column in times.items()})
+    return earlier.assign(**{name: read_times(earlier[name]) for name in ("since", "checked_at")})
 
 
 def with_earlier_times(table: pd.DataFrame, earlier: pd.DataFrame) -> pd.DataFrame:
@@ -405,7 +359,7 @@ def with_earlier_times(table: pd.DataFrame, earlier: pd.DataFrame) -> pd.DataFra
     for name in _SAME:
         same &= table[name].astype("string").fillna("") == before[name].astype("string").fillna("")
     since = before["since"].fillna(before["checked_at"]).where(same)
-    return table.assign(since=pd.concat([table["since"], since], axis=1).min(axis=1).astype(_TIME))
+    return table.assign(since=pd.concat([table["since"], since], axis=1).min(axis=1).astype(TIME))
 
 
 @without_internal_frames
@@ -471,230 +425,3 @@ def accounts_frame(results: Mapping[str, Accounts | str], secret: bytes, *, reve
     frame = frame.drop(columns=["client_user_id", "error"], errors="ignore")
     frame.insert(0, "client_user_id", pd.Series([payer for payer, _, _ in rows], dtype="string"))
     return frame.assign(error=pd.array([error for _, error, _ in rows], dtype="string"))
-
-
-# Waiting
-
-Until = Literal["compliant", "approved"]
-WaitState = Literal["reached", "final", "waiting", "unread"]
-
-_STATES: tuple[WaitState, ...] = get_args(WaitState)
-_SHOWN_ROWS = 20
-
-
-class WaitReport:
-    """What waiting for payers came to. `str()` and a notebook show a summary.
-
-    Attributes:
-        frame: The last result of `payer_statuses` for each payer, with accounts only if it was waited for them, and
-            `state` (string): reached; final (waiting does not help, see `what_to_do`); waiting (not there yet when the
-            wait ended); unread (see `error`).
-        until: What was waited for: "compliant" or "approved".
-        seconds: How long was waited.
-        stopped: Why the wait ended early; "" if it did not.
-
-    Example:
-        >>> report = wait_for(client, ["user-123"], timeout=0, progress=False)
-        >>> report
-        1 payer: 1 still waiting for the payer.
-        Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].
-        >>> report.counts
-        {'reached': 0, 'final': 0, 'waiting': 1, 'unread': 0}
-    """
-
-    def __init__(self, frame: pd.DataFrame, reasons: Counter[str], until: Until, seconds: float, stopped: str) -> None:
-        self.frame = frame
-        self.until = until
-        self.seconds = seconds
-        self.stopped = stopped
-        self._reasons = reasons
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The number of payers in each state; together, all payers."""
-        counted = self.frame["state"].value_counts()
-        return {state: int(counted.get(state, 0)) for state in _STATES}
-
-    def _summary(self) -> str:
-        found = ", ".join(f"{count} {reason}" for reason, count in self._reasons.items())
-        return f"{count_of(len(self.frame), 'payer')}: {found or 'nothing to wait for'}."
-
-    def _advice(self) -> list[str]:
-        waiting = 'Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].'
-        final = 'Waiting does not help the others: see what_to_do in frame[frame["state"] == "final"].'
-        return [
-            *([f"The wait ended early: {self.stopped}"] if self.stopped else []),
-            *([waiting] if self.counts["waiting"] else []),
-            *([final] if self.counts["final"] else []),
-            *(['Not read: see frame["error"].'] if self.counts["unread"] else []),
-        ]
-
-    def __str__(self) -> str:
-        return "\n".join([self._summary(), *self._advice()])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        not_there = self.frame[self.frame["state"] != "reached"]
-        open_rows = not_there.head(_SHOWN_ROWS)
-        names = ["client_user_id", "state", "kyc_status", "agreement_status", "account_statuses"]
-        columns = [*names, "whose_move", "what_to_do"]
-        cells = open_rows[columns].astype(object).where(open_rows[columns].notna(), None).to_numpy().tolist()
-        head = [in_words(name) for name in columns]
-        more = "" if len(open_rows) == len(not_there) else f" (the first {_SHOWN_ROWS})"
-        table = html.grid(head, cells, caption=f"Not {self.until}{more}") if cells else ""
-        advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
-        return html.picture(html.title(self._summary()), advice, table)
-
-
-@without_internal_frames
-def wait_for(  # noqa: PLR0913 - the options of a run, each by name
-    client: Client,
-    ids: Iterable[str],
-    until: Until = "compliant",
-    *,
-    every: float = 30.0,
-    timeout: float | None = 3600.0,
-    previous: pd.DataFrame | None = None,
-    workers: int = 32,
-    rate: float | None = None,
-    progress: bool = True,
-    reveal: bool = False,
-) -> WaitReport:
-    """Wait until payers are compliant, or their accounts approved, and report who is.
-
-    It looks at once, and then asks again only for payers who are not there yet and whom waiting can help: a rejected
-    payer is reported, not waited for.
-
-    Args:
-        client: From `connect()` or `sandbox()`.
-        ids: Client user ids, such as a column; duplicates are waited for once.
-        until: "compliant": the payer may pay. "approved": the payer is compliant and has an account, and all accounts
-            that count are approved (`payer_statuses` says which do).
-        every: Seconds between two snapshots, 1 or more.
-        timeout: Seconds until the wait ends, 0 for one look; None to wait as long as it takes.
-        previous: An earlier result of `payer_statuses` for the same payers, from which `since` is taken over.
-        workers: Calls at the same time, 1 to 32.
-        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
-        progress: Show a line with who is waited for.
-        reveal: Show ids that are e-mail addresses, which are masked otherwise.
-
-    Returns:
-        A `WaitReport`, whose `frame` has one row per payer.
-
-    Raises:
-        InvalidInput: For ids that cannot be sent and options out of range. Nothing was sent.
-        InterruptedRun: After Ctrl+C, with the report so far as `report`. Nothing was changed.
-
-    Example:
-        >>> client.sandbox.complete_kyc("user-123")
-        >>> wait_for(client, ["user-123"], until="approved", progress=False)
-        1 payer: 1 approved.
-    """
-    check_client(client)
-    limiter = RateLimiter(client.pace, rate=rate, workers=workers)
-    if until not in get_args(Until):
-        raise InvalidInput('until: expected "compliant" or "approved".')
-    if not (is_non_negative(every) and every >= 1):
-        raise InvalidInput("every: expected a number of seconds, 1 or more.")
-    if timeout is not None and not is_non_negative(timeout):
-        raise InvalidInput("timeout: expected a number of seconds, 0 or more, or None.")
-    known = earlier_times(previous)
-    wait = _Wait(client, distinct_ids(ids), until, limiter)
-    with Progress(shown=progress, where=client.environment) as bar:
-        bar.begin("payer", len(wait.ids))
-        try:
-            wait.go(float(every), timeout, bar)
-        except KeyboardInterrupt:  # between two looks
-            wait.stop.interrupt()
-    report = wait.report(known, reveal=reveal is True)
-    if wait.stop.is_interrupted:
-        raise InterruptedRun(str(report), report=report, advice="Nothing was changed. Call again to go on waiting.")
-    return report
-
-
-class _Wait:
-    """Looks at payers again and again, each time only at those whom waiting can help."""
-
-    def __init__(self, client: Client, ids: list[str], until: Until, limiter: RateLimiter) -> None:
-        self.ids, self.until, self.stop = ids, until, limiter.stop
-        self.seconds = 0.0
-        self._client, self._limiter = client, limiter
-        self._snapshots: dict[str, Snapshot] = {}
-
-    def go(self, every: float, timeout: float | None, bar: Progress) -> None:
-        """Look until all payers are there or cannot get there, the time is over, or the run is stopped."""
-        pending = self._look(self.ids)
-        while pending and not self.stop:
-            moves = Counter(self._snapshots[each].explanation.whose_move for each in pending)
-            waiting = ", ".join(f"{count} for {move}" for move, count in moves.most_common())
-            bar.draw(len(self.ids) - len(pending), f"waiting: {waiting}")
-            left = every if timeout is None else min(every, timeout - self.seconds)
-            if left <= 0:
-                return
-            self._client.sleep(left)
-            # Counted as asked for: no time passes here on a sandbox's clock that is turned by hand.
-            self.seconds += left
-            pending = self._look(pending)
-        bar.draw(len(self.ids) - len(pending))
-
-    def _look(self, ids: list[str]) -> list[str]:
-        """Read the statuses of some payers; return the payers to read again later."""
-        started = time.monotonic()
-        with_accounts = self.until == "approved"
-        found = take_snapshots(self._client, ids, self._limiter, accounts=with_accounts)
-        for client_user_id, snapshot in found.items():
-            earlier = self._snapshots.get(client_user_id)
-            if earlier is None:
-                self._snapshots[client_user_id] = snapshot
-            elif not snapshot.stopped:  # else it was not looked at: what was read before stands
-                self._snapshots[client_user_id] = snapshot.after(earlier)
-        self.seconds += time.monotonic() - started
-        return [each for each in ids if self._may_get_there(self._snapshots[each])]
-
-    def _may_get_there(self, snapshot: Snapshot) -> bool:
-        state = state_of(snapshot, self.until)
-        return state == "waiting" or (state == "unread" and snapshot.error is not None and snapshot.error.retryable)
-
-    def report(self, known: pd.DataFrame, *, reveal: bool) -> WaitReport:
-        """Return the report. known: of earlier times, from `previous`."""
-        unread = Snapshot(datetime.now(UTC), stopped=self.stop.reason)
-        snapshots = {each: self._snapshots.get(each, unread) for each in self.ids}
-        states = {each: state_of(snapshot, self.until) for each, snapshot in snapshots.items()}
-        ordered = sorted(states.items(), key=lambda state: _STATES.index(state[1]))
-        reasons = Counter(_reason(snapshots[each], state, self.until) for each, state in ordered)
-        frame = with_earlier_times(snapshots_frame(snapshots, self._client.account_secret, reveal=reveal), known)
-        frame = frame.assign(state=pd.array(list(states.values()), dtype="string"))
-        return WaitReport(frame, reasons, self.until, self.seconds, self.stop.reason)
-
-
-def state_of(snapshot: Snapshot, until: Until) -> WaitState:
-    """Return whether a payer is there, may get there by waiting, or cannot."""
-    found = snapshot.explanation
-    if snapshot.status is None or (until == "approved" and snapshot.compliant and snapshot.accounts is None):
-        return "unread"
-    if snapshot.compliant and (until == "compliant" or found.is_passed):
-        return "reached"
-    return "final" if found.final else "waiting"
-
-
-def _reason(snapshot: Snapshot, state: WaitState, until: Until) -> str:
-    """Return the words of a summary that say where a payer stands."""
-    if state == "reached":
-        return until
-    if state == "unread":
-        return "not read"
-    if state == "waiting":
-        move = snapshot.explanation.whose_move
-        return f"still waiting for {'you' if move == 'you' else f'the {move}'}"
-    refused = next((part.of for part in snapshot.explanation.parts if part.final and not part.is_passed), "")
-    return _REFUSED[refused]
-
-
-_REFUSED = {
-    "kyc": "rejected",
-    "agreement": "without an agreement",
-    "account": "with a failed bank account",
-    "": "without a bank account",
-}
-"""What keeps a payer from getting there, by what has a final status."""

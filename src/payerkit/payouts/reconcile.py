@@ -18,16 +18,16 @@ What an order's state is, from its payments and from the last off-ramp status th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.explanations import Explanation, explain_word
-from payerkit.frames import columns, frame_of
+from payerkit.explanations import explain_word
+from payerkit.frames import columns, frame_of, read_times, rows_of
 from payerkit.masking import mask
 from payerkit.onchain.amounts import format_number
 from payerkit.payouts.coverage import (
@@ -42,8 +42,6 @@ from payerkit.payouts.coverage import (
     id_key,
     ids_of,
     read_expected_orders,
-    read_times,
-    rows_of,
 )
 from payerkit.payouts.payments import DTYPES, find_duplicates
 from payerkit.wording import count_of
@@ -119,14 +117,12 @@ def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.Data
            reference     state  paid  payments
         0  invoice-1  not_paid  <NA>         0
     """
-    expected = read_expected_orders(orders)
-    news = NewsIndex.of(events)
-    matched = [_Matched(order) for order in expected]
-    unmatched = _match(matched, read_paid(payments))
-    _check_references(matched, unmatched)
-    rows = [_order_row(each, news, has_events=events is not None) for each in matched]
-    rows += [_unmatched_row(row, news) for row in unmatched]
-    return frame_of(rows, _DTYPES)
+    cases = [_Case(order) for order in read_expected_orders(orders)]
+    news = NewsIndex(events)
+    unmatched = _match(cases, read_paid(payments))
+    _check_references(cases, unmatched)
+    rows = [_order_row(case, news, has_events=events is not None) for case in cases]
+    return frame_of(rows + [_unmatched_row(row, news) for row in unmatched], _DTYPES)
 
 
 def read_paid(payments: Any) -> list[dict[str, Any]]:
@@ -145,31 +141,47 @@ def read_paid(payments: Any) -> list[dict[str, Any]]:
 
 
 @dataclass(slots=True)
-class _Matched:
-    """An order with the rows of its payments. is_shared: another order has its reference."""
+class _Case:
+    """An order, with what is known of it.
+
+    rows: its payments, as they are listed. is_shared: another order has its reference. seen: its payments, those that
+    only events tell of included. coverage: how far they cover it, after refunds.
+    """
 
     order: ExpectedOrder
     rows: list[dict[str, Any]] = field(default_factory=list)
     is_shared: bool = False
+    news: PayoutNews = field(init=False)
+    seen: list[SeenPayment] = field(init=False)
+    coverage: Coverage = field(init=False)
+    latest: PayoutEvent | None = field(init=False)
+
+    def read(self, index: NewsIndex) -> None:
+        """Find the events about the order, and compare it with its payments."""
+        # A payment may tell ids that the order does not have.
+        self.news = index.of_request([each for row in (self.order.ids, *self.rows) for each in ids_of(row)])
+        self.seen = _seen_payments(self.rows, self.news)
+        self.coverage = cover(self.order, self.seen, self.news.refunds)
+        self.latest = self.news.latest
 
     @property
-    def ids(self) -> list[tuple[str, str]]:
-        """The ids that the service gave its requests: a payment may tell those that the order does not have."""
-        return list(dict.fromkeys(each for row in (self.order.ids, *self.rows) for each in ids_of(row)))
+    def is_paid_at_all(self) -> bool:
+        """Whether a payment is known, perhaps only by its refund."""
+        return bool(self.seen or self.news.refunds)
 
 
-def _match(orders: Sequence[_Matched], rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _match(cases: Iterable[_Case], rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Give each payment to its order, and return those that are for none, or for one of several.
 
     Orders that could be meant by the same payment are marked, whether there is one or not.
     """
-    by_id: dict[tuple[str, str], list[_Matched]] = {}
-    for each in orders:
-        for key in _keys(each.order.ids):
-            by_id.setdefault(key, []).append(each)
-    for found in by_id.values():
-        for each in found:
-            each.is_shared |= len(found) > 1
+    by_id: dict[tuple[str, str], list[_Case]] = {}
+    for case in cases:
+        for key in _keys(case.order.ids):
+            by_id.setdefault(key, []).append(case)
+    for same in by_id.values():
+        for case in same:
+            case.is_shared |= len(same) > 1
     unmatched = []
     for row in rows:
         candidates = next((by_id[key] for key in _keys(row) if key in by_id), [])
@@ -180,57 +192,52 @@ def _match(orders: Sequence[_Matched], rows: Iterable[dict[str, Any]]) -> list[d
     return unmatched
 
 
-def _check_references(orders: Iterable[_Matched], unmatched: Iterable[dict[str, Any]]) -> None:
+def _check_references(cases: Iterable[_Case], unmatched: Iterable[dict[str, Any]]) -> None:
     """Raise InvalidInput if an order may be paid by a payment whose reference is masked: paid again, it costs twice."""
     is_hidden = any(row["reference"] == MASK and not row["candidates"] for row in unmatched)
-    for number, each in enumerate(orders, 1):
-        ids = each.order.ids
-        is_known = each.rows or ids["request_id"] or ids["payment_reference"]
-        if is_hidden and not is_known and mask("reference", ids["reference"]) == MASK:
+    for number, case in enumerate(cases, 1):
+        is_found = case.rows or ids_of(case.order.ids)
+        if is_hidden and not is_found and mask("reference", case.order.ids["reference"]) == MASK:
             raise InvalidInput(
                 f"payments: references that hold an e-mail address are masked, as that of orders, line {number}, would "
                 "be. Read them with list_payments(..., reveal=True), or give the orders their request_id."
             )
 
 
-def _keys(row: dict[str, Any]) -> list[tuple[str, str]]:
+def _keys(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what tells which order a row is for, the strongest first; a masked reference tells nothing."""
     reference = row["reference"]
     return ids_of(row) + ([("reference", id_key(reference))] if reference and MASK not in reference else [])
 
 
-def _order_row(matched: _Matched, news: NewsIndex, *, has_events: bool) -> dict[str, Any]:
+def _order_row(case: _Case, index: NewsIndex, *, has_events: bool) -> dict[str, Any]:
     """Return the row of an order."""
-    order, told = matched.order, news.of_request(matched.ids)
-    seen = _seen_payments(matched.rows, told)
-    coverage = cover(order, seen, told.refunds) if seen or told.refunds else None
-    latest = told.latest
-    state = _state(coverage, latest, is_shared=matched.is_shared)
-    advice = _advice(state, matched, seen, coverage, latest, has_events=has_events)
-    if state == "partly_paid" and told.refunds:
-        advice = advice.after("Crypto was given back: find out whether it is still owed.")
-    if not all(event.counts for event in told.events):
-        advice = advice.after(_TEST)
+    case.read(index)
+    state, coverage = _state(case), case.coverage
+    if state in _HAS_ARRIVED and not case.is_paid_at_all:
+        coverage = replace(coverage, paid=True, times=None)
+    whose_move, what_to_do = _advice(case, state, has_events=has_events)
+    known = [case.order.ids, *case.rows]
     return {
-        "reference": mask("reference", order.ids["reference"] or _first(matched.rows, "reference")),
-        "request_id": order.ids["request_id"] or _first(matched.rows, "request_id"),
-        "amount": order.amount,
-        "invoice_currency": order.invoice_currency,
+        "reference": mask("reference", next((row["reference"] for row in known if row["reference"]), None)),
+        "request_id": next((row["request_id"] for row in known if row["request_id"]), None),
+        "amount": case.order.amount,
+        "invoice_currency": case.order.invoice_currency,
         "state": state,
-        "paid": coverage.paid if coverage else True if state in _HAS_ARRIVED else None,
-        "times_paid": coverage.times if coverage else None if state in _HAS_ARRIVED else 0,
-        "payments": len(seen),
-        "paid_amount": coverage and coverage.amount,
-        "payment_currency": _joined(each.payment_currency for each in seen),
-        "paid_at": coverage and coverage.paid_at,
-        "tx_hash": _joined(each.tx_hash for each in seen),
-        **_bank_cells(latest),
-        "whose_move": advice.whose_move,
-        "what_to_do": advice.what_to_do,
+        "paid": coverage.paid,
+        "times_paid": coverage.times,
+        "payments": len(case.seen),
+        "paid_amount": coverage.amount,
+        "payment_currency": _joined(each.payment_currency for each in case.seen),
+        "paid_at": coverage.paid_at,
+        "tx_hash": _joined(each.tx_hash for each in case.seen),
+        **_bank_cells(case.latest),
+        "whose_move": whose_move,
+        "what_to_do": what_to_do,
     }
 
 
-def _unmatched_row(row: dict[str, Any], news: NewsIndex) -> dict[str, Any]:
+def _unmatched_row(row: dict[str, Any], index: NewsIndex) -> dict[str, Any]:
     """Return the row of a payment that is for none of the orders."""
     paid = SeenPayment(row)
     why = "No order has its request id or reference: find out what it pays."
@@ -246,7 +253,7 @@ def _unmatched_row(row: dict[str, Any], news: NewsIndex) -> dict[str, Any]:
         "payment_currency": paid.payment_currency,
         "paid_at": paid.time,
         "tx_hash": paid.tx_hash,
-        **_bank_cells(news.of_request(ids_of(row)).latest),
+        **_bank_cells(index.of_request(ids_of(row)).latest),
         "whose_move": "you",
         "what_to_do": why,
     }
@@ -258,117 +265,101 @@ def _bank_cells(latest: PayoutEvent | None) -> dict[str, Any]:
     return {"bank_status": latest.status, "bank_status_at": latest.time, "reason": latest.reason}
 
 
-def _seen_payments(rows: Iterable[dict[str, Any]], told: PayoutNews) -> list[SeenPayment]:
+def _joined(texts: Iterable[str | None]) -> str | None:
+    """Return different texts in one, or None if there are none."""
+    return ", ".join(dict.fromkeys(text for text in texts if text)) or None
+
+
+def _seen_payments(rows: Iterable[dict[str, Any]], news: PayoutNews) -> list[SeenPayment]:
     """Return the payments of an order: those listed, and those that only an event tells of."""
     seen = [SeenPayment(row) for row in rows]
     listed = bool(seen)
-    for event in told.payments:
+    for event in news.payments:
         hashes = {event.tx_hash.lower()} if event.tx_hash else set()
-        known = [place for place, each in enumerate(seen) if hashes & each.tx_hashes]
+        known = [each for each in seen if hashes & each.tx_hashes]
         # A payment without a transaction, listed or reported, may be the same one: counted twice, it would be wrong.
         is_new = not known and not (listed and (not hashes or any(not each.tx_hashes for each in seen)))
         if is_new and (hashes or not seen):
-            hash_of = {"source_tx_hash": event.tx_hash, "destination_tx_hash": None}
-            seen.append(SeenPayment({**event.row, **hash_of, "has_been_paid": event.completes}))
-        for place in known or range(len(seen)):
-            if event.completes:
-                seen[place].has_been_paid = True
+            told = {"timestamp": event.time, "source_tx_hash": event.tx_hash, "destination_tx_hash": None}
+            seen.append(SeenPayment({**event.row, **told, "has_been_paid": event.completes}))
+        for each in (known or seen) if event.completes else ():
+            each.has_been_paid = True
     return sorted(seen, key=lambda each: pd.Timestamp.max.tz_localize("UTC") if each.time is None else each.time)
 
 
-def _state(coverage: Coverage | None, latest: PayoutEvent | None, *, is_shared: bool) -> str:
+def _state(case: _Case) -> str:
     """Return the state of an order; the table at the top of this module says what each means."""
-    if coverage is not None and coverage.is_refunded:
+    coverage = case.coverage
+    if coverage.is_refunded:
         return "refunded"
-    if coverage is not None and (coverage.times or 0) > 1:
+    if (coverage.times or 0) > 1:
         return "paid_twice"
-    of_bank = STATE_OF_WORD.get(latest.status or "") if latest else None
+    of_bank = STATE_OF_WORD.get(case.latest.status or "") if case.latest else None
     if of_bank in {"bounced", "failed"}:
         return of_bank
-    if coverage is None:
-        return of_bank or ("unclear" if is_shared else "not_paid")
+    if not case.is_paid_at_all:
+        return of_bank or ("unclear" if case.is_shared else "not_paid")
     if coverage.paid is False or coverage.doubt:  # the bank has a part, or something else than what was ordered
-        return "partly_paid" if coverage.paid is False and not is_shared else "unclear"
+        return "partly_paid" if coverage.paid is False and not case.is_shared else "unclear"
     return of_bank or ("unclear" if coverage.paid is None else "paid")
-
-
-@dataclass(frozen=True, slots=True)
-class _Advice:
-    """Whose move it is, and what to do."""
-
-    whose_move: str
-    what_to_do: str
-
-    def after(self, note: str) -> _Advice:
-        """Return the advice with a note before it, which is for you to settle."""
-        rest = "" if self.what_to_do == "Nothing." else f" {self.what_to_do}"
-        return _Advice("you", note + rest)
 
 
 _UNCLEAR = "Compare the payments with the order; get_request() returns what the service says."
 _SHARED = "Another order has this reference, apart from blanks and case: find out which is paid before anyone pays one."
 _TEST = "The header of an event calls it a test, so it does not count; but headers are not signed: ask the service."
-
-_ADVICE = {
-    "not_paid": _Advice(
-        "payer",
-        "No payment is known, which does not prove that there is none: call get_request(), and have the payer sign if "
-        "it is unpaid.",
-    ),
-    "refunded": _Advice("you", "The crypto was given back. If the money is still owed, create a new request."),
-}
+_NOT_PAID = (
+    "No payment is known, which does not prove that there is none: call get_request(), and have the payer sign if it "
+    "is unpaid."
+)
 
 
-def _advice(
-    state: str,
-    matched: _Matched,
-    seen: Sequence[SeenPayment],
-    coverage: Coverage | None,
-    latest: PayoutEvent | None,
-    *,
-    has_events: bool,
-) -> _Advice:
-    """Return whose move it is with an order, and what to do."""
-    order, doubt = matched.order, coverage.doubt if coverage else ""
+def _advice(case: _Case, state: str, *, has_events: bool) -> tuple[str, str]:
+    """Return whose move it is with an order, and what to do; what you have to settle comes first."""
+    whose_move, step = _step(case, state, has_events=has_events)
+    notes = [_TEST] if case.news.has_tests else []
+    if state == "partly_paid" and case.news.refunds:
+        notes.append("Crypto was given back: find out whether it is still owed.")
+    elif state not in {"unclear", "not_paid", "refunded", "partly_paid"} and (note := _note(case, state)):
+        notes.append(note)
+    if not notes:
+        return whose_move, step
+    return "you", " ".join(notes if step == "Nothing." else [*notes, step])
+
+
+def _step(case: _Case, state: str, *, has_events: bool) -> tuple[str, str]:
+    """Return whose move it is, and the next step, by the state alone."""
     if state == "unclear":
-        return _Advice("you", doubt or (_SHARED if matched.is_shared else _UNCLEAR))
-    if state in _ADVICE:
-        return _ADVICE[state]
+        return "you", case.coverage.doubt or (_SHARED if case.is_shared else _UNCLEAR)
+    if state == "not_paid":
+        return "payer", _NOT_PAID
+    if state == "refunded":
+        return "you", "The crypto was given back. If the money is still owed, create a new request."
     if state == "partly_paid":
-        missing = coverage.missing if coverage else None
-        rest = "" if missing is None else f", {format_number(missing)} {order.invoice_currency}"
-        return _Advice("payer", f"Have the payer pay the rest{rest}.")
-    found = _of_bank(order, latest, has_events=has_events)
-    if doubt:
-        return found.after(doubt)
-    if state == "paid_twice" and coverage is not None:
-        times = f"paid {coverage.times} times"
-        paid = f"Perhaps {times}. {COPY} Then" if coverage.has_copies else f"{times.capitalize()}:"
-        return found.after(f"{paid} have the surplus returned.")
-    if coverage is not None and coverage.excess is not None:
-        return found.after(f"{format_number(coverage.excess)} more than ordered was paid: settle it with the payer.")
-    if coverage is not None and coverage.times is None and len(seen) > 1:
-        note = f"{count_of(len(seen), 'payment')} in another currency than the order: check that it was not paid twice."
-        return found.after(note)
-    return found
-
-
-def _of_bank(order: ExpectedOrder, latest: PayoutEvent | None, *, has_events: bool) -> _Advice:
-    """Return what to do about the bank's side of an order that is paid."""
-    if latest is not None and latest.status != "initiated":
-        found: Explanation = explain_word(latest.status, "payment")
-        return _Advice(found.whose_move, found.what_to_do)
-    if order.pays_wallet:
-        return _Advice("nobody", "Nothing.")
+        missing = case.coverage.missing
+        rest = "" if missing is None else f", {format_number(missing)} {case.order.invoice_currency}"
+        return "payer", f"Have the payer pay the rest{rest}."
+    if case.latest is not None and case.latest.status != "initiated":
+        found = explain_word(case.latest.status, "payment")
+        return found.whose_move, found.what_to_do
+    if case.order.pays_wallet:
+        return "nobody", "Nothing."
     if has_events:
-        return _Advice("service", "Wait: no event says yet whether the bank has the money.")
-    return _Advice("service", "Only events say whether the bank has the money: read_events(), then reconcile(events=).")
+        return "service", "Wait: no event says yet whether the bank has the money."
+    return "service", "Only events say whether the bank has the money: read_events(), then reconcile(events=)."
 
 
-def _first(rows: Iterable[dict[str, Any]], name: str) -> str | None:
-    return next((row[name] for row in rows if row[name]), None)
-
-
-def _joined(texts: Iterable[str | None]) -> str | None:
-    """Return different texts in one, or None if there are none."""
-    return ", ".join(dict.fromkeys(text for text in texts if text)) or None
+def _note(case: _Case, state: str) -> str:
+    """Return what is odd about the payments of an order that is paid, and what to do about it, or ""."""
+    coverage = case.coverage
+    if coverage.doubt:
+        return coverage.doubt
+    if state == "paid_twice":
+        times = f"paid {coverage.times} times"
+        found = f"Perhaps {times}. {COPY} Then" if coverage.has_copies else f"{times.capitalize()}:"
+        return f"{found} have the surplus returned."
+    if coverage.excess is not None:
+        return f"{format_number(coverage.excess)} more than ordered was paid: settle it with the payer."
+    if coverage.times is None and len(case.seen) > 1:
+        paid = count_of(len(case.seen), "payment")
+        return f"{paid} in another currency than the order: check that it was not paid twice."
+    return ""

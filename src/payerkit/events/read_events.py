@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -14,7 +14,7 @@ import pandas as pd
 from payerkit.errors import EventsWarning, InvalidInput, without_internal_frames
 from payerkit.events.event import Event, Secret, is_signed, read_secrets
 from payerkit.events.file import SIGNATURE, Delivery, EventSource, read_deliveries
-from payerkit.frames import columns, frame_of
+from payerkit.frames import columns, frame_of, read_times, rows_of
 from payerkit.masking import mask
 from payerkit.wire import pandas_time, parse_json, wire_name
 from payerkit.wording import count_of
@@ -92,16 +92,24 @@ def read_events(source: EventSource, *, secret: Secret | None = None, reveal: bo
     return frame_of([row.cells(reveal=reveal is True) for row in rows], _DTYPES)
 
 
-def believed_events(events: Any, columns: Iterable[str], *, tests: bool = False) -> pd.DataFrame:
-    """Return the rows of a frame of `read_events` that may be believed: no signatures that do not match.
+def believed_events(events: Any, names: Iterable[str], *, tests: bool = False) -> list[dict[str, Any]]:
+    """Return the believable rows of a frame of `read_events`, by time, with some of its columns; none for None.
 
-    The frame may come from a file, in which all is text. tests: with those that a header calls tests, which is not
-    signed. Raises InvalidInput for anything else, also if a column is missing.
+    Cells are text, or None. `is_test` is a bool, `timestamp` a time, and `at` the same, or else when the event arrived.
+    The frame may come from a file. tests: with those that a header calls tests, which is not signed. Raises
+    InvalidInput for anything else, also if a column is missing.
     """
-    if not isinstance(events, pd.DataFrame) or not {*columns, "signature", "is_test"} <= set(events.columns):
+    if events is None:
+        return []
+    needed = [*names, "timestamp", "received_at", "signature", "is_test"]
+    if not isinstance(events, pd.DataFrame) or not set(needed) <= set(events.columns):
         raise InvalidInput("events: expected a result of read_events(), with all its columns.")
-    signature, is_test = (events[name].astype("string").str.lower() for name in ("signature", "is_test"))
-    return events[signature.isin(["valid", "unchecked"]) & (tests | ~is_test.eq("true").fillna(value=False))]
+    table = events[needed].astype("string")
+    happened, is_test = read_times(table["timestamp"]), table["is_test"].str.lower().eq("true").fillna(value=False)
+    at = happened.fillna(read_times(table["received_at"]))
+    is_believed = table["signature"].str.lower().isin(["valid", "unchecked"]) & (tests | ~is_test)
+    table = table.assign(is_test=is_test, timestamp=happened, at=at)[is_believed]
+    return rows_of(table.sort_values("at", kind="stable"))
 
 
 class _Row:
@@ -124,34 +132,32 @@ class _Row:
         self.retry_count = max(filter(None, (self.retry_count, delivery.retry_count)), default=self.retry_count)
 
     def cells(self, *, reveal: bool) -> dict[str, Any]:
-        """Return the columns that have a value."""
-        cells: dict[str, Any] = {"amount": None, "signature": self.signature, "deliveries": self.deliveries}
+        """Return the columns that have a value, masked unless they are to be revealed."""
+        cells: dict[str, Any] = {"signature": self.signature, "deliveries": self.deliveries, "amount": None}
         if self.first is not None:
             cells |= {"delivery": self.first.delivery_id, "received_at": pandas_time(self.first.received_at)}
             cells |= {"retry_count": self.retry_count, "is_test": self.first.is_test}
-        if self.event is not None:
-            cells |= _event_cells(self.event, reveal=reveal)
-            cells["variants"] = " ".join(self.variants) or None
-        return cells
-
-
-def _event_cells(event: Event, *, reveal: bool) -> dict[str, Any]:
-    """Return the columns of what an event says, masked unless revealed."""
-    said = {name: getattr(event, name) for name in _OF_EVENT}
-    reason = event.reason if reveal else mask("rejectionMessage", event.reason)
-    shown = said if reveal else {name: mask(wire_name(name), value) for name, value in said.items()}
-    return shown | {
-        "event": event.kind or None,
-        "timestamp": pandas_time(event.timestamp),
-        "amount": event.amount if event.amount is not None else event.refund_amount,
-        "reason": reason,
-    }
+        if (event := self.event) is None:
+            return cells
+        said, reason = {name: getattr(event, name) for name in _OF_EVENT}, event.reason
+        if not reveal:
+            said = {name: mask(wire_name(name), value) for name, value in said.items()}
+            reason = mask("rejectionMessage", reason)
+        return cells | {
+            **said,
+            "reason": reason,
+            "event": event.kind or None,
+            "timestamp": pandas_time(event.timestamp),
+            "amount": event.amount if event.amount is not None else event.refund_amount,
+            "variants": " ".join(self.variants) or None,
+        }
 
 
 def _rows(deliveries: Iterable[Delivery | None], secrets: Sequence[bytes] | None) -> list[_Row]:
     """Return a row per event, in the order in which they happened, then those of which nothing is believed."""
-    believed: dict[str, _Row] = {}
+    rows: list[_Row] = []
     others: list[_Row] = []
+    known: dict[str, _Row] = {}
     for delivery in deliveries:
         state = _signature_state(delivery, secrets)
         if delivery is None or state == "invalid":
@@ -159,13 +165,13 @@ def _rows(deliveries: Iterable[Delivery | None], secrets: Sequence[bytes] | None
             continue
         event = _read_event(delivery.body)
         keys = _keys(delivery, event)
-        known = next((believed[key] for key in keys if key in believed), None)
-        if known is None:
-            known = _Row(delivery, event, state)
+        row = next((known[key] for key in keys if key in known), None)
+        if row is None:
+            row = _Row(delivery, event, state)
+            rows.append(row)
         else:
-            known.count(delivery)
-        believed.update(dict.fromkeys(keys, known))
-    rows = list({id(row): row for row in believed.values()}.values())
+            row.count(delivery)
+        known.update(dict.fromkeys(keys, row))
     return [*sorted(_merge_variants(rows), key=lambda row: row.time), *others]
 
 
@@ -196,26 +202,18 @@ def _keys(delivery: Delivery, event: Event) -> list[str]:
     return [f"delivery {delivery.delivery_id} {content}", *([content] if event.timestamp is not None else [])]
 
 
-def _merge_variants(rows: Sequence[_Row]) -> list[_Row]:
+def _merge_variants(rows: Iterable[_Row]) -> list[_Row]:
     """Return the rows without those of variants, which are named in the row of their event, or in that of the first."""
-    plain = [row for row in rows if row.event is None or not row.event.variant]
-    waiting: dict[tuple[Any, ...], list[_Row]] = {}
-    for row in plain:
-        waiting.setdefault(_identity(row), []).append(row)
-    taken: Counter[tuple[Any, ...]] = Counter()
-    for row in rows:
-        if row.event is None or not row.event.variant:
-            continue
-        identity = _identity(row)
-        same = waiting.setdefault(identity, [])
-        place = taken[identity, row.event.variant]  # those before it have a variant of this kind
-        if place == len(same):
-            same.append(row)
-            plain.append(row)
-        same[place].variants.append(row.event.variant)
-        taken[identity, row.event.variant] += 1
-    return plain
-
-
-def _identity(row: _Row) -> tuple[Any, ...]:
-    return () if row.event is None else (row.event.kind, *(getattr(row.event, name) for name in _SAME))
+    found: list[_Row] = []
+    same: dict[tuple[Any, ...], list[_Row]] = defaultdict(list)
+    named: Counter[tuple[Any, ...]] = Counter()
+    for row in sorted(rows, key=lambda row: bool(row.event and row.event.variant)):  # the events themselves first
+        said = row.event or Event.read({})
+        identity = (said.kind, *(getattr(said, name) for name in _SAME))
+        place = named[identity, said.variant]  # those before it have a variant of this kind, or are events like it
+        if place == len(same[identity]):
+            same[identity].append(row)
+            found.append(row)
+        same[identity][place].variants += [said.variant] * bool(said.variant)
+        named[identity, said.variant] += 1
+    return found

@@ -1,0 +1,250 @@
+"""Wait until payers are compliant or their accounts approved, and report who is."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Literal, get_args
+
+import pandas as pd
+
+from payerkit import html
+from payerkit.client.client import Client, check_client
+from payerkit.client.pace import is_non_negative
+from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
+from payerkit.onboarding.rate_limit import Progress, RateLimiter
+from payerkit.statuses.statuses import (
+    Snapshot,
+    distinct_ids,
+    earlier_times,
+    snapshots_frame,
+    take_snapshots,
+    with_earlier_times,
+)
+from payerkit.wording import count_of, in_words
+
+Until = Literal["compliant", "approved"]
+WaitState = Literal["reached", "final", "waiting", "unread"]
+
+_STATES: tuple[WaitState, ...] = get_args(WaitState)
+_SHOWN_ROWS = 20
+
+
+class WaitReport:
+    """What waiting for payers came to. `str()` and a notebook show a summary.
+
+    Attributes:
+        frame: The last result of `payer_statuses` for each payer, with accounts only if it was waited for them, and
+            `state` (string): reached; final (waiting does not help, see `what_to_do`); waiting (not there yet when the
+            wait ended); unread (see `error`).
+        until: What was waited for: "compliant" or "approved".
+        seconds: How long was waited.
+        stopped: Why the wait ended early; "" if it did not.
+
+    Example:
+        >>> report = wait_for(client, ["user-123"], timeout=0, progress=False)
+        >>> report
+        1 payer: 1 still waiting for the payer.
+        Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].
+        >>> report.counts
+        {'reached': 0, 'final': 0, 'waiting': 1, 'unread': 0}
+    """
+
+    def __init__(self, frame: pd.DataFrame, reasons: Counter[str], until: Until, seconds: float, stopped: str) -> None:
+        self.frame = frame
+        self.until = until
+        self.seconds = seconds
+        self.stopped = stopped
+        self._reasons = reasons
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of payers in each state; together, all payers."""
+        counted = self.frame["state"].value_counts()
+        return {state: int(counted.get(state, 0)) for state in _STATES}
+
+    def _summary(self) -> str:
+        found = ", ".join(f"{count} {reason}" for reason, count in self._reasons.items())
+        return f"{count_of(len(self.frame), 'payer')}: {found or 'nothing to wait for'}."
+
+    def _advice(self) -> list[str]:
+        waiting = 'Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].'
+        final = 'Waiting does not help the others: see what_to_do in frame[frame["state"] == "final"].'
+        return [
+            *([f"The wait ended early: {self.stopped}"] if self.stopped else []),
+            *([waiting] if self.counts["waiting"] else []),
+            *([final] if self.counts["final"] else []),
+            *(['Not read: see frame["error"].'] if self.counts["unread"] else []),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join([self._summary(), *self._advice()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        not_there = self.frame[self.frame["state"] != "reached"]
+        open_rows = not_there.head(_SHOWN_ROWS)
+        names = ["client_user_id", "state", "kyc_status", "agreement_status", "account_statuses"]
+        columns = [*names, "whose_move", "what_to_do"]
+        cells = open_rows[columns].astype(object).where(open_rows[columns].notna(), None).to_numpy().tolist()
+        head = [in_words(name) for name in columns]
+        more = "" if len(open_rows) == len(not_there) else f" (the first {_SHOWN_ROWS})"
+        table = html.grid(head, cells, caption=f"Not {self.until}{more}") if cells else ""
+        advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
+        return html.picture(html.title(self._summary()), advice, table)
+
+
+@without_internal_frames
+def wait_for(  # noqa: PLR0913 - the options of a run, each by name
+    client: Client,
+    ids: Iterable[str],
+    until: Until = "compliant",
+    *,
+    every: float = 30.0,
+    timeout: float | None = 3600.0,
+    previous: pd.DataFrame | None = None,
+    workers: int = 32,
+    rate: float | None = None,
+    progress: bool = True,
+    reveal: bool = False,
+) -> WaitReport:
+    """Wait until payers are compliant, or their accounts approved, and report who is.
+
+    It looks at once, and then asks again only for payers who are not there yet and whom waiting can help: a rejected
+    payer is reported, not waited for.
+
+    Args:
+        client: From `connect()` or `sandbox()`.
+        ids: Client user ids, such as a column; duplicates are waited for once.
+        until: "compliant": the payer may pay. "approved": the payer is compliant and has an account, and all accounts
+            that count are approved (`payer_statuses` says which do).
+        every: Seconds between two snapshots, 1 or more.
+        timeout: Seconds until the wait ends, 0 for one look; None to wait as long as it takes.
+        previous: An earlier result of `payer_statuses` for the same payers, from which `since` is taken over.
+        workers: Calls at the same time, 1 to 32.
+        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
+        progress: Show a line with who is waited for.
+        reveal: Show ids that are e-mail addresses, which are masked otherwise.
+
+    Returns:
+        A `WaitReport`, whose `frame` has one row per payer.
+
+    Raises:
+        InvalidInput: For ids that cannot be sent and options out of range. Nothing was sent.
+        InterruptedRun: After Ctrl+C, with the report so far as `report`. Nothing was changed.
+
+    Example:
+        >>> client.sandbox.complete_kyc("user-123")
+        >>> wait_for(client, ["user-123"], until="approved", progress=False)
+        1 payer: 1 approved.
+    """
+    check_client(client)
+    limiter = RateLimiter(client.pace, rate=rate, workers=workers)
+    if until not in get_args(Until):
+        raise InvalidInput('until: expected "compliant" or "approved".')
+    if not (is_non_negative(every) and every >= 1):
+        raise InvalidInput("every: expected a number of seconds, 1 or more.")
+    if timeout is not None and not is_non_negative(timeout):
+        raise InvalidInput("timeout: expected a number of seconds, 0 or more, or None.")
+    known = earlier_times(previous)
+    wait = _Wait(client, distinct_ids(ids), until, limiter)
+    with Progress(shown=progress, where=client.environment) as bar:
+        bar.begin("payer", len(wait.ids))
+        try:
+            wait.go(float(every), timeout, bar)
+        except KeyboardInterrupt:  # between two looks
+            wait.stop.interrupt()
+    report = wait.report(known, reveal=reveal is True)
+    if wait.stop.is_interrupted:
+        raise InterruptedRun(str(report), report=report, advice="Nothing was changed. Call again to go on waiting.")
+    return report
+
+
+class _Wait:
+    """Looks at payers again and again, each time only at those whom waiting can help."""
+
+    def __init__(self, client: Client, ids: list[str], until: Until, limiter: RateLimiter) -> None:
+        self.ids, self.until, self.stop = ids, until, limiter.stop
+        self.seconds = 0.0
+        self._client, self._limiter = client, limiter
+        self._snapshots: dict[str, Snapshot] = {}
+
+    def go(self, every: float, timeout: float | None, bar: Progress) -> None:
+        """Look until all payers are there or cannot get there, the time is over, or the run is stopped."""
+        pending = self._look(self.ids)
+        while pending and not self.stop:
+            moves = Counter(self._snapshots[each].explanation.whose_move for each in pending)
+            waiting = ", ".join(f"{count} for {move}" for move, count in moves.most_common())
+            bar.draw(len(self.ids) - len(pending), f"waiting: {waiting}")
+            left = every if timeout is None else min(every, timeout - self.seconds)
+            if left <= 0:
+                return
+            self._client.sleep(left)
+            # Counted as asked for: no time passes here on a sandbox's clock that is turned by hand.
+            self.seconds += left
+            pending = self._look(pending)
+        bar.draw(len(self.ids) - len(pending))
+
+    def _look(self, ids: list[str]) -> list[str]:
+        """Read the statuses of some payers; return the payers to read again later."""
+        started = time.monotonic()
+        with_accounts = self.until == "approved"
+        found = take_snapshots(self._client, ids, self._limiter, accounts=with_accounts)
+        for client_user_id, snapshot in found.items():
+            earlier = self._snapshots.get(client_user_id)
+            if earlier is None:
+                self._snapshots[client_user_id] = snapshot
+            elif not snapshot.stopped:  # else it was not looked at: what was read before stands
+                self._snapshots[client_user_id] = snapshot.after(earlier)
+        self.seconds += time.monotonic() - started
+        return [each for each in ids if self._may_get_there(self._snapshots[each])]
+
+    def _may_get_there(self, snapshot: Snapshot) -> bool:
+        state = state_of(snapshot, self.until)
+        return state == "waiting" or (state == "unread" and snapshot.error is not None and snapshot.error.retryable)
+
+    def report(self, known: pd.DataFrame, *, reveal: bool) -> WaitReport:
+        """Return the report. known: of earlier times, from `previous`."""
+        unread = Snapshot(datetime.now(UTC), stopped=self.stop.reason)
+        snapshots = {each: self._snapshots.get(each, unread) for each in self.ids}
+        states = {each: state_of(snapshot, self.until) for each, snapshot in snapshots.items()}
+        ordered = sorted(states.items(), key=lambda state: _STATES.index(state[1]))
+        reasons = Counter(_reason(snapshots[each], state, self.until) for each, state in ordered)
+        frame = with_earlier_times(snapshots_frame(snapshots, self._client.account_secret, reveal=reveal), known)
+        frame = frame.assign(state=pd.array(list(states.values()), dtype="string"))
+        return WaitReport(frame, reasons, self.until, self.seconds, self.stop.reason)
+
+
+def state_of(snapshot: Snapshot, until: Until) -> WaitState:
+    """Return whether a payer is there, may get there by waiting, or cannot."""
+    found = snapshot.explanation
+    if snapshot.status is None or (until == "approved" and snapshot.compliant and snapshot.accounts is None):
+        return "unread"
+    if snapshot.compliant and (until == "compliant" or found.is_passed):
+        return "reached"
+    return "final" if found.final else "waiting"
+
+
+def _reason(snapshot: Snapshot, state: WaitState, until: Until) -> str:
+    """Return the words of a summary that say where a payer stands."""
+    if state == "reached":
+        return until
+    if state == "unread":
+        return "not read"
+    if state == "waiting":
+        move = snapshot.explanation.whose_move
+        return f"still waiting for {'you' if move == 'you' else f'the {move}'}"
+    refused = next((part.of for part in snapshot.explanation.parts if part.final and not part.is_passed), "")
+    return _REFUSED[refused]
+
+
+_REFUSED = {
+    "kyc": "rejected",
+    "agreement": "without an agreement",
+    "account": "with a failed bank account",
+    "": "without a bank account",
+}
+"""What keeps a payer from getting there, by what has a final status."""
