@@ -157,16 +157,6 @@ def _is_aba(value: str) -> bool:
     return re.fullmatch("[0-9]{9}", value) is not None and is_valid_number("us.rtn", value)
 
 
-def not_six_digits(value: str) -> bool:
-    """Return True if a sort code, or a New Zealand NCC, does not have six digits for the bank and its branch."""
-    return re.fullmatch("[0-9]{6}", compact(value)) is None
-
-
-def bsb_digits(value: str) -> bool:
-    """Return True if a BSB number is not two groups of three digits."""
-    return re.fullmatch("[0-9]{3}[- ]?[0-9]{3}", value) is None
-
-
 def ncc_and_account_differ(value: str, account: str | None) -> bool:
     """Return True if a full New Zealand account number begins with another bank and branch than the NCC."""
     number, ncc = compact(account or ""), compact(value)

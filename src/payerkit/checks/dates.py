@@ -7,28 +7,11 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
+from payerkit.checks.places import one_alias
 from payerkit.checks.texts import fold
 
 DateOrder = Literal["day_first", "month_first"]
 """Whether 03/04/1985 is the third of April or the fourth of March."""
-
-_NAMES_OF_MONTHS = (
-    "jan january januar janner enero ene janvier janv",
-    "feb february februar feber febrero fevrier fevr",
-    "mar march marz mrz marzo mars",
-    "apr april abril abr avril avr",
-    "may mai mayo",
-    "jun june juni junio juin",
-    "jul july juli julio juillet juil",
-    "aug august agosto ago aout",
-    "sep sept september septiembre setiembre septembre",
-    "oct october oktober okt octubre octobre",
-    "nov november noviembre novembre",
-    "dec december dezember dez diciembre dic decembre",
-)
-"""The names of each month in English, German, Spanish and French, folded (Unicode CLDR)."""
-
-_MONTHS = {name: str(month) for month, names in enumerate(_NAMES_OF_MONTHS, start=1) for name in names.split()}
 
 _MIDNIGHT = re.compile("(?:[t ]00?:00(?::00(?:[.]0+)?)?z?| 12:00(?::00)? ?am)$")
 """The time that programs add to a day; any other time may mean another day elsewhere."""
@@ -63,7 +46,7 @@ def read_date(text: str, order: str | None = None) -> str | None:
         return found.pop() if len(found) == 1 else None
     words = fold(text)
     match = _DAY_MONTH(words) or _MONTH_DAY(words)
-    return _day(match["year"], _MONTHS.get(match["month"], "0"), match["day"]) if match else None
+    return _day(match["year"], one_alias("month", match["month"]) or "0", match["day"]) if match else None
 
 
 def has_two_readings(text: str) -> bool:

@@ -180,31 +180,10 @@ def mask_name(name: str) -> str:
     return MASK if "@" in name or sum(map(str.isdigit, name)) > 3 else name
 
 
-_COMMON_ALIASES = {
-    "account_name": ("accountholder", "holder"),
-    "account_number": ("accountno",),
-    "address_line1": ("street",),
-    "bank_name": ("bank",),
-    "beneficiary_type": ("type",),
-    "client_user_id": ("id",),
-    "company_name": ("company",),
-    "currency": ("ccy",),
-    "date_of_birth": ("birthdate", "birthday", "dob"),
-    "email": ("emailaddress", "emailadress", "mail"),
-    "last_name": ("surname",),
-    "phone": ("tel",),
-    "postal_code": ("postcode", "zip", "zipcode"),
-    "postcode": ("postalcode", "zip", "zipcode"),
-    "ssn": ("ein", "taxid"),
-    "swift_bic": ("bic", "swift"),
-}
-"""Other names that tables often have for a field, normalized."""
-
-
 def suggestion(schema: Schema, name: str) -> str | None:
     """Return the field that an unknown name most likely means; None if no field is likely."""
     normalized = _normalize_name(name)
-    alias = next((field for field in schema.fields if normalized in _COMMON_ALIASES.get(field, ())), None)
+    alias = next((name for name, field in schema.fields.items() if normalized in field.aliases), None)
     fields = {_normalize_name(field): field for field in schema.fields}
     close = difflib.get_close_matches(normalized, fields, n=1, cutoff=0.8)
     return alias or (fields[close[0]] if close else None)

@@ -41,22 +41,15 @@ def id_is_email(value: str) -> bool:
     return FORMATS["email"].matches(value.strip()) is not None
 
 
-def phone_without_plus(value: str) -> bool:
-    """Return True if a phone number has no leading +, which the service does not require."""
-    return not value.startswith("+")
-
-
 def phone_impossible(value: str) -> bool:
     """Return True if a phone number has an unknown country code, or too few or too many digits."""
-    digits = value.removeprefix("+")
-    for length in (1, 2, 3):
-        plan = _numbering_plan(digits[:length])
-        if plan is not None:
-            lengths, has_national_prefix = plan
-            national = digits[length:]
-            if len(national) in lengths and not has_national_prefix(national):
-                return False
-    return not _is_possible(digits)
+    phonenumbers = _library()
+    try:
+        number = phonenumbers.parse(f"+{value.removeprefix('+')}")
+    except phonenumbers.NumberParseException:
+        return True
+    possible = phonenumbers.ValidationResult.IS_POSSIBLE
+    return bool(phonenumbers.is_possible_number_with_reason(number) != possible)
 
 
 def phone_national(value: str, country: str | None) -> bool | str:
@@ -125,30 +118,6 @@ def _kinds_of_numbers(region: str) -> tuple[Callable[[str], Any], ...]:
     return tuple(re.compile(pattern).fullmatch for pattern in patterns if pattern)
 
 
-@cache
-def _numbering_plan(code: str) -> tuple[frozenset[int], Any] | None:
-    """Return the possible lengths of numbers with a country code, and a matcher of prefixes that the library strips.
-
-    None if there is no such plan. What this cannot confirm is left to the library, which takes fifteen times as long.
-    """
-    regions = _regions(code)
-    metadata = regions and _metadata(regions[0])
-    if not metadata or metadata.general_desc is None:
-        return None
-    prefix = metadata.national_prefix_for_parsing
-    return frozenset(metadata.general_desc.possible_length), re.compile(prefix or "(?!)").match
-
-
-def _is_possible(digits: str) -> bool:
-    phonenumbers = _library()
-    try:
-        number = phonenumbers.parse(f"+{digits}")
-    except phonenumbers.NumberParseException:
-        return False
-    possible = phonenumbers.ValidationResult.IS_POSSIBLE
-    return bool(phonenumbers.is_possible_number_with_reason(number) == possible)
-
-
 def ssn_digits(value: str, country: str | None, holder: str | None) -> bool:
     """Return True if the tax number of a US individual does not have nine digits."""
     return is_us(country) and holder == "individual" and _SSN(value) is None
@@ -211,20 +180,10 @@ def company_of_a_person(_value: str, holder: str | None) -> bool:
     return holder == "individual"
 
 
-_STDNUM_MODULES = {
-    ("ARS", "cuit"): "ar.cuit",
-    ("BRL", "cnpj"): "br.cnpj",
-    ("BRL", "cpf"): "br.cpf",
-    ("CLP", "rut"): "cl.rut",
-    ("COP", "nit"): "co.nit",
-    ("MXN", "curp"): "mx.curp",
-    ("MXN", "rfc"): "mx.rfc",
-    ("PEN", "ruc"): "pe.ruc",
-}
-"""Modules of python-stdnum by currency and document type: countries share the names of documents."""
-
-_PATTERNS = {("COP", "ced_ciu"): "[0-9]{6,10}", ("PEN", "dni"): "[0-9]{8}"}
-"""Patterns of numbers without a check digit."""
+@cache
+def _document_checks() -> Mapping[tuple[str, str], str]:
+    """Return how numbers of documents are checked, by currency and type: countries share the names of documents."""
+    return {(row["currency"], row["document_type"]): row["check"] for row in rows(__package__, "documents")}
 
 
 def document_invalid(number: str, kind: str | None, currency: str | None) -> bool | str:
@@ -246,16 +205,15 @@ def _documents(kind: str | None, currency: str | None, number: str) -> list[tupl
     currency = upper_code(currency)
     if kind is not None:
         document = (currency, kind.strip().lower())
-        return [document] if document in _STDNUM_MODULES or document in _PATTERNS else []
+        return [document] if document in _document_checks() else []
     if currency == "BRL":
         return [("BRL", "cpf"), ("BRL", "cnpj")]
     return [("ARS", "cuit")] if currency == "ARS" and re.fullmatch("[0-9]{11}", number) else []
 
 
 def _is_valid(number: str, document: tuple[str, str]) -> bool:
-    if document in _PATTERNS:
-        return re.fullmatch(_PATTERNS[document], number) is not None
-    return is_valid_number(_STDNUM_MODULES[document], number)
+    check = _document_checks()[document]
+    return bool(re.fullmatch(check, number)) if check.startswith("[") else is_valid_number(check, number)
 
 
 # Names: legal forms of companies, and scripts that banks do not take

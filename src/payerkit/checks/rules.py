@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -10,7 +11,7 @@ from typing import cast
 
 from payerkit._tsv import rows
 from payerkit.checks import requirements
-from payerkit.checks.schema import BANK_DETAILS, FILLED, SCHEMAS, TEXT, Schema
+from payerkit.checks.schema import FILLED, SCHEMAS, TEXT, Schema
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding, Severity
 from payerkit.wire import wire_name
@@ -60,10 +61,10 @@ class Rule:
 
 @cache
 def load_rules(schema_name: str) -> tuple[Rule, ...]:
-    """Return the rules of a schema in the order of the tables."""
+    """Return the rules of a schema in the order of `rules.tsv`: one for each row and each field that it checks."""
     schema = SCHEMAS[schema_name]
-    computed = (*_requirement_rules(), *_identifier_rules()) if schema is BANK_DETAILS else ()
-    return (*_read_rules(schema), *computed)
+    table = [row for row in rows(__package__, "rules") if row["schema"] in {"", schema.name}]
+    return tuple(rule for row in table for rule in _rules_of(row, schema))
 
 
 @cache
@@ -91,77 +92,51 @@ def ignored_codes(schema: Schema, ignore: Iterable[str], also: Collection[str] =
     return codes
 
 
-def _read_rules(schema: Schema) -> Iterator[Rule]:
-    """Yield a rule for each row of `rules.tsv` and each field of the schema that it checks."""
-    texts = [name for name, field in schema.fields.items() if field.format in {TEXT, FILLED}]
-    for row in rows(__package__, "rules"):
-        if row["schema"] not in {"", schema.name}:
-            continue
-        module, function = row["checker"].split(".")
-        checker = getattr(import_module(f"{__package__}.{module}"), function)
-        for field in texts if row["fields"] == "texts" else row["fields"].split():
-            if field in schema.fields:
-                own = {"it": field, "it?": f"{field}?"}
-                yield Rule(
-                    code=row["code"],
-                    field=field,
-                    reads=tuple(own.get(word, word) for word in row["reads"].split()),
-                    checker=checker,
-                    message=row["message"],
-                    hint=row["hint"],
-                    basis=row["basis"],
-                    severity=cast("Severity", row["severity"]),
-                )
+def _rules_of(row: dict[str, str], schema: Schema) -> Iterator[Rule]:
+    checker = _checker(row["checker"])
+    for group, bound, basis in _checked_fields(row["fields"], schema):
+        field, others = group[0], [f"{name}?" for name in group]
+        own = {"it": [field], "it?": [f"{field}?"], "group?": others}
+        yield Rule(
+            code=row["code"],
+            field=field,
+            reads=tuple(name for word in row["reads"].split() for name in own.get(word, [word])),
+            checker=partial(checker, *bound),
+            message=row["message"],
+            hint=row["hint"].replace("{group}", " or ".join(f"<{name}>" for name in group)),
+            basis=basis or row["basis"],
+            severity=cast("Severity", row["severity"]),
+        )
 
 
-def _requirement_rules() -> Iterator[Rule]:
-    """Yield a rule for each group of needed fields and each field with a format, one for each source."""
+def _checker(words: str) -> Callable[..., CheckResult]:
+    """Return the checker that a row names: a function of this package, or a pattern of wrong or of right texts."""
+    kind, _, pattern = words.partition(" ")
+    if pattern:
+        matches = re.compile(pattern, re.DOTALL).fullmatch
+        return lambda value: (matches(value) is not None) == (kind == "like")
+    module, function = words.split(".")
+    return cast("Callable[..., CheckResult]", getattr(import_module(f"{__package__}.{module}"), function))
+
+
+def _checked_fields(words: str, schema: Schema) -> Iterator[tuple[tuple[str, ...], tuple[object, ...], str]]:
+    """Yield the fields that a row checks, each with the others of its group behind it.
+
+    Also yield what its checker takes in front of the values, and the basis, "" for that of the row.
+    """
     table = requirements.requirements().values()
-    for group, basis in dict.fromkeys((group, row.basis) for row in table for group in row.needs or ()):
-        yield Rule(
-            code="member_missing",
-            field=group[0],
-            reads=("currency", "rails", *(f"{name}?" for name in group)),
-            checker=partial(requirements.group_missing, group, basis),
-            message="Missing, but usually needed for {}.",
-            hint=f"Provide {' or '.join(f'<{name}>' for name in group)}.",
-            basis=basis,
+    if words == "groups":
+        for group, basis in dict.fromkeys((group, row.basis) for row in table for group in row.needs or ()):
+            yield group, (group, basis), basis
+    elif words == "formats":
+        for name, basis in dict.fromkeys((name, row.basis) for row in table for name in row.formats):
+            yield (name,), (name, basis), basis
+    elif words in {"identifiers", "national identifiers"}:
+        for name, known in requirements.identifiers().items():
+            if known.countries or words == "identifiers":
+                yield (name,), (name,), known.basis
+    else:
+        texts = [name for name, field in schema.fields.items() if field.format in {TEXT, FILLED}]
+        yield from (
+            ((name,), (), "") for name in (texts if words == "texts" else words.split()) if name in schema.fields
         )
-    for name, basis in dict.fromkeys((name, row.basis) for row in table for name in row.formats):
-        yield Rule(
-            code="number_form",
-            field=name,
-            reads=(name, "currency", "rails"),
-            checker=partial(requirements.number_form, name, basis),
-            message="Not in the usual format: {}.",
-            hint="Check it for typos; keep leading zeros.",
-            basis=basis,
-        )
-
-
-def _identifier_rules() -> Iterator[Rule]:
-    """Yield two rules for each identifier: by the currency and rails, and by the country of the bank."""
-    kinds = (
-        (
-            requirements.identifier_unused,
-            "Not used for {}.",
-            "Remove it, or correct the currency or the rails.",
-        ),
-        (
-            requirements.identifier_country,
-            "Identifies a bank in {}.",
-            "Remove it, or correct the one that is wrong.",
-        ),
-    )
-    for checker, message, hint in kinds:
-        for field, known in requirements.identifiers().items():
-            if checker is requirements.identifier_unused or known.countries:
-                yield Rule(
-                    code=checker.__name__,
-                    field=field,
-                    reads=(field, "currency", "rails", "swift_bic", "iban"),
-                    checker=partial(checker, field),
-                    message=message,
-                    hint=hint,
-                    basis=known.basis,
-                )

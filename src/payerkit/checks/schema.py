@@ -112,7 +112,8 @@ class SchemaField:
 
     is_id: it becomes part of a path. takes_numbers: integers and decimals are accepted, too. applies_to: the type of
     payer or holder that has the field; "" for all. business_title, business_help, business_example: for a business,
-    if they differ. option_titles: words for each option; empty where the options are words. is_chosen: it is one of
+    if they differ. option_titles: words for each option; empty where the options are words. aliases: other names that
+    tables often have for it, in small letters and digits alone. is_chosen: it is one of
     some values that are found while a form is filled in.
     """
 
@@ -131,6 +132,7 @@ class SchemaField:
     business_help: str = ""
     business_example: str = ""
     option_titles: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     is_chosen: bool = False
 
     def title_for(self, holder: str) -> str:
@@ -199,6 +201,7 @@ def _read_fields(schema: str) -> dict[str, SchemaField]:
                 is_id=row["format"] == "id",
                 takes_numbers=row["format"] == "amount",
                 option_titles=tuple(filter(None, row["option_titles"].split("|"))),
+                aliases=tuple(row["aliases"].split()),
             )
     return fields
 

@@ -14,8 +14,6 @@ _USUAL_SPACES = {" ", "\u3000"}
 _IS_JOINER = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])").match
 """Matches a zero-width (non-)joiner between two non-ASCII letters: Persian and Sinhala names need it."""
 
-_IS_SPREADSHEET_NUMBER = re.compile("[0-9]([.,][0-9]+)?[eE][+]?[0-9]+|[0-9]+[.]0").fullmatch
-
 
 def compact(value: str) -> str:
     """Return a number or code in upper case, without spaces and hyphens."""
@@ -54,11 +52,6 @@ def upper_code(code: str | None) -> str:
     return (code or "").upper()
 
 
-def only_blanks(value: str) -> bool:
-    """Return True if a text has nothing but whitespace."""
-    return value.isspace()
-
-
 def outer_blanks(value: str) -> bool:
     """Return True if a text has leading or trailing whitespace, which is sent with it."""
     return value != value.strip() and not value.isspace()
@@ -72,19 +65,6 @@ def invisible(value: str) -> bool:
         unicodedata.category(char) in _INVISIBLE and char not in _USUAL_SPACES and not _IS_JOINER(value, position)
         for position, char in enumerate(value)
     )
-
-
-def spreadsheet_number(value: str) -> bool:
-    """Return True if a text is a number as spreadsheets write it: with an exponent, or with `.0` added."""
-    return _IS_SPREADSHEET_NUMBER(value) is not None
-
-
-_IS_CROSSED_OUT = re.compile("[ -]*[xX*#\u2022]{3}[xX*#\u2022 -]*[0-9]{2,6}").fullmatch
-
-
-def crossed_out(value: str) -> bool:
-    """Return True for a number of which only the last digits are there, such as XXXXXX4002 of a statement."""
-    return _IS_CROSSED_OUT(value) is not None
 
 
 def other_digits(value: str) -> bool:
