@@ -17,7 +17,7 @@ from published import BANK_DETAILS, PAYER
 def started(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """Run the command, but end where it would serve; return its exit code."""
     with monkeypatch.context() as patch:
-        patch.setattr("payerkit.service.server.Service.run", lambda service, _: service.stop())
+        patch.setattr("payerkit.service.server.Service.run", lambda service: service.stop())
         patch.setattr("signal.signal", lambda *_: None)
         return cli.main(["sandbox", *arguments])
 

@@ -86,7 +86,8 @@ def run(arguments: Namespace) -> int:
     ]
     # SIGTERM's default action would skip the clean-up and leave the temporary data behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    service.run(lambda: print("\n".join(lines), flush=True))
+    print("\n".join(lines), flush=True)
+    service.run()
     return 0
 
 

@@ -30,7 +30,6 @@ _LIST = select(AccountRow).where(AccountRow.payer_id == bindparam("payer")).orde
 
 CurrencyCode = Annotated[str, Field(min_length=3, max_length=3)]
 Rails = Literal["local", "swift", "wire"]
-AccountType = Literal["checking", "savings"]
 
 
 class _DetailFields(TypedDict):
@@ -53,7 +52,7 @@ class _DetailFields(TypedDict):
     iban: NotRequired[fields.AnyText]
     swiftBic: NotRequired[fields.AnyText]
     documentType: NotRequired[fields.AnyText]
-    accountType: NotRequired[AccountType]
+    accountType: NotRequired[Literal["checking", "savings"]]
     ribNumber: NotRequired[fields.AnyText]
     bsbNumber: NotRequired[fields.AnyText]
     ncc: NotRequired[fields.AnyText]

@@ -85,49 +85,44 @@ def load_seal(database: Path | None, environment: Mapping[str, str]) -> Seal:
     if given := environment.get(ENCRYPTION_KEY_VARIABLE):
         return Seal(given.strip())
     if database is None:
-        raise SetupError(
-            f"Set {ENCRYPTION_KEY_VARIABLE} for this database; `payerkit sandbox --new-key` prints a new key."
-        )
+        advice = "`payerkit sandbox --new-key` prints a new key"
+        raise SetupError(f"Set {ENCRYPTION_KEY_VARIABLE} for this database; {advice}.")
     file = key_file(database, "key")
     if database.exists() and not file.exists():  # a new key could not decrypt what is in it
-        raise SetupError(
-            f"{file.name} is missing: put it back beside {database.name}, or set {ENCRYPTION_KEY_VARIABLE}."
-        )
+        advice = f"put it back beside {database.name}, or set {ENCRYPTION_KEY_VARIABLE}"
+        raise SetupError(f"{file.name} is missing: {advice}.")
     return Seal(_read_or_create_key(file, new_encryption_key()), source=file.name)
 
 
-def load_api_keys(database: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
+def load_api_keys(
+    database: Path | None, environment: Mapping[str, str], *, is_shared: bool = False
+) -> Mapping[str, str]:
     """Return the API keys by the names of their worlds: from the environment, or the file beside a SQLite database.
 
     database: None for any other database, which has no key but those in the environment. Raises SetupError for an
     invalid key.
     """
     if given := environment.get(API_KEY_VARIABLE):
-        return _parse_api_keys(given)
+        keys: dict[str, str] = {}
+        for part in given.split(","):
+            name, _, key = part.strip().rpartition(":")
+            name = name or DEFAULT_WORLD
+            if name in keys:
+                advice = "give each a name of its own, as in alice:KEY,bob:KEY"
+                raise SetupError(f"{API_KEY_VARIABLE}: two keys for the world {name}; {advice}.")
+            keys[name] = key
+        return check_api_keys(keys, API_KEY_VARIABLE, is_shared=is_shared)
     if database is None:
         return {}
     file = key_file(database, "api-key")
-    return check_api_keys({DEFAULT_WORLD: _read_or_create_key(file, new_api_key())}, file.name)
+    return check_api_keys({DEFAULT_WORLD: _read_or_create_key(file, new_api_key())}, file.name, is_shared=is_shared)
 
 
-def _parse_api_keys(text: str) -> dict[str, str]:
-    keys: dict[str, str] = {}
-    for part in text.split(","):
-        name, _, key = part.strip().rpartition(":")
-        name = name or DEFAULT_WORLD
-        if name in keys:
-            raise SetupError(
-                f"{API_KEY_VARIABLE}: two keys for the world {name}; give each a name of its own, as in "
-                f"alice:KEY,bob:KEY."
-            )
-        keys[name] = key
-    return check_api_keys(keys, API_KEY_VARIABLE)
-
-
-def check_api_keys(keys: Mapping[str, str], source: str) -> dict[str, str]:
+def check_api_keys(keys: Mapping[str, str], source: str, *, is_shared: bool) -> Mapping[str, str]:
     """Return the API keys by the names of their worlds.
 
-    source: where they are from, for the SetupError that an invalid name or key raises.
+    source: where they are from, for the SetupError that an invalid name or key raises. is_shared: True for a sandbox
+    that other machines can reach, whose keys must not be short.
     """
     given: Any = keys
     if not isinstance(given, Mapping) or not all(isinstance(text, str) for pair in given.items() for text in pair):
@@ -135,28 +130,20 @@ def check_api_keys(keys: Mapping[str, str], source: str) -> dict[str, str]:
     if not keys:
         raise SetupError(f"{source}: expected at least one API key.")
     for name, key in keys.items():
+        problem = ""
         if not re.fullmatch(r"[a-z0-9-]{1,40}", name):
-            raise SetupError(
-                f"{source}: expected 1 to 40 small letters, digits and hyphens as the name of a world, as in alice:KEY."
-            )
+            problem = "expected 1 to 40 small letters, digits and hyphens as the name of a world, as in alice:KEY"
         # Printable ASCII, which a header can carry, but for the comma and the colon between keys.
-        if not re.fullmatch(r"[!-+\-.-9;-~]+", key):
-            raise SetupError(
-                f"{source}: not a valid key; expected printable ASCII characters, without spaces, commas or colons."
-            )
+        elif not re.fullmatch(r"[!-+\-.-9;-~]+", key):
+            problem = "not a valid key; expected printable ASCII characters, without spaces, commas or colons"
+        elif is_shared and len(key) < _MIN_LENGTH:
+            who = "a sandbox that other machines can reach"
+            problem = f"the key of the world {name} is too short for {who}; it needs at least {_MIN_LENGTH} characters"
+        if problem:
+            raise SetupError(f"{source}: {problem}.")
     if len(set(keys.values())) < len(keys):
         raise SetupError(f"{source}: two worlds have the same key; give each its own.")
-    return dict(keys)
-
-
-def check_key_lengths(keys: Mapping[str, str], source: str) -> None:
-    """Raise SetupError for an API key that is too short for a sandbox that other machines can reach."""
-    for name, key in keys.items():
-        if len(key) < _MIN_LENGTH:
-            raise SetupError(
-                f"{source}: the key of the world {name} is too short for a sandbox that other machines can "
-                f"reach; it needs at least {_MIN_LENGTH} characters."
-            )
+    return keys
 
 
 def key_file(database: Path, kind: str) -> Path:

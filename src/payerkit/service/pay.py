@@ -227,11 +227,15 @@ def read_order(session: WorldSession, body: Mapping[str, Any]) -> Order:
     return Order(payee, invoice, payment, contract, amount, fee, rates)
 
 
+def check_format(address: str, field: str) -> None:
+    """Raise Problem for what is no address; the checksum does not matter, unless somebody receives something there."""
+    if address_problem(address) == "address_malformed":
+        raise Problem.of_field(field, "must be an address: 0x and 40 hex digits", "address_format")
+
+
 def _parse_payee(payee: str) -> str:
-    problem = address_problem(payee)
-    if problem == "address_malformed":
-        raise Problem.of_field("payee", "must be an address: 0x and 40 hex digits", "address_format")
-    if problem:
+    check_format(payee, "payee")
+    if address_problem(payee):
         raise Problem.of_field("payee", "fails its EIP-55 checksum: a letter or its case is wrong", "address_checksum")
     if payee.lower() == _ZERO_ADDRESS:
         raise Problem.of_field("payee", "must not be the zero address", "address_zero")
@@ -337,8 +341,7 @@ def _read_step(place: int, transaction: Mapping[str, Any]) -> Transaction:
     """Return a transaction. Raises Problem if it is malformed, or calls none of the functions that pay here."""
     field = f"transactions.{place}"
     to, data, value = transaction["to"], transaction["data"], transaction["value"]
-    if address_problem(to) == "address_malformed":
-        raise Problem.of_field(f"{field}.to", "must be an address: 0x and 40 hex digits", "address_format")
+    check_format(to, f"{field}.to")
     if not (value.isascii() and value.isdigit() and len(value) <= 78):
         raise Problem.of_field(f"{field}.value", "must be a whole number of wei", "amount_format")
     call = decode_call(data)

@@ -18,30 +18,19 @@ from payerkit.service.fields import AnyText, Beneficiary, ClientUserId, CountryC
 from payerkit.service.tables import PayerRow
 from payerkit.service.world import CHANGES, Step, WorldSession, of_api, of_sandbox
 
-KycState = Literal[
-    "not_started",
-    "initiated",
-    "pending",
-    "pending_assessment",
-    "prechecks_completed",
-    "application_queued",
-    "awaiting_manual_review",
-    "approved",
-    "completed",
-    "full_clearance",
-    "rejected",
-    "failed",
-    "retry_required",
-    "retry_denied",
+OpenKyc = Literal["not_started", "initiated", "retry_required"]
+WaitingKyc = Literal[
+    "pending", "pending_assessment", "prechecks_completed", "application_queued", "awaiting_manual_review"
 ]
+PassedKyc = Literal["approved", "completed", "full_clearance"]
+FailedKyc = Literal["rejected", "failed", "retry_denied"]
+KycState = Literal[OpenKyc, WaitingKyc, PassedKyc, FailedKyc]
 AgreementState = Literal["not_started", "pending", "completed", "signed", "rejected", "failed"]
 
 Progress = Literal["open", "waiting", "passed", "failed"]
 """What a state means to a payer: they can act, the provider decides, it is done, or it cannot be repeated."""
 
-_OPEN = {"not_started", "initiated", "retry_required"}
-PASSED = {"approved", "completed", "full_clearance", "signed"}
-_FAILED = {"rejected", "failed", "retry_denied"}
+PASSED = {*get_args(PassedKyc), "signed"}
 
 _ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -177,9 +166,12 @@ def post_payer(body: PayerRequest, session: WorldSession, request: Request) -> P
 def get_payer(client_user_id: ClientUserId, session: WorldSession) -> PayerStatusResponse:
     """Return the statuses in all the service's words. The call is documented publicly, but not in the specification."""
     payer = read_payer(session, client_user_id)
-    states = {"kycStatus": payer.kyc, "agreementStatus": payer.agreement}
-    found: Any = {**states, "isCompliant": is_compliant(payer), "userId": payer.user_id}
-    return found  # type: ignore[no-any-return]  # built field by field
+    return {
+        "kycStatus": payer.kyc,
+        "agreementStatus": payer.agreement,
+        "isCompliant": is_compliant(payer),
+        "userId": payer.user_id,
+    }
 
 
 @router.call("PATCH /payer/{clientUserId}", "update_agreement", "Record the agreement", 404, both=True)
@@ -223,7 +215,7 @@ def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: b
     """
     name = str(body["clientUserId"])
     key = session.lookup_key(name)
-    states = states_from_email(str(body["email"]))
+    states = _states_from_email(str(body["email"]))
     stored = session.sql.execute(_READ, {"key": key}).one_or_none()
     if stored is not None and must_be_new:
         raise Problem(409, "A payer with this client user ID exists already")
@@ -292,7 +284,7 @@ def complete_step(session: WorldSession, payer: PayerRow, step: Step) -> bool:
     return True
 
 
-def states_from_email(email: str) -> dict[str, str]:
+def _states_from_email(email: str) -> dict[str, str]:
     """Return the states, as `kyc` and `agreement`, that an e-mail of the test domain requests; {} for any other.
 
     kyc-rejected@example.com, agreement-signed@example.com, or both: kyc-approved+agreement-signed@example.com.
@@ -309,9 +301,9 @@ def states_from_email(email: str) -> dict[str, str]:
 def progress(payer: PayerRow, step: Step) -> Progress:
     """Return what the state of a step means to the payer. Nobody decides about an agreement, so it is never waiting."""
     state = getattr(payer, step)
-    if state in _OPEN or (step, state) == ("agreement", "pending"):
+    if state in get_args(OpenKyc) or (step, state) == ("agreement", "pending"):
         return "open"
-    return "passed" if state in PASSED else "failed" if state in _FAILED else "waiting"
+    return "passed" if state in PASSED else "failed" if state in get_args(FailedKyc) else "waiting"
 
 
 def is_compliant(payer: PayerRow | Row[Any]) -> bool:

@@ -15,11 +15,11 @@ from typing import Annotated, Any, Literal, NotRequired, cast
 
 from fastapi import Query
 from pydantic import Field
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import func, select
 from typing_extensions import TypedDict
 
 from payerkit._tsv import rows
-from payerkit.onchain.addresses import address_problem, with_checksum
+from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.service import fields, pay
 from payerkit.service.accounts import listed_account
@@ -30,22 +30,14 @@ from payerkit.service.payers import is_compliant, read_payer
 from payerkit.service.tables import AccountRow, BillRow, PaymentRow
 from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
 
-PayoutState = Literal[
-    "initiated",
-    "pending_internal_assessment",
-    "ongoing_checks",
-    "processing",
-    "sending_fiat",
-    "fiat_sent",
-    "bounced",
-    "failed",
-    "insufficient_funds",
-    "retry_required",
-]
+UnderWay = Literal["initiated", "pending_internal_assessment", "ongoing_checks", "processing", "sending_fiat"]
+PayoutState = Literal[UnderWay, "fiat_sent", "bounced", "failed", "insufficient_funds", "retry_required"]
 """The words of the operator's documentation, of its events, and of a public client."""
 
 TEST_BANKS = {"Example Bank payout bounced": "bounced", "Example Bank payout failed": "failed"}
 """Test values: how payouts to an account at a bank with such a name end."""
+
+_OUTCOMES = {name.lower(): outcome for name, outcome in TEST_BANKS.items()}
 
 _FAILURES = {
     "bounced": "The bank returned the money.",
@@ -258,7 +250,8 @@ def get_transactions(
     bill = pay.find_bill(session, (BillRow.request_id == request_id) & BillRow.is_payout)
     if bill is None:
         raise Problem(404, f"Request {request_id} not found")
-    check_wallet(wallet)
+    if wallet is not None:
+        pay.check_format(wallet, "wallet")
     account = find_payable_account(session, client_user_id, payment_details_id)
     order = pay.read_order(session, bill.body)
     _check_least(order, bill.body["amount"], account)
@@ -280,7 +273,7 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Requ
         raise Problem(404, f"Request {request_id} not found")
     rates, found = read_rates(session), payments_of(session, bill)
     order, is_paid = bill.body, _is_paid(found)
-    payments = [_listed(each, rates, has_been_paid=is_paid) for each in found]
+    payments = [_listed(each, rates, is_paid=is_paid) for each in found]
     state = {
         **_request_of(bill, is_paid=is_paid),
         "status": "paid" if is_paid else "partially_paid" if found else "pending",
@@ -333,14 +326,21 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
         wanted.append(PaymentRow.paid_at >= _read_time(from_date, "fromDate"))
     if to_date is not None:
         wanted.append(PaymentRow.paid_at <= _read_time(to_date, "toDate"))
-    return cast("PaidPayments", _list_payments(session, wanted, limit, offset))
+    query = select(PaymentRow).join(PaymentRow.bill).where(PaymentRow.world_id == session.world.id, *wanted)
+    total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
+    found = session.scalars(query.order_by(PaymentRow.id).limit(limit).offset(offset)).all()
+    rates = read_rates(session)
+    is_paid = {each.bill_id: _is_paid(payments_of(session, each.bill)) for each in found}
+    payments: Any = [_listed(each, rates, is_paid=is_paid[each.bill_id]) for each in found]
+    pagination: Pagination = {"total": total, "limit": limit, "offset": offset, "hasMore": offset + len(found) < total}
+    return {"payments": payments, "pagination": pagination}
 
 
 @controls.call("POST /sandbox/transactions", "sandbox_execute", "Sign and send transactions", 403, 404, 409)
 def post_transactions(body: ExecutionRequest, session: WorldSession) -> ExecutionResponse:
     """Make the transactions of a payment with the demo wallet: all of them, or none."""
     wallet = body.get("wallet") or DEMO_WALLET
-    check_wallet(wallet)
+    pay.check_format(wallet, "wallet")
     steps = pay.read_steps(body["transactions"])
     paid = pay.Paid.of(steps[-1])
     bill = pay.find_bill(session, BillRow.payment_reference == "0x" + paid.reference.hex())
@@ -350,11 +350,14 @@ def post_transactions(body: ExecutionRequest, session: WorldSession) -> Executio
     pay.check_steps(order, steps, paid)
     account = _find_account(session, bill, body)
     pay.spend(session, order, steps, paid)
-    payment = _add_payment(session, bill, order, paid, wallet, account)
+    outcome = None if account is None else _OUTCOMES.get(str(account["bankName"]).strip().lower(), "fiat_sent")
+    payment = _add_payment(session, bill, order, paid, wallet, outcome)
     _fire_payment(session, payment, order)
-    if payment.outcome is not None:
-        for time, state in payout_steps(payment.outcome, session.now, session.settings.payouts_after):
-            session.change_later("payout", payment.id, state, time)
+    if outcome is not None:  # the states of a payout come in equal parts of the time that it takes
+        states = ["pending_internal_assessment", *(["sending_fiat"] if outcome != "failed" else []), outcome]
+        for place, state in enumerate(states):
+            due = session.now + session.settings.payouts_after * place / (len(states) - 1)
+            session.change_later("payout", payment.id, state, due)
     session.record("execution", body.get("clientUserId"), body, payment.payment_id)
     return {"transactionHash": payment.transaction_hash}
 
@@ -377,12 +380,6 @@ def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, sessi
         session.drop_changes("payout", each.id)
         _fire_step(session, each, body["status"], session.now, body.get("reason"))
     return body
-
-
-def check_wallet(wallet: str | None) -> None:
-    """Raise Problem for a wallet that is no address; its checksum does not matter, since it receives nothing."""
-    if wallet is not None and address_problem(wallet) == "address_malformed":
-        raise Problem.of_field("wallet", "must be an address: 0x and 40 hex digits", "address_format")
 
 
 def find_payable_account(session: WorldSession, client_user_id: str, account_id: str) -> Mapping[str, Any]:
@@ -423,18 +420,6 @@ def payments_of(session: WorldSession, bill: BillRow) -> list[PaymentRow]:
     return list(session.scalars(select(PaymentRow).where(PaymentRow.bill_id == bill.id).order_by(PaymentRow.id)))
 
 
-def payout_outcome(bank_name: str) -> str:
-    """Return how payouts to an account at this bank end: the bank has the money, unless the name is a test value."""
-    tests = {name.lower(): outcome for name, outcome in TEST_BANKS.items()}
-    return tests.get(bank_name.strip().lower(), "fiat_sent")
-
-
-def payout_steps(outcome: str, paid_at: float, after: float) -> list[tuple[float, str]]:
-    """Return the states of a payout, in equal parts of the time that it takes, each with its time."""
-    states = ["pending_internal_assessment", *(["sending_fiat"] if outcome != "failed" else []), outcome]
-    return [(paid_at + after * place / (len(states) - 1), state) for place, state in enumerate(states)]
-
-
 def _fire_step(session: WorldSession, payment: PaymentRow, state: str, at: float, reason: str | None = None) -> None:
     """Fire the events of a payout's new state. reason: why it failed; by default, in the sandbox's own words."""
     ids = payment.bill.ids
@@ -444,9 +429,9 @@ def _fire_step(session: WorldSession, payment: PaymentRow, state: str, at: float
         session.fire("payment.processing", at, step | processing)
         return
     session.fire("payment.failed", at, {**step, "failureReason": reason or _FAILURES[state], "retryAfter": None})
-    currency = find_currency(payment.payment_currency)
-    if state == "failed" and currency is not None:
-        refund = {"refundedTo": payment.body["wallet"], "refundAmount": format_units(payment.body["amount"], currency)}
+    if state == "failed":
+        amount = format_units(payment.body["amount"], currency_of(payment.payment_currency))
+        refund = {"refundedTo": payment.body["wallet"], "refundAmount": amount}
         of_refund = {**ids, **refund, "currency": payment.payment_currency, "timestamp": format_time(at)}
         session.fire("payment.refunded", at, of_refund)
 
@@ -467,28 +452,13 @@ def _read_time(text: str, field: str) -> float:
     raise Problem.of_field(field, "must be a time with its zone, such as 2026-01-01T00:00:00Z", "time")
 
 
-def _list_payments(
-    session: WorldSession, wanted: Sequence[ColumnElement[bool]], limit: int, offset: int
-) -> dict[str, Any]:
-    """Return a page of payments and what it is a part of."""
-    query = select(PaymentRow).join(PaymentRow.bill).where(PaymentRow.world_id == session.world.id, *wanted)
-    total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
-    found = session.scalars(query.order_by(PaymentRow.id).limit(limit).offset(offset)).all()
-    rates = read_rates(session)
-    is_paid = {each.bill_id: _is_paid(payments_of(session, each.bill)) for each in found}
-    return {
-        "payments": [_listed(each, rates, has_been_paid=is_paid[each.bill_id]) for each in found],
-        "pagination": {"total": total, "limit": limit, "offset": offset, "hasMore": offset + len(found) < total},
-    }
-
-
 def _is_paid(payments: Sequence[PaymentRow]) -> bool:
     """Return True if the payments of a bill pay it in full."""
     bodies = [each.body for each in payments]
     return bool(bodies) and sum(each["amount"] for each in bodies) >= bodies[0]["requested"]
 
 
-def _listed(payment: PaymentRow, rates: Rates, *, has_been_paid: bool) -> dict[str, Any]:
+def _listed(payment: PaymentRow, rates: Rates, *, is_paid: bool) -> dict[str, Any]:
     """Return a payment as listed."""
     currency = currency_of(payment.payment_currency)
     return {
@@ -503,7 +473,7 @@ def _listed(payment: PaymentRow, rates: Rates, *, has_been_paid: bool) -> dict[s
         "currency": payment.invoice_currency,
         "paymentCurrency": payment.payment_currency,
         "fees": _list_fees(payment.body, currency, rates),
-        "request": _request_of(payment.bill, is_paid=has_been_paid),
+        "request": _request_of(payment.bill, is_paid=is_paid),
     }
 
 
@@ -544,15 +514,11 @@ def currency_of(currency_id: str) -> Currency:
 
 
 def _add_payment(
-    session: WorldSession,
-    bill: BillRow,
-    order: pay.Order,
-    paid: pay.Paid,
-    wallet: str,
-    account: Mapping[str, Any] | None,
+    session: WorldSession, bill: BillRow, order: pay.Order, paid: pay.Paid, wallet: str, outcome: str | None
 ) -> PaymentRow:
     """Add a payment with ids of its own."""
     ordinal = session.count(PaymentRow, bill_id=bill.id)
+    amounts = {"amount": paid.amount, "fee": paid.fee, "requested": order.amount}
     payment = session.insert(
         PaymentRow,
         bill_id=bill.id,
@@ -562,14 +528,8 @@ def _add_payment(
         invoice_currency=bill.body["invoiceCurrency"],
         payment_currency=order.currency.id,
         paid_at=session.now,
-        outcome=None if account is None else payout_outcome(str(account["bankName"])),
-        body={
-            "wallet": wallet,
-            "amount": paid.amount,
-            "fee": paid.fee,
-            "feeAddress": with_checksum(paid.fee_address),
-            "requested": order.amount,
-        },
+        outcome=outcome,
+        body={"wallet": wallet, "feeAddress": with_checksum(paid.fee_address), **amounts},
     )
     payment.bill = bill
     return payment

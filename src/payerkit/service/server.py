@@ -8,7 +8,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from ipaddress import ip_address
 from pathlib import Path
@@ -79,19 +79,10 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, with a callback for when it accepts calls, and an end without a wait."""
+    """uvicorn's server, which ends without a wait."""
 
-    on_started: Callable[[], object] | None = None
     _loop: asyncio.AbstractEventLoop | None = None
     _stopping: asyncio.Event
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        for listening in sockets or ():
-            listening.listen(_QUEUE)
-        self._stopping, self._loop = asyncio.Event(), asyncio.get_running_loop()
-        if self.on_started is not None:
-            self.on_started()
 
     def stop(self) -> None:
         """End the server, from any thread; once it has ended, or before it has started, this is no error."""
@@ -102,6 +93,7 @@ class _Server(uvicorn.Server):
 
     async def main_loop(self) -> None:
         """Tick as uvicorn does, every 0.1 s, but notice `stop` at once."""
+        self._stopping, self._loop = asyncio.Event(), asyncio.get_running_loop()
         ticks = 0
         while not await self.on_tick(ticks):
             ticks += 1
@@ -159,26 +151,22 @@ class Service:
                     keys.API_KEY_VARIABLE: environment.get(keys.API_KEY_VARIABLE) or keys.new_api_key(),
                 }
             seal = keys.load_seal(file, environment)
-            source, given = keys.API_KEY_VARIABLE, {}
-            if api_keys is not None:
-                source, given = "api_keys", keys.check_api_keys(api_keys, "api_keys")
-            given = given or keys.load_api_keys(file, environment)
+            if api_keys is None:
+                given = keys.load_api_keys(file, environment, is_shared=is_shared)
+            else:
+                given = keys.check_api_keys(api_keys, "api_keys", is_shared=is_shared)
             database = open_database(db, seal)
             resources.callback(database.close)
             with explained_start():
-                given = given or {keys.DEFAULT_WORLD: database.sandbox_row(settings.clock).api_key}
-                if is_shared:
-                    keys.check_key_lengths(given, source)
                 worlds = Worlds(database, settings, given)
-            self.api_key, self.world_names = next(iter(given.values())), tuple(given)
+            self.api_key, self.world_names = next(iter(worlds.keys.values())), tuple(worlds.keys)
             app = create_app(worlds, settings, host=host if is_shared else "localhost")
             self._resources = resources.pop_all()
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
         self._server = _Server(uvicorn_config(app))
 
-    def run(self, on_started: Callable[[], object] | None = None) -> None:
-        """Serve until a signal or `stop()`; `on_started` is called once the service accepts calls."""
-        self._server.on_started = on_started
+    def run(self) -> None:
+        """Serve until a signal or `stop()`; what calls before is served once the server has started."""
         try:
             self._server.run(sockets=[self._socket])
         finally:

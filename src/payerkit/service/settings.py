@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
-from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from payerkit.onchain.addresses import address_problem
 from payerkit.service.clock import ClockKind
@@ -80,10 +80,10 @@ def _check_seconds(seconds: object) -> float:
 Seconds = Annotated[float, BeforeValidator(_check_seconds)]
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """How a service behaves. Raises SetupError for an invalid setting."""
 
-    model_config = SettingsConfigDict(frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
     public_url: Annotated[str, Field(strict=True), AfterValidator(_check_public_url)] | None = Field(
         None,
@@ -126,18 +126,6 @@ class Settings(BaseSettings):
             ]
             raise SetupError("\n".join(sentences)) from None
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        *_others: Any,
-        **_named: Any,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take from the environment what a command line lacks; a sandbox in a notebook is what its arguments say."""
-        is_command = bool(cls.model_config.get("env_prefix"))
-        return (init_settings, EnvSettingsSource(settings_cls)) if is_command else (init_settings,)
-
     @model_validator(mode="after")
     def _decide_all(self) -> Self:
         """Let `decide_after` replace the three times."""
@@ -169,9 +157,10 @@ class Settings(BaseSettings):
         return {"percentage": self.fee_percent, "address": self.fee_recipient} if self.fee_rate else None
 
 
-class CommandSettings(Settings):
+class CommandSettings(Settings, BaseSettings):
     """The options of `payerkit sandbox`, each of which has a variable, such as PAYERKIT_SANDBOX_PORT.
 
+    A sandbox in a notebook reads no variable: it is what its arguments say.
     An empty variable counts as missing: so a compose file leaves an option out.
     """
 

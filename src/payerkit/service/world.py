@@ -181,7 +181,8 @@ class PageNotFound(Exception):  # noqa: N818 - a response, not a failure
 class Worlds:
     """The worlds of a database, by the API key that opens each.
 
-    keys: the API keys by the names of their worlds. Raises SetupError if the database was made with another clock.
+    keys: the API keys by the names of their worlds; by default, the one in the database. Raises SetupError if the
+    database was made with another clock.
     """
 
     def __init__(self, database: Database, settings: Settings, keys: Mapping[str, str]) -> None:
@@ -191,9 +192,10 @@ class Worlds:
         # Decisions are due at times of one clock; on another they would be due at once, or in months.
         if stored.clock != settings.clock:
             raise SetupError(f'clock: this database was made with clock="{stored.clock}"; use that, or another one.')
+        self.keys = keys or {DEFAULT_WORLD: stored.api_key}
         self._by_id: dict[int, World] = {}
         self._by_key: dict[bytes, World] = {}
-        for name, key in keys.items():
+        for name, key in self.keys.items():
             # With a seed, the first world has the ids that a sandbox with one key has.
             seed = settings.seed if settings.seed is None or name == DEFAULT_WORLD else f"{settings.seed} {name}"
             faults, limits = FaultInjector(settings.faults, seed), CallLimits(settings)
