@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ def client() -> Iterator[payerkit.client.SandboxClient]:
 def fired(client: payerkit.client.SandboxClient) -> list[dict[str, Any]]:
     """Return the bodies of all events."""
     return [json.loads(each["body"]) for each in client.sandbox.events()]
+
+
+def moment(event: dict[str, Any]) -> datetime:
+    """Return the time of an event."""
+    return datetime.fromisoformat(event["timestamp"])
 
 
 def words(client: payerkit.client.SandboxClient, *names: str) -> list[tuple[Any, ...]]:
@@ -127,7 +133,7 @@ def paid(client: payerkit.client.SandboxClient, bank: str = "Chase") -> str:
 PAYOUTS = {
     "Chase": ["pending_internal_assessment", "sending_fiat", "fiat_sent"],
     "Example Bank payout bounced": ["pending_internal_assessment", "sending_fiat", "bounced"],
-    "Example Bank payout failed": ["pending_internal_assessment", "failed"],
+    " example bank PAYOUT failed ": ["pending_internal_assessment", "failed"],
 }
 
 
@@ -143,8 +149,10 @@ def test_a_payout_follows_the_clock(client: payerkit.client.SandboxClient, bank:
     assert fired(client)[before - 1]["event"] == "payment.processing"  # the assessment begins at once
     assert ("payment.confirmed", "25.500000", True) == (told[0]["event"], told[0]["amount"], told[0]["isCryptoToFiat"])
     assert PAYOUTS[bank] == [each["subStatus"] for each in steps]
+    parts = [120 * place / (len(steps) - 1) for place in range(len(steps))]
+    assert parts == [(moment(each) - moment(steps[0])).total_seconds() for each in steps]
     assert ["payment.failed" if bank != "Chase" else "payment.processing"] == [steps[-1]["event"]]
-    assert ("failureReason" in steps[-1], bank.endswith("payout failed")) == (
+    assert ("failureReason" in steps[-1], bank.endswith("failed ")) == (
         bank != "Chase",
         told[-1]["event"] == "payment.refunded",
     )

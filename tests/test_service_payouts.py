@@ -17,7 +17,7 @@ from payerkit.client.call import Call, RequestBody
 from payerkit.errors import NotFound
 from payerkit.models import Payment, PaymentRequest
 from payerkit.service.money import Rates, in_usd
-from payerkit.service.payouts import currency_of, payout_outcome, payout_steps
+from payerkit.service.payouts import currency_of
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
 USER = PAYER["clientUserId"]
@@ -360,28 +360,6 @@ def test_a_list_without_a_filter_is_refused(
     """At least one filter is needed, and a time has its zone."""
     with pytest.raises(Refused, match=words):
         payments(module_client, **query)
-
-
-@pytest.mark.parametrize(
-    ("bank", "outcome"),
-    [
-        ("Chase", "fiat_sent"),
-        ("Example Bank payout bounced", "bounced"),
-        (" example bank PAYOUT failed ", "failed"),
-        ("Example Bank bounced", "fiat_sent"),
-    ],
-)
-def test_the_name_of_the_bank_says_how_payouts_end(bank: str, outcome: str) -> None:
-    """Test values, as for bank details."""
-    assert outcome == payout_outcome(bank)
-
-
-def test_payouts_follow_the_clock() -> None:
-    """In equal parts of their time."""
-    assert [(100.0, "pending_internal_assessment"), (130.0, "sending_fiat"), (160.0, "bounced")] == payout_steps(
-        "bounced", 100.0, 60
-    )
-    assert [(5.0, "pending_internal_assessment"), (5.0, "failed")] == payout_steps("failed", 5.0, 0)
 
 
 def test_payouts_are_decided_by_hand(client: payerkit.client.SandboxClient) -> None:

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from payerkit.service import accounts, pages, pay, payers, payouts
 from payerkit.service.database import LOGGER, describe, problem_of
-from payerkit.service.errors import ErrorResponse, Problem, handle_exception, handle_validation_error
+from payerkit.service.errors import ErrorResponse, Problem, handle_validation_error
 from payerkit.service.faults import WRITE_METHODS
 from payerkit.service.settings import Settings
 from payerkit.service.world import PageNotFound, Worlds
@@ -37,11 +37,7 @@ _DESCRIPTION = """The whole payment service on one machine, for experiments and 
 states and faults, and read a ledger of everything that was stored. Each API key opens a world of its own: the data,
 rates, wallet, clock, faults and limits of other keys are not in it. [The start page](./) lists the test values."""
 
-_ROUTERS = (
-    *(payers.router, accounts.router, pay.router, payouts.router),
-    *pages.CONTROLS,
-    pages.router,
-)
+_ROUTERS = (payers.router, accounts.router, pay.router, payouts.router, *pages.CONTROLS, pages.router)
 
 
 def create_app(worlds: Worlds, settings: Settings, *, host: str = "localhost") -> ASGIApp:
@@ -56,23 +52,17 @@ def _create_routes() -> ASGIApp:
 
     Created once: FastAPI keeps references to an application for good, so one per sandbox would leak its database.
     """
-    app = FastAPIOffline(
-        title="payerkit sandbox", version="1", description=_DESCRIPTION, redoc_url=None, redirect_slashes=False
-    )
+    handlers: dict[Any, Any] = {
+        405: _handle_wrong_method,
+        RequestValidationError: handle_validation_error,
+        PageNotFound: pages.handle_page_not_found,
+        **dict.fromkeys((HTTPException, SQLAlchemyError, Problem, Exception), _handle_exception),
+    }
+    texts = {"title": "payerkit sandbox", "version": "1", "description": _DESCRIPTION}
+    app = FastAPIOffline(**texts, redoc_url=None, redirect_slashes=False, exception_handlers=handlers)
     for router in _ROUTERS:
         app.include_router(router)
     app.openapi = partial(_create_document, app, app.openapi)  # type: ignore[method-assign]  # as FastAPI documents it
-    handlers: dict[Any, Any] = {
-        HTTPException: handle_exception,
-        405: _handle_wrong_method,
-        RequestValidationError: handle_validation_error,
-        SQLAlchemyError: _handle_database_failure,
-        PageNotFound: pages.handle_page_not_found,
-        Problem: handle_exception,
-        Exception: handle_exception,
-    }
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)
     return app
 
 
@@ -88,10 +78,14 @@ async def _handle_wrong_method(request: Request, _error: Exception) -> Response:
     return Problem(405, "Method Not Allowed").response({"Allow": ", ".join(sorted(allowed))})
 
 
-async def _handle_database_failure(_request: Request, error: Exception) -> Response:
-    """Respond to a failure before COMMIT; the log names the cause."""
-    assert isinstance(error, SQLAlchemyError)  # noqa: S101 - registered for it alone
-    LOGGER.error("database: %s", describe(error))
+async def _handle_exception(_request: Request, error: Exception) -> Response:
+    """Respond to a Problem, to an error of the framework, to a failure before COMMIT, or to any other with 500."""
+    if isinstance(error, Problem):
+        return error.response()
+    if isinstance(error, HTTPException):  # an unknown route, or a wrong method
+        return Problem(error.status_code, str(error.detail)).response(error.headers)
+    if isinstance(error, SQLAlchemyError):
+        LOGGER.error("database: %s", describe(error))
     return problem_of(error).response()
 
 
@@ -176,9 +170,6 @@ class RequestGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a valid request on, respond to any other; add the headers of every response."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         is_begun = False
 
         async def send_with_headers(message: Message) -> None:

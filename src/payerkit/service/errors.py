@@ -10,7 +10,6 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import Field
-from starlette.exceptions import HTTPException
 from typing_extensions import TypedDict
 
 NO_JSON = "Content-Type must be application/json"
@@ -145,15 +144,6 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
         if errors := [error for error in self.errors if error["field"]]:
             body["errors"] = errors
         return JSONResponse(body, self.status, {**self.headers, **(headers or {})})
-
-
-async def handle_exception(_request: Request, error: Exception) -> JSONResponse:
-    """Respond to a Problem, to an error of the framework (unknown route, wrong method), or to a failure with 500."""
-    if isinstance(error, HTTPException):
-        return Problem(error.status_code, str(error.detail)).response(error.headers)
-    if isinstance(error, Problem):
-        return error.response()
-    return Problem(500, "The sandbox failed; see its log").response()
 
 
 async def handle_validation_error(request: Request, error: Exception) -> JSONResponse:

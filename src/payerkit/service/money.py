@@ -60,14 +60,6 @@ class Rates:
         return Fraction(self.usd(invoice)) / Fraction(self.usd(payment))
 
 
-def parse_rate(text: str) -> str:
-    """Return a positive decimal rate as written. Raises Problem for anything else."""
-    if not _RATE.fullmatch(text) or not Decimal(text):
-        message = "must be a positive decimal, such as 1.10, with at most 30 digits before and after the point"
-        raise Problem.of_field("usd", message, "rate")
-    return text
-
-
 def parse_amount(text: str, currency: Currency) -> int:
     """Return a positive decimal in base units. Raises Problem for anything else."""
     if not (units := parse_units(text, currency, "amount")):
@@ -211,7 +203,10 @@ def get_rate(currency: CurrencyDep, session: WorldSession) -> RateResponse:
 @controls.call("PUT /sandbox/rates/{currency}", "sandbox_set_rate", "Set an exchange rate", 404)
 def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) -> RateResponse:
     """Set the US dollars per unit."""
-    usd = parse_rate(body["usd"])
+    usd = body["usd"]
+    if not _RATE.fullmatch(usd) or not Decimal(usd):
+        message = "must be a positive decimal, such as 1.10, with at most 30 digits before and after the point"
+        raise Problem.of_field("usd", message, "rate")
     session.merge(RateRow(world_id=session.world.id, currency=currency.id, usd=usd))
     return {"currency": currency.id, "usd": usd}
 
@@ -220,7 +215,7 @@ def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) ->
 def get_fees(session: WorldSession) -> FeesResponse:
     """Return what each payment carries on top of its amount, as a platform would have agreed to it."""
     fee: Any = session.settings.protocol_fee
-    return {"fees": [] if fee is None else [fee]}
+    return {"fees": [fee] if fee else []}
 
 
 @controls.call("GET /sandbox/wallet/{currency}", "sandbox_get_holding", "Read the demo wallet", 404)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from functools import cache, partial
+from functools import partial
 from importlib.resources import files
 from typing import Any, get_args
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
-from fastapi.routing import APIRoute
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from payerkit.service import accounts, controls, money, payers, payouts
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
@@ -45,11 +44,7 @@ _NAMES = {"agreement": "agreement", "kyc": "identity check"}
 """What the pages call a step."""
 
 
-def _read_template(name: str) -> str:
-    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
-
-
-_templates = Environment(loader=FunctionLoader(_read_template), autoescape=True, undefined=StrictUndefined)
+_templates = Environment(loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined)
 
 
 def _render(name: str, *, status: int = 200, **context: Any) -> HTMLResponse:
@@ -102,7 +97,7 @@ async def show_home(request: Request) -> Response:
         root=request.scope["root_path"],
         first_call=_first_call(settings.public_url or str(request.base_url)),
         key_variable=API_KEY_VARIABLE,
-        controls=_list_controls(),
+        controls=[route for each in CONTROLS for route in each.routes],
         faults={name: fault.__doc__ for name, fault in FAULTS.items()},
         faults_header=FAULTS_HEADER,
     )
@@ -115,18 +110,6 @@ def _first_call(base_url: str) -> str:
     url = shlex.quote(f"{base_url.rstrip('/')}/v2/payer")
     key = f'"x-api-key: ${API_KEY_VARIABLE}"'
     return f"curl -sS {url} -H {key} -H 'content-type: application/json' -d {shlex.quote(body)}"
-
-
-@cache
-def _list_controls() -> list[tuple[str, str, str]]:
-    """Return method, path and summary of the sandbox's own calls."""
-    return [
-        (method, route.path_format, str(route.summary))
-        for each in CONTROLS
-        for route in each.routes
-        if isinstance(route, APIRoute)
-        for method in route.methods or ()
-    ]
 
 
 async def _show_step(step: Step, page: str, request: Request) -> Response:

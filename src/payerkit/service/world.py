@@ -328,7 +328,7 @@ class CallLimits:
         self._live_like = settings.live_like
         self._clock = clock
         self._ahead = 0.0
-        self._recent: deque[float] = deque()
+        self._recent: deque[float] = deque(maxlen=self._per_minute)
         self._refused: deque[float] = deque(maxlen=BREACH)
         self._blocked_until = -math.inf
         self._credit, self._credited = float(LIVE_RATE), -math.inf
@@ -361,9 +361,7 @@ class CallLimits:
 
     def _count_minute(self, now: float) -> None:
         """Count a call. A refusal says when the oldest call of the last minute no longer counts."""
-        while self._recent and now - self._recent[0] >= _WINDOW_SECONDS:
-            self._recent.popleft()
-        if len(self._recent) >= self._per_minute:
-            wait = max(1, math.ceil(_WINDOW_SECONDS - (now - self._recent[0])))
-            raise Problem(429, "Too Many Requests", headers={"Retry-After": str(wait)})
+        left = _WINDOW_SECONDS - (now - self._recent[0]) if len(self._recent) == self._per_minute else 0.0
+        if left > 0:
+            raise Problem(429, "Too Many Requests", headers={"Retry-After": str(math.ceil(left))})
         self._recent.append(now)
