@@ -25,7 +25,8 @@ from urllib.parse import unquote, urlsplit
 import pandas as pd
 
 from payerkit.client import Client
-from payerkit.client.transport import Attempt, BrokenOffError, HttpRequest, HttpResponse, NotSentError, Transport
+from payerkit.client.call import Attempt, BrokenOffError, HttpResponse, NotSentError
+from payerkit.client.transport import Transport
 from payerkit.onboarding import Report
 from payerkit.onboarding.journal import Journal
 from payerkit.onboarding.rate_limit import Options, RateLimiter, StopSignal
@@ -263,12 +264,12 @@ class ModelService:
         last = max([0.0, *(account.at for account in self.accounts), *self.payers.values()])
         self.clock.time = max(self.clock.time, last) + max([0.0, *self.lag.values()]) + 1
 
-    def handle(self, request: HttpRequest, attempt: Attempt) -> HttpResponse:
+    def handle(self, attempt: Attempt[Any]) -> HttpResponse:
         """Return the response to a request. Raises NotSentError, BrokenOffError or Killed."""
         self.step()
-        parts = [unquote(part) for part in urlsplit(request.url).path.split("/")]
-        body: Record = json.loads(request.body) if request.body else {}
-        kind, payer = self._kind(request.method, parts, body)
+        parts = [unquote(part) for part in urlsplit(attempt.url).path.split("/")]
+        body: Record = json.loads(attempt.content) if attempt.content else {}
+        kind, payer = self._kind(attempt.call.method, parts, body)
         self.before(kind, payer)
         waiting = self.next[kind] or self.faults
         fault = waiting.popleft() if waiting else FINE
@@ -373,9 +374,9 @@ class _ModelTransport(Transport):
     def __init__(self, service: ModelService) -> None:
         self._service = service
 
-    def send(self, request: HttpRequest, attempt: Attempt) -> HttpResponse:
+    def send(self, attempt: Attempt[Any]) -> HttpResponse:
         """Return the model's response."""
-        return self._service.handle(request, attempt)
+        return self._service.handle(attempt)
 
     def close(self) -> None:
         """Do nothing: there is no connection."""

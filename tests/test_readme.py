@@ -123,9 +123,7 @@ def test_glossary_has_each_word_once_in_order() -> None:
     assert sorted(set(words), key=str.lower) == words
 
 
-COMMANDS = sorted(
-    set(re.findall(r"payerkit (lab|sandbox|onboard|events|inspect)(?: [\w.]+)?( --[a-z-]+)?", README))
-)
+COMMANDS = sorted(set(re.findall(r"payerkit (lab|sandbox|onboard|events|inspect)(?: [\w.]+)?( --[a-z-]+)?", README)))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from payerkit import html
 from payerkit.client.call import ApiVersion
 from payerkit.client.client import PREVIOUS_API_KEY, Client, Header
-from payerkit.client.pace import DEFAULT_RATE, Rate, Retries
-from payerkit.client.transport import MAX_CONNECTIONS, Timeout
+from payerkit.client.pace import DEFAULT_RATE, Rate, Retries, Timeout
+from payerkit.client.transport import MAX_CONNECTIONS
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.profiles import API_KEY, find_key, is_profile, key_variable, read_profile
 from payerkit.sandbox_controls import SandboxControls

@@ -1,12 +1,14 @@
-"""A call, as an endpoint describes it to the client, and its end: a result, or the error that says what happened."""
+"""A call as an endpoint describes it, the attempt to make it, and its end: a result, or the error that says why not."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Generic, Literal, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
@@ -15,7 +17,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from urllib3.exceptions import InvalidHeader
 from urllib3.util import Retry
 
-from payerkit.client.transport import BrokenOffError, HttpResponse, NotSentError
+from payerkit.client.pace import Timeout
 from payerkit.errors import (
     FieldProblem,
     InterruptedCall,
@@ -111,16 +113,71 @@ class Call(Generic[T]):
             path = path.replace(f"{{{name}}}", quote(value, safe=""))
         return path + (f"?{urlencode(self.query)}" if self.query else "")
 
-    def in_version(self, api: ApiVersion) -> Call[T]:
-        """Return the call with its path in a version of the API; /v1/pay is the same in both."""
-        if api == "v1" or not self.route.startswith("/v1/payer"):
-            return self
-        return replace(self, route="/v2" + self.route.removeprefix("/v1"))
-
     @property
     def is_write(self) -> bool:
         """Return True if the call may change something."""
         return self.method != "GET"
+
+
+@dataclass(slots=True)
+class Attempt(Generic[T]):
+    """A call under way: until when its present try may take, and whether it may have had an effect.
+
+    started: the `time.monotonic()` at which it began. deadline: that at which the present try is given up. left: True
+    once a byte of the present try may have left; False again if its end proves that it had no effect. unknown: the
+    error of an earlier try that may have had an effect. received, max_bytes: bytes of the present response so far, and
+    how many are read at most, with headers and framing.
+    """
+
+    call: Call[T]
+    url: str
+    headers: dict[str, str] = field(repr=False)
+    content: bytes | None = field(repr=False)
+    timeout: Timeout
+    started: float = field(default_factory=time.monotonic)
+    deadline: float = math.inf
+    left: bool = False
+    unknown: UnknownOutcome | None = None
+    received: int = 0
+    max_bytes: int = 0
+
+    @property
+    def too_late(self) -> str:
+        """What the deadline ended."""
+        return "no complete response before the deadline" if self.left else "no connection in time"
+
+    @property
+    def may_have_happened(self) -> bool:
+        """True if the call left in some try, and nothing proves that it had no effect."""
+        return self.left or self.unknown is not None
+
+    def seconds_left(self, limit: float = math.inf) -> float:
+        """Return the seconds until the deadline, at most `limit`. Raises TimeoutError if none are left."""
+        seconds = self.deadline - time.monotonic()
+        if seconds <= 0:
+            raise TimeoutError(self.too_late)
+        return min(seconds, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """A response: its status, its headers by name in any case, its body, complete and unpacked."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes = field(repr=False)
+
+
+class BrokenOffError(Exception):
+    """The request may have arrived, and no complete response came. status, headers: of the response, if it began."""
+
+    def __init__(self, reason: str, status: int | None = None, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(reason)
+        self.status, self.headers = status, headers or {}
+
+
+class NotSentError(BrokenOffError):
+    """The request never left this machine. The reason quotes nothing of it, and nothing that the service sent."""
 
 
 _MAX_ENTRIES = 50

@@ -7,23 +7,14 @@ import logging
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar, Unpack, get_args
 from urllib.parse import urlsplit
 
 from payerkit import html
-from payerkit.client.call import ApiVersion, Call, CallEnd
-from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries
-from payerkit.client.transport import (
-    MAX_CONNECTIONS,
-    MAX_RESPONSE,
-    Attempt,
-    BrokenOffError,
-    HttpRequest,
-    HttpResponse,
-    NotSentError,
-    Timeout,
-    Transport,
-)
+from payerkit.client.call import ApiVersion, Attempt, BrokenOffError, Call, CallEnd, HttpResponse
+from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries, Timeout
+from payerkit.client.transport import MAX_CONNECTIONS, MAX_RESPONSE, Transport
 from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome, kind_of
 from payerkit.wire import ApiKey, check_id, is_loopback
 
@@ -129,10 +120,11 @@ class Client:
         """Make a call and return its result. Raises the PayerkitError that says what happened."""
         if self._is_closed:
             raise InvalidInput("This client is closed. Make another one with connect() or sandbox().")
-        call = call.in_version(self.api)
-        attempt = Attempt(self.timeout, call.is_write)
+        if self.api == "v2" and call.route.startswith("/v1/payer"):  # /v1/pay is the same in both versions
+            call = replace(call, route="/v2" + call.route.removeprefix("/v1"))
+        attempt = self._attempt(call)
         try:
-            return self._send(call, attempt)
+            return self._send(attempt)
         except KeyboardInterrupt:
             failure: Any = KeyboardInterrupt()
         # Out here, without the interrupt that came: its frames hold the key and the body.
@@ -141,8 +133,22 @@ class Client:
             failure = CallEnd(call, end, self._key, elapsed, is_interrupted=True).result()
         raise failure
 
-    def _send(self, call: Call[T], attempt: Attempt) -> T:
+    def _attempt(self, call: Call[T]) -> Attempt[T]:
+        """Return the attempt to make a call."""
+        headers = {
+            self.header: self._key.reveal(),
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip, deflate",
+            "User-Agent": "payerkit",
+        }
+        content = None if call.body is None else call.body.content
+        if content is not None:
+            headers |= {"Content-Type": "application/json", "Content-Length": str(len(content))}
+        return Attempt(call, self.base_url + call.path, headers, content, self.timeout)
+
+    def _send(self, attempt: Attempt[T]) -> T:
         """Try a call as often as the policy allows."""
+        call = attempt.call
         seconds = self.timeout.total  # without the waits for a turn, which count against no deadline
         is_paced = self._keeps_pace and not call.route.startswith("/sandbox/")  # no limit counts a sandbox's controls
         tries, departed = 0, 0.0
@@ -156,7 +162,7 @@ class Client:
                     raise attempt.unknown or paused from None
             began = time.monotonic()
             attempt.deadline = began + seconds
-            result = self._try(call, attempt).result()
+            result = self._try(attempt).result()
             seconds -= time.monotonic() - began
             error = result if isinstance(result, PayerkitError) else None
             if is_paced:
@@ -184,21 +190,13 @@ class Client:
             then = "Call again after that time." if seconds > self.timeout.total else "The next call waits for that."
             error.advice = f"Nothing was changed. This client now sends nothing for {math.ceil(seconds)} s. {then}"
 
-    def _try(self, call: Call[T], attempt: Attempt) -> CallEnd[T]:
+    def _try(self, attempt: Attempt[T]) -> CallEnd[T]:
         """Send a call once and return how it ended."""
-        headers = {
-            self.header: self._key.reveal(),
-            "Accept": "application/json",
-            "Accept-Encoding": "gzip, deflate",
-            "User-Agent": "payerkit",
-        }
-        if call.body is not None:
-            headers["Content-Type"] = "application/json"
-        content = None if call.body is None else call.body.content
-        end: HttpResponse | NotSentError | BrokenOffError
+        call = attempt.call
+        end: HttpResponse | BrokenOffError
         try:
-            end = self._transport.send(HttpRequest(call.method, self.base_url + call.path, headers, content), attempt)
-        except (NotSentError, BrokenOffError) as error:
+            end = self._transport.send(attempt)
+        except BrokenOffError as error:
             end = error.with_traceback(None)  # its frames hold the request
         done = CallEnd(call, end, self._key, time.monotonic() - attempt.started)
         if log.isEnabledFor(logging.DEBUG):
@@ -257,7 +255,9 @@ class Client:
         if not self._is_local:  # sandboxes are on this machine
             return self.base_url
         call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
-        done = self._try(call, Attempt(self.timeout, deadline=time.monotonic() + self.timeout.total))
+        attempt = self._attempt(call)
+        attempt.deadline = attempt.started + self.timeout.total
+        done = self._try(attempt)
         if done.end.status is not None:
             return done.end.headers.get(_SANDBOX, self.base_url)
         result = done.result()

@@ -1,4 +1,4 @@
-"""When a call leaves, and when it leaves again: the pace of a client, and its retries.
+"""When a call leaves, when it leaves again, and when it is given up: the pace of a client, its retries and time limits.
 
 The pace is one for all calls of a client, in all threads and runs. A call waits for its turn before it is sent, and its
 outcome is recorded: a `Retry-After` pauses all calls; so does a 429 without one, for longer each time.
@@ -89,6 +89,32 @@ STOP_AFTER = 20
 def is_non_negative(value: object) -> bool:
     """Return True for a finite number, 0 or more."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """Time limits of a call, in seconds.
+
+    Args:
+        connect: To connect to one address of the service; all its addresses and TLS may take twice as long.
+        read: Without a byte of the response.
+        total: For the whole call, with its retries and the waits in between, but not the wait for its turn.
+
+    Raises:
+        InvalidInput: Unless all are positive and finite.
+
+    Example:
+        >>> Timeout(total=20)
+        Timeout(connect=5.0, read=30.0, total=20)
+    """
+
+    connect: float = 5.0
+    read: float = 30.0
+    total: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not all(is_non_negative(seconds) and seconds for seconds in (self.connect, self.read, self.total)):
+            raise InvalidInput("timeout: give positive numbers of seconds, such as Timeout(total=60).")
 
 
 @dataclass(frozen=True, slots=True)
