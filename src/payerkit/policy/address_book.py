@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from payerkit._tsv import rows
 from payerkit.checks.inputs import is_blank
 from payerkit.checks.texts import invisible
 from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
-from payerkit.findings import Finding, Findings
+from payerkit.findings import Finding, Findings, finding_of_kind
 from payerkit.onchain.addresses import Lookalikes, is_mixed, lookalikes, read_address, shape
 from payerkit.onchain.currencies import networks
 from payerkit.wording import count_of, listed, visible
@@ -55,8 +55,7 @@ class KnownAddress:
     source: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise InvalidInput(f"name: expected text, got {kind_of(self.name)}.")
+        read_text(self.name, "name")
         if self.role not in ("payee", "operator"):
             raise InvalidInput('role: expected "payee" or "operator".')
         object.__setattr__(self, "address", read_address(self.address, "address"))
@@ -126,11 +125,10 @@ class AddressBook:
         if isinstance(source, str | Path):
             return cls(_read_csv(Path(source)))
         if isinstance(source, Mapping):
-            records = [{"address": key, "name": name} for key, name in source.items()]
-            return cls(_entries(enumerate(records, 1), "addresses"))
+            return cls(_entries("addresses", ["address", "name"], enumerate(source.items(), 1)))
         if hasattr(source, "columns"):
-            _check_columns(source.columns, "addresses")
-            return cls(_entries(enumerate(source.to_dict("records"), 1), "addresses"))
+            rows = enumerate(source.itertuples(index=False, name=None), 1)
+            return cls(_entries("addresses", [*source.columns], rows))
         raise InvalidInput(f"addresses: give a path, a DataFrame or a dict of names by address; got {kind_of(source)}.")
 
     def find(self, address: str | None, network: str | None) -> KnownAddress | None:
@@ -198,6 +196,13 @@ class AddressBook:
         return f"<AddressBook: {len(self)} address{'es' * (len(self) != 1)}{warned}>"
 
 
+def read_text(value: object, name: str) -> str:
+    """Return text. Raises InvalidInput for any other value. name: of what it is given for."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name}: expected text, got {kind_of(value)}.")
+    return value
+
+
 def _checked(entries: Iterable[KnownAddress]) -> tuple[KnownAddress, ...]:
     found = tuple(entries)
     for each in found:
@@ -236,10 +241,9 @@ _ODD_NAMES = {"name_letters": is_mixed, "name_invisible": invisible}
 
 
 def _warning(code: str, about: Iterable[KnownAddress]) -> Finding:
-    (row,) = (each for each in rows(__package__, "book_warnings") if each["code"] == code)
-    words = {"places": listed(each.source for each in about), "addresses": listed(each.address for each in about)}
-    members: dict[str, Any] = row | {"message": row["message"].format(**words), "wire_name": row["field"]}
-    return Finding(severity="warning", basis="address book", **members)
+    (kind,) = (each for each in rows(__package__, "book_warnings") if each["code"] == code)
+    places, addresses = listed(each.source for each in about), listed(each.address for each in about)
+    return finding_of_kind(kind, code, kind["field"], places=places, addresses=addresses)
 
 
 def _read_csv(path: Path) -> list[KnownAddress]:
@@ -247,7 +251,7 @@ def _read_csv(path: Path) -> list[KnownAddress]:
     where = visible(path.name)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            columns, *rows = [*csv.reader(file)] or [[]]
+            columns, *lines = [*csv.reader(file)] or [[]]
     except OSError as error:
         problem = f"cannot be read ({error.strerror})"
     except UnicodeDecodeError:
@@ -257,35 +261,27 @@ def _read_csv(path: Path) -> list[KnownAddress]:
     except ValueError:  # a path with a NUL
         problem = "is no name of a file"
     else:
-        _check_columns(columns, where)
-        numbered = [(number, row) for number, row in enumerate(rows, 2) if row]
-        fits = {number: dict(zip(columns, row, strict=False)) for number, row in numbered if len(row) == len(columns)}
-        return _entries([(number, fits.get(number)) for number, _ in numbered], where)
+        return _entries(where, columns, [(number, cells) for number, cells in enumerate(lines, 2) if cells])
     raise InvalidInput(f"{where} {problem}.")
 
 
-def _check_columns(columns: Iterable[object], where: str) -> None:
-    given = [*columns]
+def _entries(where: str, columns: list[Any], lines: Iterable[tuple[int, Sequence[Any]]]) -> list[KnownAddress]:
+    """Return the entries of a table, whose lines have numbers. Raises InvalidInput."""
     for name in ("address", "name"):
-        if name not in given:
+        if name not in columns:
             raise InvalidInput(f"{where}: the column {name} is missing. There should be address, name and chainId.")
     for name in ("address", "name", "role", *_NETWORK_COLUMNS):
-        if given.count(name) > 1:
-            raise InvalidInput(f"{where}: there are {given.count(name)} columns {name}. Keep one of them.")
-
-
-def _entries(rows: Iterable[tuple[int, Mapping[Any, Any] | None]], where: str) -> list[KnownAddress]:
-    """Return the entries of a table. rows: with their numbers; None for one that does not fit the columns."""
+        if columns.count(name) > 1:
+            raise InvalidInput(f"{where}: there are {columns.count(name)} columns {name}. Keep one of them.")
     entries = []
-    for number, row in rows:
-        if row is None:
-            raise InvalidInput(f"{where}, row {number}: it has more or fewer cells than there are columns.")
+    for number, cells in lines:
         source = f"{where}, row {number}"
         with located(source):
-            network, role = _read_place(row), cast("Role", _text(row.get("role")) or "payee")
-            entries.append(
-                KnownAddress(address=row["address"], name=_text(row["name"]), network=network, role=role, source=source)
-            )
+            if len(cells) != len(columns):
+                raise InvalidInput("it has more or fewer cells than there are columns.")
+            row = dict(zip(columns, cells, strict=True))
+            place: dict[str, Any] = {"network": _read_place(row), "role": _text(row.get("role")) or "payee"}
+            entries.append(KnownAddress(address=row["address"], name=_text(row["name"]), source=source, **place))
     return entries
 
 

@@ -23,7 +23,7 @@ from payerkit.onchain.currencies import (
     network_in_id,
     networks,
 )
-from payerkit.policy.address_book import AddressBook, KnownAddress
+from payerkit.policy.address_book import AddressBook, KnownAddress, read_text
 from payerkit.wording import count_of, in_words, visible
 
 if TYPE_CHECKING:
@@ -95,7 +95,10 @@ def _value(value: Decimal | str | int) -> str:
 
 _EMPTY_BOOK = AddressBook()
 
-RateSource = Callable[[str, str], Decimal | str | int | None]
+DecimalLike = Decimal | int | str
+"""An exact number, as a user gives it."""
+
+RateSource = Callable[[str, str], DecimalLike | None]
 """Returns the price of one unit of a payment currency in an invoice currency, both by id; None if it is not known."""
 
 MOST_PERCENT = 20
@@ -128,18 +131,13 @@ class AgreedFee:
     max_amount: Decimal | None = None
 
     def __init__(
-        self,
-        *,
-        address: str,
-        max_percent: Decimal | int | str,
-        name: str = "",
-        max_amount: Decimal | int | str | None = None,
+        self, *, address: str, max_percent: DecimalLike, name: str = "", max_amount: DecimalLike | None = None
     ) -> None:
         _set(
             self,
             address=read_address(address, "address"),
             max_percent=_read_percentage(max_percent, "max_percent"),
-            name=_read_text(name, "name"),
+            name=read_text(name, "name"),
             max_amount=None if max_amount is None else _read_amount(max_amount, "max_amount"),
         )
 
@@ -166,10 +164,10 @@ class AcceptedAllowance:
     spender: str
     most: Decimal | None = None
 
-    def __init__(self, *, token: str, spender: str, most: Decimal | int | str | None = None) -> None:
+    def __init__(self, *, token: str, spender: str, most: DecimalLike | None = None) -> None:
         is_unlimited = most in (None, UNLIMITED_WORD)
         limit = None if is_unlimited else _read_amount(most, "most", other=', or "unlimited"')
-        _set(self, token=_read_text(token, "token"), spender=read_address(spender, "spender"), most=limit)
+        _set(self, token=read_text(token, "token"), spender=read_address(spender, "spender"), most=limit)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -227,11 +225,11 @@ class PaymentPolicy:
         fees: Iterable[AgreedFee] = (),
         allowances: Iterable[AcceptedAllowance] = (),
         addresses: AddressBook | AddressSource | None = None,
-        rates: Mapping[tuple[str, str], Decimal | int | str] | None = None,
+        rates: Mapping[tuple[str, str], DecimalLike] | None = None,
         tokens: Iterable[Currency | Mapping[str, Any]] = (),
-        rate_tolerance: Decimal | int | str | None = None,
-        peg_tolerance: Decimal | int | str | None = None,
-        batch_fee: Decimal | int | str | None = None,
+        rate_tolerance: DecimalLike | None = None,
+        peg_tolerance: DecimalLike | None = None,
+        batch_fee: DecimalLike | None = None,
         rate_source: RateSource | None = None,
         source: str = "",
     ) -> None:
@@ -351,10 +349,8 @@ class PaymentPolicy:
         """
         if address is None or address in self.book or self.agreed_fee(address):
             return None
-        for each in (self.book.lookalike(address), *self.fees):
-            if each is not None and are_alike(each.address, address):
-                return each.address
-        return None
+        known = (each.address for each in (self.book.lookalike(address), *self.fees) if each is not None)
+        return next((each for each in known if are_alike(each, address)), None)
 
     def accepted_allowance(self, token: str, spender: str | None) -> AcceptedAllowance | None:
         """Return the allowance that is accepted for a token, by its id, and a spender, or None."""
@@ -449,12 +445,6 @@ def _read_amount(value: object, name: str, *, other: str = "") -> Decimal:
     return number
 
 
-def _read_text(value: object, name: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidInput(f"{name}: expected text, got {kind_of(value)}.")
-    return value
-
-
 def _read_token(token: Currency | Mapping[str, Any]) -> Currency:
     """Return a further token. Raises InvalidInput if a member is missing, unknown, wrong or contradicts the table."""
     if isinstance(token, Currency):
@@ -477,7 +467,7 @@ def symbol_in(currency_id: str, network: str) -> str:
 
 def _token(*, id: str, network: str, address: str, decimals: int, symbol: str = "") -> Currency:  # noqa: A002 - a member
     for name, text in {"id": id, "network": network, "symbol": symbol}.items():
-        _read_text(text, name)
+        read_text(text, name)
     if not is_currency_id(id):
         raise InvalidInput("id: expected printable ASCII characters: others may only look like those of another id.")
     if alike := lookalike_id(id):
