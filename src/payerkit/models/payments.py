@@ -364,6 +364,7 @@ class Payment(Response):
             raise InvalidInput("The payment cannot be saved: the response is not JSON of a reasonable size.") from None
         Path(path).write_text(text, "utf-8")
 
+    @without_internal_frames
     def to_safe(
         self,
         path: str | Path,
@@ -394,10 +395,11 @@ class Payment(Response):
             >>> payment = initiate_payment(client, order)
             >>> payment.to_safe("safe.json", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177")
         """
-        from payerkit.signing.safe import write_safe  # noqa: PLC0415 - loaded on first use
+        from payerkit.signing.safe import SafeBatch  # noqa: PLC0415 - loaded on first use
 
-        write_safe(self, path, safe=safe, created_at=created_at, anyway=anyway, **options)
+        SafeBatch(self, safe, anyway=anyway, **options).write(path, created_at)
 
+    @without_internal_frames
     def safe_hashes(
         self,
         *,
@@ -432,9 +434,10 @@ class Payment(Response):
             >>> payment.safe_hashes(safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177", nonce=7).domain_hash
             '0x00ca7ee3af4d4f4dd0690e118a16b45f8a623186d151c69cd08994a34eb5aba4'
         """
-        from payerkit.signing.safe import hash_safe  # noqa: PLC0415 - loaded on first use
+        from payerkit.signing.safe import SafeBatch  # noqa: PLC0415 - loaded on first use
 
-        return hash_safe(self, safe=safe, nonce=nonce, version=version, multi_send=multi_send, anyway=anyway, **options)
+        batch = SafeBatch(self, safe, anyway=anyway, **options)
+        return batch.hashes(nonce=nonce, version=version, multi_send=multi_send)
 
     @without_internal_frames
     def card(  # noqa: PLR0913 - what a payment is compared with, each by name

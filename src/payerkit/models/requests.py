@@ -213,11 +213,10 @@ class RequestModel(ApiModel):
         Unless `reveal=True`, secrets and personal data are masked, and the dict cannot be sent.
         """
         values = {}
-        for name, field in type(self).model_fields.items():
-            value = getattr(self, name)
-            if value is not None and reveal is True:
+        for name, field, value in self.present_fields():
+            if reveal is True:
                 values[field.alias or name] = unwrap_secret(value)
-            elif value is not None:
+            else:
                 values[field.alias or name] = str(value) if isinstance(value, Secret) else self.masked(name, value)
         return values
 
@@ -342,6 +341,9 @@ def _amount_as_text(value: Any) -> Any:
     return value
 
 
+ExactAmount = Annotated[Text, BeforeValidator(_amount_as_text)]
+
+
 class PaymentOrder(RequestModel):
     """A payment to initiate (specification 2.7): the payee's wallet, the amount, its currency, the token that pays.
 
@@ -360,7 +362,7 @@ class PaymentOrder(RequestModel):
     request_schema = PAYMENT_ORDER
 
     payee: Text
-    amount: Annotated[Text, BeforeValidator(_amount_as_text)]
+    amount: ExactAmount
     invoice_currency: Text
     payment_currency: Text
 
@@ -382,7 +384,7 @@ class PayoutOrder(RequestModel):
 
     request_schema = PAYOUT_ORDER
 
-    amount: Annotated[Text, BeforeValidator(_amount_as_text)]
+    amount: ExactAmount
     invoice_currency: Text
     payment_currency: Text
     reference: Text | None = None

@@ -68,16 +68,10 @@ BUILDER_VERSION = "1.18.3"
 
 
 def _builder_text(
-    calls: Sequence[SafeCall],
-    *,
-    safe: str,
-    network: str | None,
-    name: str,
-    description: str,
-    created_at: datetime | None,
+    calls: Sequence[SafeCall], safe: str, chain_id: int, name: str, description: str, created_at: datetime | None
 ) -> str:
     """Return calls as a file for Safe's Transaction Builder, with its checksum."""
-    chain_id, at = chain_id_of(network), created_at or datetime.now(UTC)
+    at = created_at or datetime.now(UTC)
     if at.tzinfo is None:
         raise InvalidInput("created_at: give a time with its time zone, such as datetime.now(UTC).")
     content: dict[str, Any] = {
@@ -229,74 +223,53 @@ def _hex(data: bytes) -> str:
     return f"0x{data.hex()}"
 
 
-@without_internal_frames
-def write_safe(
-    payment: Payment,
-    path: str | Path,
-    *,
-    safe: str,
-    created_at: datetime | None = None,
-    anyway: bool = False,
-    **given: Unpack[ComparedWith],
-) -> None:
-    """Write a payment as a file for Safe's Transaction Builder, as `Payment.to_safe` documents it."""
-    address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **given)
-    text = _builder_text(
-        calls_of(review, anyway=anyway),
-        safe=address,
-        network=review.network,
-        name=f"payerkit {payment.payment_reference or 'payment'}",
-        description=_describe(review),
-        created_at=created_at,
-    )
-    Path(path).write_text(text, "utf-8")
+class SafeBatch:
+    """The transactions of a payment, which a Safe makes at once.
 
+    Raises InvalidInput if the verdict is "stop", unless `anyway`, and if a transaction cannot be handed over.
+    """
 
-@without_internal_frames
-def hash_safe(
-    payment: Payment,
-    *,
-    safe: str,
-    nonce: int,
-    version: str = "1.4.1",
-    multi_send: str | None = None,
-    anyway: bool = False,
-    **given: Unpack[ComparedWith],
-) -> SafeHashes:
-    """Return the hashes of a payment as one transaction of a Safe, as `Payment.safe_hashes` documents it."""
-    address, review = read_address(safe, "safe"), _checked(payment, anyway=anyway, **given)
-    calls, release, chain_id = calls_of(review, anyway=anyway), version.removesuffix("+L2"), chain_id_of(review.network)
-    if release not in VERSIONS:
-        raise InvalidInput(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}.")
-    if type(nonce) is not int or not 0 <= nonce < 2**256:
-        raise InvalidInput("nonce: give the Safe's nonce as a whole number; the Safe app shows it.")
-    call = calls[0] if len(calls) == 1 else _batch(calls, _multi_send_of(release, str(review.network), multi_send))
-    here = (_PLAIN_DOMAIN,) if release in _WITHOUT_CHAIN else (_CHAIN_DOMAIN, chain_id)
-    domain = _struct_hash(*here, int(address, 16))
-    words = int(call.to, 16), call.value, int.from_bytes(keccak(call.data)), call.operation
-    message = _struct_hash(_SAFE_TX, *words, 0, 0, 0, 0, 0, nonce)  # without refunds
-    return SafeHashes(
-        safe_tx_hash=_hex(keccak(b"\x19\x01" + domain + message)),
-        domain_hash=_hex(domain),
-        message_hash=_hex(message),
-        to=call.to,
-        value=call.value,
-        operation=call.operation,
-        nonce=nonce,
-        calldata_digest=calldata_digest(call.data),
-    )
+    def __init__(self, payment: Payment, safe: str, *, anyway: bool, **given: Unpack[ComparedWith]) -> None:
+        self._safe, self._review = read_address(safe, "safe"), PaymentReview(payment, **given)
+        found = review_findings(self._review)
+        if found.verdict == "stop" and not anyway:
+            raise InvalidInput(
+                f"The verdict is stop: {found.errors[0].message} Nothing was made for the Safe. "
+                "check_payment has all findings; anyway=True overrules them."
+            )
+        self._calls = calls_of(self._review, anyway=anyway)
+        self._chain_id = chain_id_of(self._review.network)
 
+    def write(self, path: str | Path, created_at: datetime | None) -> None:
+        """Write the file that `Payment.to_safe` documents."""
+        reference, description = self._review.payment.payment_reference or "payment", _describe(self._review)
+        text = _builder_text(self._calls, self._safe, self._chain_id, f"payerkit {reference}", description, created_at)
+        Path(path).write_text(text, "utf-8")
 
-def _checked(payment: Payment, *, anyway: bool, **given: Unpack[ComparedWith]) -> PaymentReview:
-    """Return a payment with what it is compared with. Raises InvalidInput if the verdict is "stop"."""
-    review = PaymentReview(payment, **given)
-    found = review_findings(review)
-    if found.verdict == "stop" and not anyway:
-        raise InvalidInput(
-            f"The verdict is stop: {found.errors[0].message} Nothing was made for the Safe. "
-            "check_payment has all findings; anyway=True overrules them."
+    def hashes(self, *, nonce: int, version: str, multi_send: str | None) -> SafeHashes:
+        """Return the hashes that `Payment.safe_hashes` documents."""
+        release = version.removesuffix("+L2")
+        if release not in VERSIONS:
+            raise InvalidInput(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}.")
+        if type(nonce) is not int or not 0 <= nonce < 2**256:
+            raise InvalidInput("nonce: give the Safe's nonce as a whole number; the Safe app shows it.")
+        call, *others = self._calls
+        if others:
+            call = _batch(self._calls, _multi_send_of(release, str(self._review.network), multi_send))
+        chain = (_PLAIN_DOMAIN,) if release in _WITHOUT_CHAIN else (_CHAIN_DOMAIN, self._chain_id)
+        domain = _struct_hash(*chain, int(self._safe, 16))
+        words = int(call.to, 16), call.value, int.from_bytes(keccak(call.data)), call.operation
+        message = _struct_hash(_SAFE_TX, *words, 0, 0, 0, 0, 0, nonce)  # without refunds
+        return SafeHashes(
+            safe_tx_hash=_hex(keccak(b"\x19\x01" + domain + message)),
+            domain_hash=_hex(domain),
+            message_hash=_hex(message),
+            to=call.to,
+            value=call.value,
+            operation=call.operation,
+            nonce=nonce,
+            calldata_digest=calldata_digest(call.data),
         )
-    return review
 
 
 def calls_of(review: PaymentReview, *, anyway: bool) -> Sequence[SafeCall]:
@@ -384,14 +357,9 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
             raise InvalidInput(f"safe: give the address of the Safe on {networks()[network]}.")
         count, path = count_of(len(batch), "payment"), Path(folder) / f"safe-{network}.json"
         calls = [call for each in batch for call in each]
-        texts[path] = _builder_text(
-            calls,
-            safe=read_address(safe[network] if isinstance(safe, Mapping) else safe, "safe"),
-            network=network,
-            name=f"payerkit {count}",
-            description=f"{count} on {network}",
-            created_at=created_at,
-        )
+        address = read_address(safe[network] if isinstance(safe, Mapping) else safe, "safe")
+        name, about = f"payerkit {count}", f"{count} on {network}"
+        texts[path] = _builder_text(calls, address, chain_id_of(network), name, about, created_at)
         written.append((network, str(path), len(batch), len(calls)))
     Path(folder).mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
