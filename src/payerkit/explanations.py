@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,15 +11,20 @@ from typing import TYPE_CHECKING, Any
 from payerkit import html
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.frames import frame_of
+from payerkit.frames import columns, frame_of
 from payerkit.wire import our_name
 from payerkit.wording import Wording, in_words, visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_THINGS = {"kyc": "identity check", "agreement": "agreement", "account": "bank account", "payment": "payment"}
-_THINGS |= {"request": "request"}
+_THINGS = {
+    "kyc": "identity check",
+    "agreement": "agreement",
+    "account": "bank account",
+    "payment": "payment",
+    "request": "request",
+}
 """What a status can be of, and how a sentence calls it."""
 
 _MOVES = {
@@ -30,7 +36,7 @@ _MOVES = {
     "": "it depends on what it is the status of",
 }
 
-_COLUMNS = ("of", "status", "meaning", "whose_move", "final", "what_to_do", "ask_again", "basis")
+_COLUMNS = columns("of status meaning whose_move final what_to_do ask_again basis", bool="final", Int64="ask_again")
 
 _MAX_WORD = 60
 """Characters of an unknown status that an explanation repeats."""
@@ -90,12 +96,9 @@ class Explanation:
     def next_step(self) -> str:
         """Whose move it is and what to do, in one line."""
         step = "" if self.what_to_do == "Nothing." else self.what_to_do
-        again = ""
-        if self.ask_again is not None:
-            again = Wording(f"<Ask again|Refresh the status> in {_duration(self.ask_again)}.")
-        move = _MOVES[self.whose_move]
-        leading = "" if step and self.whose_move == "nobody" else f"{move[:1].upper()}{move[1:]}."
-        return Wording.joined([leading, step, again])
+        move = "" if step and self.whose_move == "nobody" else f"{_MOVES[self.whose_move].capitalize()}."
+        wait = self.ask_again and Wording(f"<Ask again|Refresh the status> in {_duration(self.ask_again)}.")
+        return Wording.joined([move, step, wait or ""])
 
     def _title(self) -> str:
         words = f"{_THINGS.get(self.of, self.of)} {in_words(self.status)}".strip()
@@ -149,19 +152,12 @@ def _kind(explanation: Explanation) -> html.Kind:
 @cache
 def _table() -> dict[tuple[str, str], Explanation]:
     """Return the table of statuses, by what they are of and the word."""
-    return {
-        (row["of"], row["status"]): Explanation(
-            of=row["of"],
-            status=row["status"],
-            meaning=row["meaning"],
-            whose_move=row["whose_move"],
-            final=row["final"] == "yes",
-            what_to_do=Wording(row["what_to_do"]),
-            ask_again=int(row["ask_again"]) if row["ask_again"] else None,
-            basis=row["basis"],
-        )
-        for row in rows("payerkit", "statuses")
-    }
+    table = {}
+    for row in rows("payerkit", "statuses"):
+        known: dict[str, Any] = {"final": row["final"] == "yes", "what_to_do": Wording(row["what_to_do"])}
+        known["ask_again"] = int(row["ask_again"]) if row["ask_again"] else None
+        table[row["of"], row["status"]] = Explanation(**row | known)
+    return table
 
 
 def statuses() -> pd.DataFrame:
@@ -177,8 +173,7 @@ def statuses() -> pd.DataFrame:
         >>> table[table["whose_move"] == "payee"][["of", "status"]].to_string(index=False, header=False).split()
         ['account', 'failed', 'account', 'rejected', 'payment', 'bounced']
     """
-    rows_of_statuses = ([getattr(each, name) for name in _COLUMNS] for each in _table().values())
-    return frame_of(rows_of_statuses, dict.fromkeys(_COLUMNS, "string") | {"final": "bool", "ask_again": "Int64"})
+    return frame_of(([getattr(each, name) for name in _COLUMNS] for each in _table().values()), _COLUMNS)
 
 
 @without_internal_frames
@@ -241,17 +236,10 @@ def explain_word(status: Any, of: str) -> Explanation:
     thing = _THINGS[of]
     if not isinstance(status, str) or not status.strip():
         return Explanation(of, "", f"The response has no status of the {thing}.", "you", what_to_do="Ask again.")
-    known = _table().get((of, _normal(status)))
-    if known is not None:
+    if known := _table().get((of, _normal(status))):
         return known
-    return Explanation(
-        of=of,
-        status=visible(status[:_MAX_WORD]),
-        meaning=f"Not a documented status of the {thing}.",
-        whose_move="you",
-        what_to_do="Ask the service what it means, and whose move it is.",
-        ask_again=3600,
-    )
+    meaning, step = f"Not a documented status of the {thing}.", "Ask the service what it means, and whose move it is."
+    return Explanation(of, visible(status[:_MAX_WORD]), meaning, "you", what_to_do=step, ask_again=3600)
 
 
 def _normal(status: str) -> str:
@@ -266,12 +254,11 @@ def _explain_any(status: str) -> Explanation:
         return replace(explain_word(status, "kyc"), of="", meaning="Not a documented status of anything.")
     if len(found) == 1:
         return found[0]
-    moves = {each.whose_move for each in found}
     return Explanation(
-        of="",
-        status=found[0].status,
+        "",
+        found[0].status,
         meaning=f"A status of {len(found)} things: {', '.join(_THINGS[each.of] for each in found)}.",
-        whose_move=moves.pop() if len(moves) == 1 else "",
+        whose_move=found[0].whose_move if len({each.whose_move for each in found}) == 1 else "",
         final=all(each.final for each in found),
         what_to_do=f'Say which one, such as of="{found[0].of}".',
         parts=found,
@@ -312,19 +299,14 @@ def _explain_open(kyc: Explanation, agreement: Explanation) -> Explanation:
     still = [part for part in (kyc, agreement) if not part.is_passed]
     label = ", ".join(f"{_THINGS[part.of]} {in_words(part.status) or 'unknown'}" for part in (kyc, agreement))
     if not still:
-        return Explanation(
-            of="payer",
-            status="not yet compliant",
-            meaning="Identity check and agreement are passed, but the service does not call the payer compliant yet.",
-            whose_move="service",
-            what_to_do="Wait. If it lasts, ask the service.",
-            ask_again=60,
-        )
+        meaning = "Identity check and agreement are passed, but the service does not call the payer compliant yet."
+        step = "Wait. If it lasts, ask the service."
+        return Explanation("payer", "not yet compliant", meaning, "service", what_to_do=step, ask_again=60)
     refused = [part for part in still if part.final]
     leading = refused or [part for part in still if part.whose_move == "payer"] or still
     return Explanation(
-        of="payer",
-        status=f"not compliant ({label})",
+        "payer",
+        f"not compliant ({label})",
         meaning=" ".join(dict.fromkeys(part.meaning for part in leading)),
         whose_move=leading[0].whose_move,
         final=bool(refused),
@@ -339,32 +321,20 @@ _ADD_ACCOUNT = Wording("Next, the payee needs a bank account<: create_payment_de
 def _explain_accounts(accounts: Iterable[Any] | None) -> Explanation:
     """Return the explanation of a compliant payer: the next step depends on the accounts."""
     if accounts is None:
-        return Explanation(
-            of="payer",
-            status="compliant",
-            meaning="The payer is compliant.",
-            whose_move="nobody",
-            final=True,
-            what_to_do=_ADD_ACCOUNT,
-        )
+        meaning = "The payer is compliant."
+        return Explanation("payer", "compliant", meaning, "nobody", final=True, what_to_do=_ADD_ACCOUNT)
     parts = tuple(each for status in accounts if (each := explain_word(status, "account")).status != _DEACTIVATED)
     if not parts:
-        return Explanation(
-            of="payer",
-            status="compliant, without a bank account",
-            meaning="The payer is compliant, but has no bank account of a payee.",
-            whose_move="you",
-            final=True,
-            what_to_do="Store the payee's bank details: create_payment_detail() or add_bank_details().",
-        )
+        status, meaning = "without a bank account", "The payer is compliant, but has no bank account of a payee."
+        step = "Store the payee's bank details: create_payment_detail() or add_bank_details()."
+        return Explanation("payer", f"compliant, {status}", meaning, "you", final=True, what_to_do=step)
     leading = min(parts, key=lambda part: _URGENCY.index(part.whose_move))
-    is_open = any(not part.final for part in parts)
     return Explanation(
-        of="payer",
-        status=f"compliant, bank accounts: {count_words(part.status for part in parts)}",
+        "payer",
+        f"compliant, bank accounts: {count_words(part.status for part in parts)}",
         meaning=f"The payer is compliant. {leading.meaning}",
         whose_move=leading.whose_move,
-        final=not is_open,
+        final=all(part.final for part in parts),
         what_to_do="Nothing." if leading.is_passed else leading.what_to_do,
         ask_again=min((part.ask_again for part in parts if part.ask_again), default=None),
         parts=parts,
@@ -385,10 +355,7 @@ def account_group(status: Any) -> str:
 
 def count_words(statuses: Iterable[str]) -> str:
     """Return how often each word occurs, such as "2 approved, 1 pending"; "none" without words."""
-    counts: dict[str, int] = {}
-    for status in statuses:
-        word = in_words(status) or "unknown"
-        counts[word] = counts.get(word, 0) + 1
+    counts = Counter(in_words(status) or "unknown" for status in statuses)
     return ", ".join(f"{count} {word}" for word, count in counts.items()) or "none"
 
 

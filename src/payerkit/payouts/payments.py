@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -32,32 +32,23 @@ DTYPES = columns(
 )
 """Columns of every payment and their dtypes; those of the fees follow."""
 
-_OF_PAYMENT = (
-    *("type", "currency", "payment_currency", "source_network", "destination_network"),
-    *("source_tx_hash", "destination_tx_hash"),
-)
-"""Columns of text that are members of a payment, by the operator's documentation."""
-
 _OF_REQUEST = ("request_id", "payment_reference", "reference")
-"""Columns of text that are members of the request inside a payment, likewise."""
+"""Columns that are members of the request inside a payment, by the operator's documentation."""
 
 _FEE_TYPE = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
 
 def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False) -> pd.DataFrame:
     """Return one row per payment, as `list_payments` returns them."""
-    rows = [_row(record) for record in records]
-    table = frame_of(rows, DTYPES)
     fees = [_read_fees(record.get("fees")) for record in records]
-    for kind in dict.fromkeys(["protocol", *sorted({kind for each in fees for kind, *_ in each or ()})]):
-        if _FEE_TYPE.fullmatch(kind):
-            table[f"fee_{kind}"] = pd.Series([_sum_of(each, kind) for each in fees], dtype=object)
-    in_usd = [None if each is None else total_of(usd for *_, usd in each) for each in fees]
-    table["fees_usd"] = pd.Series(in_usd, dtype=object)
-    table["fees"] = pd.array([_fees_text(each) for each in fees], dtype="string")
-    customers = (_member(record, "request").get("customerInfo") for record in records)
-    told = [(json.dumps(each, ensure_ascii=False) if reveal else MASK) if each else None for each in customers]
-    table["customer"] = pd.array(told, dtype="string")
+    others = sorted({fee.kind for each in fees for fee in each or () if _FEE_TYPE.fullmatch(fee.kind)} - {"protocol"})
+    kinds = {f"fee_{kind}": kind for kind in ("protocol", *others)}
+    rows = [
+        _row(record, reveal=reveal) | {name: _sum_of(each, kind) for name, kind in kinds.items()} | _fee_cells(each)
+        for record, each in zip(records, fees, strict=True)
+    ]
+    dtypes = DTYPES | dict.fromkeys([*kinds, "fees_usd"], "object") | dict.fromkeys(["fees", "customer"], "string")
+    table = frame_of(rows, dtypes)
     table["duplicate_of"] = pd.array(find_duplicates(table), dtype="Int64")
     if not reveal:  # the duplicates were found by the references as they are
         table["reference"] = pd.array([mask("reference", row["reference"]) for row in rows], dtype="string")
@@ -72,52 +63,52 @@ def find_duplicates(table: pd.DataFrame) -> list[int | None]:
     """
     names = ["payment_id", "source_tx_hash", "destination_tx_hash", "request_id", "payment_reference", "reference"]
     texts = [[None if pd.isna(cell) else str(cell) for cell in table[name]] for name in names]
-    by_id: dict[str, int] = {}
-    by_content: dict[tuple[Any, ...], int] = {}
-    without_id: dict[tuple[Any, ...], int] = {}
+    seen: dict[tuple[Any, ...], int] = {}
     found: list[int | None] = []
     for number, (payment_id, *content, amount) in enumerate(zip(*texts, table["amount"], strict=True)):
         *hashes, request_id, on_chain, reference = content
         is_told = any(hashes) and (request_id or on_chain or reference != MASK)
-        key = (*content, read_decimal(amount)) if is_told else None
-        known = by_content.get(key) if payment_id is None else by_id.get(payment_id, without_id.get(key))  # type: ignore[arg-type]  # None is never a key
+        contents = [(kind, *content, read_decimal(amount)) for kind in ("of any", "without id")] if is_told else []
+        if payment_id is None:
+            sought, kept = contents[:1], contents
+        else:
+            of_id = ("id", payment_id)
+            sought, kept = [of_id, *contents[1:]], [of_id, *contents[:1]]
+        known = next((seen[key] for key in sought if key in seen), None)
         found.append(known)
-        if known is None and payment_id is not None:
-            by_id[payment_id] = number
-        if known is None and key is not None:
-            by_content.setdefault(key, number)
-            if payment_id is None:
-                without_id[key] = number
+        for key in kept if known is None else ():
+            seen.setdefault(key, number)
     return found
 
 
-def _row(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a payment but those of its fees."""
-    request = _member(record, "request")
-    cells: dict[str, Any] = {"payment_id": _text(record.get("id"))}
-    cells |= {name: _text(record.get(wire_name(name))) for name in _OF_PAYMENT}
-    cells |= {name: _text(first(request, wire_name(name)) or record.get(wire_name(name))) for name in _OF_REQUEST}
-    cells["timestamp"] = pandas_time(read_time(record.get("timestamp"), milliseconds=True))
-    cells["amount"] = read_decimal(record.get("amount"))
-    is_paid = request.get("hasBeenPaid")
-    cells["has_been_paid"] = is_paid if isinstance(is_paid, bool) else None
-    return cells
-
-
-def _member(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = record.get(name)
-    return value if isinstance(value, dict) else {}
+def _row(record: Mapping[str, Any], *, reveal: bool) -> dict[str, Any]:
+    """Return the columns of a payment but those of its fees; its reference is shown."""
+    given = record.get("request")
+    request = given if isinstance(given, dict) else {}
+    cells: dict[str, Any] = {name: _text(record.get(wire_name(name))) for name in DTYPES}
+    cells |= {name: _text(request.get(wire_name(name)) or record.get(wire_name(name))) for name in _OF_REQUEST}
+    is_paid, customer = request.get("hasBeenPaid"), request.get("customerInfo")
+    return cells | {
+        "payment_id": _text(record.get("id")),
+        "timestamp": pandas_time(read_time(record.get("timestamp"), milliseconds=True)),
+        "amount": read_decimal(record.get("amount")),
+        "has_been_paid": is_paid if isinstance(is_paid, bool) else None,
+        "customer": (json.dumps(customer, ensure_ascii=False) if reveal else MASK) if customer else None,
+    }
 
 
 def _text(value: object) -> str | None:
     """Return text or a number as text; None for anything else, and for empty text."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return None
-    return str(value) or None
+    return str(value) or None if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
-Fee = tuple[str, Decimal | None, str, Decimal | None]
-"""The type of a fee, its amount, the currency of it, and the amount in US dollars."""
+class Fee(NamedTuple):
+    """A fee of a payment. amount: in its currency; in_usd: in US dollars. Both are None if they are not known."""
+
+    kind: str
+    amount: Decimal | None
+    currency: str
+    in_usd: Decimal | None
 
 
 def _read_fees(value: object) -> list[Fee] | None:
@@ -125,7 +116,7 @@ def _read_fees(value: object) -> list[Fee] | None:
     if not isinstance(value, list):
         return None
     return [
-        (
+        Fee(
             our_name(_text(fee.get("type")) or "unknown"),
             read_decimal(fee.get("amount")),
             _text(fee.get("currency")) or "",
@@ -138,8 +129,18 @@ def _read_fees(value: object) -> list[Fee] | None:
 
 def _sum_of(fees: Iterable[Fee] | None, kind: str) -> Decimal | None:
     """Return the sum of the fees of a type; None if there are none, and if they cannot be added up."""
-    found = [(amount, currency.lower()) for each, amount, currency, _ in fees or () if each == kind]
-    return total_of(amount for amount, _ in found) if len({currency for _, currency in found}) == 1 else None
+    found = [fee for fee in fees or () if fee.kind == kind]
+    return total_of(fee.amount for fee in found) if len({fee.currency.lower() for fee in found}) == 1 else None
+
+
+def _fee_cells(fees: Sequence[Fee] | None) -> dict[str, Any]:
+    """Return the columns of all fees: as text, such as "protocol 0.0255 USDC-sepolia", and their sum in US dollars."""
+    words = (
+        f"{fee.kind} {'unknown' if fee.amount is None else format_number(fee.amount)} {fee.currency}".rstrip()
+        for fee in fees or ()
+    )
+    in_usd = None if fees is None else total_of(fee.in_usd for fee in fees)
+    return {"fees": "; ".join(words) or None, "fees_usd": in_usd}
 
 
 def total_of(amounts: Iterable[Decimal | None]) -> Decimal | None:
@@ -150,15 +151,6 @@ def total_of(amounts: Iterable[Decimal | None]) -> Decimal | None:
             return None
         total = EXACT.add(total, amount)
     return total
-
-
-def _fees_text(fees: Iterable[Fee] | None) -> str | None:
-    """Return all fees as text, such as "protocol 0.0255 USDC-sepolia"; None if there are none."""
-    lines = (
-        f"{kind} {'unknown' if amount is None else format_number(amount)} {currency}".rstrip()
-        for kind, amount, currency, _ in fees or ()
-    )
-    return "; ".join(lines) or None
 
 
 PAYMENT_TYPES = ("direct", "conversion", "crosschain", "recurring")
@@ -266,9 +258,8 @@ class PaymentPage:
     """
 
     def __init__(self, content: Any) -> None:
-        if not isinstance(content, dict) or "payments" not in content:
-            raise ValueError("expected a list of payments")
-        payments = [] if content["payments"] is None else content["payments"]
+        payments = content.get("payments", "missing") if isinstance(content, dict) else "missing"
+        payments = [] if payments is None else payments
         if not isinstance(payments, list) or not all(isinstance(each, dict) for each in payments):
             raise ValueError("expected a list of payments")
         said = pagination if isinstance(pagination := content.get("pagination"), dict) else {}
@@ -276,15 +267,6 @@ class PaymentPage:
         self.payments: list[dict[str, Any]] = payments
         self.total = total if isinstance(total, int) and not isinstance(total, bool) else None
         self.has_more = has_more if isinstance(has_more, bool) else None
-
-    def is_followed(self, read: int, known: int) -> bool:
-        """Return True if further payments are to be asked for, also if the service does not say where the list ends.
-
-        read: how many were read, with this page. known: how many of them the page before had, too.
-        """
-        if self.has_more is not None:
-            return self.has_more
-        return read < self.total if self.total is not None else len(self.payments) > known
 
 
 def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> tuple[list[dict[str, Any]], str]:
@@ -313,7 +295,8 @@ def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> 
         marks = [json.dumps(each, sort_keys=True) for each in page.payments]
         start = overlap if marks[:overlap] == last[-1:] else 0
         changed |= marks != last and (start < overlap or (page.total is None and not seen.isdisjoint(marks[start:])))
-        is_followed = page.is_followed(len(records) + len(marks) - start, start)
+        is_followed = len(marks) > start if page.total is None else len(records) + len(marks) - start < page.total
+        is_followed = is_followed if page.has_more is None else page.has_more
         is_stuck = is_followed and seen.issuperset(marks)
         records += [] if is_stuck else page.payments[start:]
         if is_stuck or not is_followed:
@@ -328,23 +311,17 @@ def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> 
 
 def _problem(totals: list[int], read: int, *, changed: bool, stuck: bool) -> str:
     """Return why a payment may be missing from a list, or ""."""
+    some = "some may be missing. Call again with a shorter period, from from_date to to_date."
+    one = "may be missing, or be there twice. Call again."
     if len(totals) > 1:
-        return (
-            f"While the list was read, its length changed from {totals[0]:,} to {count_of(totals[-1], 'payment')}: one "
-            "may be missing, or be there twice. Call again."
-        )
+        counts = f"{totals[0]:,} to {count_of(totals[-1], 'payment')}"
+        return f"While the list was read, its length changed from {counts}: one {one}"
     if changed:
-        return "While the list was read, it changed: a payment may be missing, or be there twice. Call again."
+        return f"While the list was read, it changed: a payment {one}"
     if totals and totals[0] != read:
-        return (
-            f"The service counts {count_of(totals[0], 'payment')}, and its pages have {read:,}: some may be missing. "
-            "Call again with a shorter period, from from_date to to_date."
-        )
+        return f"The service counts {count_of(totals[0], 'payment')}, and its pages have {read:,}: {some}"
     if stuck:
-        return (
-            "The service does not say that the list ends, and its next page has nothing new: some may be missing. "
-            "Call again with a shorter period, from from_date to to_date."
-        )
+        return f"The service does not say that the list ends, and its next page has nothing new: {some}"
     return ""
 
 
@@ -367,12 +344,13 @@ def _read_period(from_date: object, to_date: object) -> dict[str, str]:
     last = _read_moment(to_date, "to_date", time(23, 59, 59, 999000))
     if first is not None and last is not None and first > last:
         raise InvalidInput("from_date, to_date: the period ends before it begins. Nothing was sent.")
-    query = {}
-    for name, moment in {"fromDate": first, "toDate": last}.items():
-        if moment is not None:
-            precision = "milliseconds" if moment.microsecond >= 1000 else "seconds"
-            query[name] = f"{moment.replace(tzinfo=None).isoformat(timespec=precision)}Z"
-    return query
+    moments = {"fromDate": first, "toDate": last}
+    return {name: _in_json(moment) for name, moment in moments.items() if moment is not None}
+
+
+def _in_json(moment: datetime) -> str:
+    precision = "milliseconds" if moment.microsecond >= 1000 else "seconds"
+    return f"{moment.replace(tzinfo=None).isoformat(timespec=precision)}Z"
 
 
 def _read_moment(value: object, name: str, of_day: time) -> datetime | None:

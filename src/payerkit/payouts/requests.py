@@ -102,19 +102,27 @@ def request_payment(
         >>> payment.payout.account
         '••••3489'
     """
-    request_id, known = _read_request(request)
+    if not isinstance(request, PaymentRequest | str):
+        raise InvalidInput(f"request: give what create_request() returned, or its request id; got {kind_of(request)}.")
+    if isinstance(request, str):
+        request = PaymentRequest.read({"requestId": check_id(request, "request")})
+    ids = {
+        "request_id": check_id(request.request_id, "request"),
+        "payment_reference": request.payment_reference,
+        "reference": request.reference,
+        "client_user_id": client_user_id,
+        "wallet": None if wallet is None else check_id(wallet, "wallet"),
+    }
     account = check_id(payment_details_id, "payment_details_id")
     found = client.send(payment_details_call(client_user_id, payment_details_id=account))
-    known["wallet"] = None if wallet is None else check_id(wallet, "wallet")
-    payout = Payout.of_list(found, account, request_id=request_id, client_user_id=client_user_id, **known)
+    payout = Payout.of_list(found, account, **ids)
     if payout is None:
         raise InvalidInput(
             "payment_details_id: the payer has no account with this id; list_payment_details() returns the accounts."
         )
-    order = request.order if isinstance(request, PaymentRequest) else None
-    for warning in payout_warnings(payout, order):
+    for warning in payout_warnings(payout, request.order):
         warnings.warn(warning, stacklevel=4)  # the caller is above two decorators
-    return client.send(request_payment_call(payout, order, client.environment))
+    return client.send(request_payment_call(payout, request.order, client.environment))
 
 
 @endpoint
@@ -163,10 +171,10 @@ def payout_warnings(payout: Payout, order: PayoutOrder | None) -> Iterator[Payou
         yield PayoutWarning(f"The account {payout.words}: {status.meaning} {status.what_to_do}")
     least = None if order is None else least_above(order.amount, order.invoice_currency, payout)
     if order is not None and least is not None:
-        amount, needed = f"{order.amount} {order.invoice_currency}", f"{format_number(least)} {payout.currency}".upper()
+        needed = f"{format_number(least)} {payout.currency}".upper()
         yield PayoutWarning(
-            f"The amount is {amount}, but the operator pays out at least {needed} to such an account. Create a request "
-            "for at least that much: the service may refuse less, or not pay it out."
+            f"The amount is {order.amount} {order.invoice_currency}, but the operator pays out at least {needed} to "
+            "such an account. Create a request for at least that much: the service may refuse less, or not pay it out."
         )
 
 
@@ -186,24 +194,15 @@ def request_call(order: PayoutOrder, environment: str) -> Call[PaymentRequest]:
 
 def request_payment_call(payout: Payout, order: PayoutOrder | None, environment: str) -> Call[Payment]:
     """Return the call that gets the transactions of a request. environment: which the payment remembers."""
-    query = {"clientUserId": payout.client_user_id, "paymentDetailsId": payout.payment_details_id}
+    query = {"wallet": payout.wallet, "clientUserId": payout.client_user_id}
+    query["paymentDetailsId"] = payout.payment_details_id
     return Call(
         operation="request_payment",
         method="GET",
         route="/v2/request/{requestId}/pay",
         ids={"requestId": payout.request_id},
-        query=({} if payout.wallet is None else {"wallet": payout.wallet}) | query,
+        query={name: value for name, value in query.items() if value is not None},
         client_user_id=payout.client_user_id,
         read=partial(Payment.read, order=order, order_source="sent", environment=environment, payout=payout),
         hints={404: UNKNOWN_REQUEST},
     )
-
-
-def _read_request(request: object) -> tuple[str, dict[str, str | None]]:
-    """Return the id of a request, and what else is known of it. Raises InvalidInput for anything but a request."""
-    if isinstance(request, PaymentRequest):
-        known = {"payment_reference": request.payment_reference, "reference": request.reference}
-        return check_id(request.request_id, "request"), known
-    if isinstance(request, str):
-        return check_id(request, "request"), {}
-    raise InvalidInput(f"request: give what create_request() returned, or its request id; got {kind_of(request)}.")
