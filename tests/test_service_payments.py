@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from payerkit.onchain.currencies import Currency, find_currency, find_deployment, token_list
 from payerkit.service.clock import Identifiers
 from payerkit.service.errors import Problem
-from payerkit.service.money import Rates, convert, format_units, parse_amount
-from payerkit.service.pay import big_number, payment_reference, post_payment
+from payerkit.service.pay import Rates, big_number, convert, format_units, parse_amount, payment_reference, post_payment
 from payerkit.service.settings import Settings
 from payerkit.service.tables import HoldingRow
 from payerkit.service.world import World

@@ -16,7 +16,7 @@ from payerkit.client import Client
 from payerkit.client.call import Call, RequestBody
 from payerkit.errors import NotFound
 from payerkit.models import Payment, PaymentRequest
-from payerkit.service.money import Rates, in_usd
+from payerkit.service.pay import Rates, in_usd
 from payerkit.service.payouts import currency_of
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 

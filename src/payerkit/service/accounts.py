@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from fastapi import Path, Query
 from pydantic import Field
-from sqlalchemy import bindparam, select
+from sqlalchemy import ColumnElement, bindparam, select
 from typing_extensions import TypedDict
 
 from payerkit.service import fields
@@ -148,13 +148,19 @@ def put_detail_state(
     detail_id: Annotated[fields.PathId, Path(alias="detailId")], body: DetailStateRequest, session: WorldSession
 ) -> DetailStateRequest:
     """Set the state, as if the bank had decided so."""
-    there = (AccountRow.account_id == detail_id) & (AccountRow.world_id == session.world.id)
-    account = session.scalars(select(AccountRow).where(there)).one_or_none()
-    if account is None:
-        raise Problem(404, f"Payment detail {detail_id} not found")
+    account = find_account(session, detail_id, AccountRow.world_id == session.world.id)
     session.drop_changes("account", account.id)
     set_account(session, account, body["status"], session.now)
     return body
+
+
+def find_account(session: WorldSession, account_id: str, condition: ColumnElement[bool]) -> AccountRow:
+    """Return the bank details with this id of which a condition is true. Raises Problem (404) if there are none."""
+    there = (AccountRow.account_id == account_id) & condition
+    account = session.scalars(select(AccountRow).where(there)).one_or_none()
+    if account is None:
+        raise Problem(404, f"Payment detail {account_id} not found")
+    return account
 
 
 def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, Any]) -> dict[str, Any]:

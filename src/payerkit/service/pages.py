@@ -17,7 +17,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from payerkit.service import accounts, controls, money, payers, payouts
+from payerkit.service import accounts, controls, pay, payers, payouts
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from payerkit.service.keys import API_KEY_VARIABLE
 from payerkit.service.settings import Settings
@@ -26,7 +26,7 @@ from payerkit.service.world import BLOCK_SECONDS, LIVE_RATE, Step, Worlds, World
 
 router = APIRouter(include_in_schema=False)
 
-CONTROLS = tuple(subject.controls for subject in (money, payers, accounts, payouts, controls))
+CONTROLS = tuple(subject.controls for subject in (pay, payers, accounts, payouts, controls))
 """The routers of the calls that only a sandbox has, in the order of the start page."""
 
 
@@ -55,7 +55,8 @@ def _render_step(step: Step, payer: PayerRow, *, consent_missing: bool = False) 
     """Return the page of a step, with a link to that of the other one."""
     other: Step = "kyc" if step == "agreement" else "agreement"
     return _render(
-        step,
+        "step",
+        step=step,
         status=422 if consent_missing else 200,
         state=str(getattr(payer, step)).replace("_", " ").capitalize(),
         progress=payers.progress(payer, step),
@@ -72,12 +73,12 @@ def _render_step(step: Step, payer: PayerRow, *, consent_missing: bool = False) 
 def _show(step: Step, payer: PayerRow) -> HTMLResponse:
     """Return the page of a step that is open or under review, else that its link has ended."""
     is_shown = payers.progress(payer, step) in {"open", "waiting"}
-    return _render_step(step, payer) if is_shown else _render("ended", status=410, step=_NAMES[step])
+    return _render_step(step, payer) if is_shown else _render("notice", status=410, step=_NAMES[step])
 
 
 async def handle_page_not_found(_request: Request, _error: Exception) -> Response:
     """Respond with the page for wrong links."""
-    return _render("missing", status=404)
+    return _render("notice", status=404, step=None)
 
 
 @router.get("/")

@@ -22,10 +22,10 @@ from payerkit._tsv import rows
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.service import fields, pay
-from payerkit.service.accounts import listed_account
+from payerkit.service.accounts import find_account, listed_account
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
-from payerkit.service.money import Rates, format_units, in_usd, read_rates, whole_units
+from payerkit.service.pay import Rates, format_units, in_usd, read_rates, whole_units
 from payerkit.service.payers import is_compliant, read_payer
 from payerkit.service.tables import AccountRow, BillRow, PaymentRow
 from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
@@ -256,9 +256,7 @@ def get_transactions(
     order = pay.read_order(session, bill.body)
     _check_least(order, bill.body["amount"], account)
     transactions, metadata = pay.transactions_of(session, order, bill, has_wallet=wallet is not None)
-    if wallet is None:
-        metadata = {name: value for name, value in metadata.items() if not name.startswith("hasEnough")}
-    else:
+    if wallet is not None:
         metadata["hasEnoughAllowance"] = not metadata["needsApproval"]
     if session.settings.clock == "wall":  # a manual clock stands in the past, and quotes are checked by a real one
         metadata["quoteExpiresAt"] = format_time(float(int(session.now)) + QUOTE_SECONDS)
@@ -385,10 +383,7 @@ def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, sessi
 def find_payable_account(session: WorldSession, client_user_id: str, account_id: str) -> Mapping[str, Any]:
     """Return an account that can be paid, as listed. Raises Problem if payer or account may not be paid yet."""
     payer = read_payer(session, client_user_id)
-    there = (AccountRow.account_id == account_id) & (AccountRow.payer_id == payer.id)
-    account = session.scalars(select(AccountRow).where(there)).one_or_none()
-    if account is None:
-        raise Problem(404, f"Payment detail {account_id} not found")
+    account = find_account(session, account_id, AccountRow.payer_id == payer.id)
     if not is_compliant(payer):
         raise Problem(403, "The payer is not compliant yet", code="not_yet_passed_kyc_kyb")
     if account.status not in {"approved", "verified"}:
