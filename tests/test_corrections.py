@@ -79,7 +79,6 @@ def again(path: Path) -> tuple[OwnFile, pd.DataFrame, pd.DataFrame]:
     header = own_header(Sheet(frame))
     assert header is not None
     own = own_file(cells[header - 1])
-    assert own is not None
     restored = own.restore(frame)
     return own, restored.loc[[header]], restored.loc[header + 1 :]
 
@@ -361,7 +360,6 @@ def test_a_file_knows_itself(kind: str, tmp_path: Path) -> None:
 
 def test_another_file_is_not_ours() -> None:
     """Its header is not taken for that of a corrections file."""
-    assert own_file(["client_user_id", "problems", None]) is None
     assert own_header(Sheet(pd.DataFrame([["a", None]]))) is None
 
 
@@ -381,7 +379,6 @@ def test_rows_and_columns_may_be_moved(kind: str, tmp_path: Path) -> None:
     header, *rows = written(path)
     moved = [["new", *cells[::-1][:-1]] for cells in (header, *rows[::-1])]  # without remarks
     own = own_file(moved[0])
-    assert own is not None
     numbers, _ = own.identify(pd.DataFrame(moved[1:], index=[2, 3]))
 
     assert ({4: 2, 3: 3}, 0) == (numbers, min(set(range(40)) - set(own.columns)))
@@ -481,17 +478,7 @@ def test_columns_that_were_added_are_behind_the_senders(tmp_path: Path) -> None:
 def test_a_file_of_a_file_has_our_columns_once(tmp_path: Path) -> None:
     """What is read from a corrections file can be saved again."""
     save(source(row(1, email="bad")), first := tmp_path / "a.csv")
-    own, header, rows = again(first)
-    taken = {place: name for place, name in own.columns.items() if name is not None}
-    table = rows[list(taken)].rename(columns=taken).set_axis(pd.Index([3], name="row"))
-    origin = Origin(
-        file="a.csv",
-        columns=file_columns(
-            header.iloc[0].fillna(""), [own.columns.get(place) or "" for place in range(header.shape[1])]
-        ),
-        cells=rows.set_axis(table.index),
-    )
-    save(SourceTable.of(table, origin), second := tmp_path / "b.csv")
+    save(payerkit.read_payers(first), second := tmp_path / "b.csv")
 
     assert [cells[:-1] for cells in written(first)] == [cells[:-1] for cells in written(second)]
 

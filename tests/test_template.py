@@ -17,7 +17,7 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
 from payerkit.onboarding.table import Table
-from payerkit.tables.templates import DEFAULT_ROUTES, _examples
+from payerkit.tables.spreadsheets import DEFAULT_ROUTES, _examples
 
 ROUTES = tuple(_examples())
 EACH_ROUTE = [pytest.param(route, marks=() if route in DEFAULT_ROUTES else pytest.mark.slow) for route in ROUTES]

@@ -15,7 +15,7 @@ from payerkit.checks import inputs
 from payerkit.checks.rules import Rank, Rule, ignored_codes, load_rules, ranked_rules
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, PAYMENT_ORDER, SCHEMAS, Schema
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
-from payerkit.findings import COLUMNS, Finding, Findings, order_findings, table_finding, table_findings
+from payerkit.findings import Finding, Findings, order_findings, table_finding, table_findings
 from payerkit.frames import frame_of
 from payerkit.wire import MAX_ID
 from payerkit.wording import Wording
@@ -153,11 +153,9 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
     records = (dict(zip(places, row, strict=True)) for row in cells)
     found = list(enumerate(check_records(schema, records, ignored_codes(schema, ignore), twice)))
     rows = [row for row, findings in found for _ in findings]
-    texts = {
-        name: pd.array([getattr(each, name) for _, findings in found for each in findings], dtype="string")
-        for name in COLUMNS
-    }
-    return pd.DataFrame({"row": frame.index.take(rows), **texts})
+    table = Findings(each for _, findings in found for each in findings).to_frame()
+    table.insert(0, "row", frame.index.take(rows))
+    return table
 
 
 def _belongs_to_other_schema(schema: Schema, name: str, given: Collection[str]) -> bool:

@@ -24,8 +24,7 @@ from payerkit.onboarding.table import Table
 from payerkit.onboarding.verify import verify_onboarding
 from payerkit.tables.mapping import Mapping
 from payerkit.tables.read import propose_mapping, read_payers
-from payerkit.tables.spreadsheets import write_rows
-from payerkit.tables.templates import template
+from payerkit.tables.spreadsheets import template, write_rows
 from payerkit.wording import count_of, in_words
 
 _TRIED = 3

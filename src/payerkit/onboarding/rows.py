@@ -25,7 +25,7 @@ from payerkit.tables.header import (
 )
 from payerkit.tables.mapping import name_columns
 from payerkit.tables.source_table import findings_in
-from payerkit.tables.templates import is_example
+from payerkit.tables.spreadsheets import is_example
 from payerkit.wire import wire_name
 
 ID = "client_user_id"

@@ -3,6 +3,6 @@
 from payerkit.tables.mapping import Mapping as Mapping
 from payerkit.tables.read import propose_mapping as propose_mapping
 from payerkit.tables.source_table import SourceTable as SourceTable
-from payerkit.tables.templates import template as template
+from payerkit.tables.spreadsheets import template as template
 
 __all__: list[str]  # noqa: PYI035 - made from these names

@@ -13,6 +13,7 @@ import json
 import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -91,13 +92,13 @@ class RowToken(NamedTuple):
         return _encode([label, self.id_digest, self.fragile, marks])
 
     @classmethod
-    def read(cls, text: str) -> RowToken:
-        """Return what a token says. Raises ValueError or TypeError for any other text."""
-        label, id_digest, fragile, marks = _decode(text)
-        damage = [
-            (column, digest, Finding(**dict(zip(_FINDING, found, strict=True)))) for column, digest, found in marks
-        ]
-        return cls(label, id_digest, fragile, damage)
+    def read(cls, text: str, row: Hashable) -> RowToken:
+        """Return what the token of a row says. Raises InvalidInput for any other text."""
+        with suppress(ValueError, TypeError):
+            label, id_digest, fragile, marks = _decode(text)
+            damage = [(name, digest, Finding(**dict(zip(_FINDING, each, strict=True)))) for name, digest, each in marks]
+            return cls(label, id_digest, fragile, damage)
+        raise InvalidInput(f"source: row {row}: its last cell, which payerkit wrote, was changed.", advice=_ADVICE)
 
     def find(self, columns: Mapping[str, Sequence[str | None]], place: int) -> Iterator[FoundInCell]:
         """Yield what is wrong with the row's cells now: still, or since the file was made.
@@ -190,18 +191,12 @@ class OwnFile:
         numbers: dict[Hashable, int] = {}
         findings: list[FoundInCell] = []
         for place, (row, text) in enumerate(zip(rows.index.tolist(), rows[self.ours[0]].tolist(), strict=True)):
-            token = None if pd.isna(text) or not str(text).strip() else _read_token(str(text), row)
+            token = None if pd.isna(text) or not str(text).strip() else RowToken.read(str(text), row)
             label = next(new_labels) if token is None or token.label in numbers else token.label
             numbers[label] = row
             if token is not None:
                 findings += token.find(columns, place)
         return numbers, findings
-
-
-def _read_token(text: str, row: Hashable) -> RowToken:
-    with suppress(ValueError, TypeError):
-        return RowToken.read(text)
-    raise InvalidInput(f"source: row {row}: its last cell, which payerkit wrote, was changed.", advice=_ADVICE)
 
 
 def own_header(sheet: Sheet) -> int | None:
@@ -211,16 +206,14 @@ def own_header(sheet: Sheet) -> int | None:
     return next(iter(first.index[found].tolist()), None)
 
 
-def own_file(names: Sequence[str | None]) -> OwnFile | None:
-    """Return what a corrections file says about itself; None for any other file. names: the cells of its header.
+def own_file(names: Sequence[str | None]) -> OwnFile:
+    """Return what a corrections file says about itself. names: the cells of its header.
 
     The sender's columns may have been sorted, removed or joined by others. No two of them had one name; of columns with
     one name now, the first is the one that had it. Raises InvalidInput if the file cannot be understood.
     """
     cells = ["" if pd.isna(name) else str(name) for name in names]
-    place = next((number for number, name in enumerate(cells) if name.startswith(TITLE)), None)
-    if place is None:
-        return None
+    place = next(number for number, name in enumerate(cells) if name.startswith(TITLE))
     token = None
     with suppress(ValueError, TypeError):
         token = FileToken(**_decode(cells[place].removeprefix(TITLE)))
@@ -282,11 +275,15 @@ class RowProblem:
 
 
 class _Column(NamedTuple):
-    """A column of the sender's file, or one that only the table has. texts: of the chosen rows."""
+    """A column of the sender's file, or one that only the table has.
+
+    texts: of the chosen rows. now: the same as the table has them; none for a column that was left out.
+    """
 
     header: str
     field: str | None
     texts: list[str]
+    now: Sequence[Any]
 
 
 class _Row(NamedTuple):
@@ -329,42 +326,39 @@ def _make_rows(
     is_csv: bool,
 ) -> list[_Row]:
     """Return the rows of the file."""
-    wrong: dict[int, list[RowProblem]] = {}
+    wrong = defaultdict[int, list[RowProblem]](list)
     for problem in problems:
-        wrong.setdefault(problem.place, []).append(problem)
-    named = {name: column for column, name in name_columns(rows.columns).items()}
+        wrong[problem.place].append(problem)
     numbers = {each.field: number for number, each in enumerate(columns) if each.field is not None}
-    damage: dict[int, dict[tuple[str, Finding], None]] = {}  # each once
+    damage = defaultdict[int, dict[tuple[str, Finding], None]](dict)  # each once
     for place, name, finding in findings_in(rows):
         if name in numbers:
-            damage.setdefault(place, {})[name, finding] = None
+            damage[place][name, finding] = None
     made = []
     for number, (place, label) in enumerate(zip(chosen, rows.index.take(list(chosen)).tolist(), strict=True)):
-        placed, damaged = [], damage.get(place, {})
-        for problem in wrong.get(place, ()):
-            placed.append((numbers.get(problem.column), problem))
-            if problem.column in numbers and problem.kind == "error":
-                code = _damage_code(unwrap_secret(rows[named[problem.column]].iloc[place]))
-                if code:
-                    damaged[problem.column, file_finding(code, field_of(problem.column))] = None
-        cells = [each.texts[number] for each in columns]
-        made.append(_make_row(label, columns, cells, placed, [*damaged], is_csv=is_csv))
+        placed = [(numbers.get(problem.column), problem) for problem in wrong[place]]
+        for at, problem in placed:
+            code = _damage_code(columns[at].now[number]) if at is not None and problem.kind == "error" else ""
+            if code:
+                damage[place][problem.column, file_finding(code, field_of(problem.column))] = None
+        made.append(_make_row(label, columns, number, placed, damage[place], is_csv=is_csv))
     return made
 
 
 def _make_row(
     label: Hashable,
     columns: Sequence[_Column],
-    cells: Sequence[str],
+    number: int,
     problems: Sequence[tuple[int | None, RowProblem]],
-    damaged: Sequence[tuple[str, Finding]],
+    damaged: Iterable[tuple[str, Finding]],
     *,
     is_csv: bool,
 ) -> _Row:
     """Return a row of the file, which says of all damage that it must still be found when all cells are text.
 
-    damaged: what was found in its cells, each by its column in the table.
+    number: of the row among the chosen ones. damaged: what was found in its cells, each by its column in the table.
     """
+    cells = [each.texts[number] for each in columns]
     if is_csv:  # where no row is hidden, so that the row itself has to say it
         problems = [(at, replace(each, hint=_SHOW) if each.code == _HIDDEN else each) for at, each in problems]
     texts = {each.field: text for each, text in zip(columns, cells, strict=True) if each.field is not None}
@@ -389,6 +383,7 @@ def _make_row(
 
 def _damage_code(cell: Any) -> str:
     """Return the code of what a cell is that is no text, "" for text and for a blank one."""
+    cell = unwrap_secret(cell)
     if isinstance(cell, str) or is_blank(cell):
         return ""
     if hasattr(cell, "isoformat"):
@@ -408,8 +403,7 @@ def _last_label(rows: pd.DataFrame, origin: Origin) -> int | None:
     labels = rows.index if origin.cells is None else origin.cells.index
     if not pd.api.types.is_integer_dtype(labels):
         return None
-    own = own_file([each.header for each in origin.columns])
-    return int(max([own.token.last or 0 if own else 0, *labels.tolist()]))
+    return int(max([origin.last_label, *labels.tolist()]))
 
 
 def _sender_columns(rows: pd.DataFrame, origin: Origin, chosen: list[int]) -> list[_Column]:
@@ -417,23 +411,21 @@ def _sender_columns(rows: pd.DataFrame, origin: Origin, chosen: list[int]) -> li
     named = {str(name): column for column, name in name_columns(rows.columns).items()}
     found = []
     if origin.cells is not None:
-        own, labels = own_file([each.header for each in origin.columns]), rows.index.take(chosen)
+        labels = rows.index.take(chosen)
         cells = origin.cells.loc[labels]
-        changes = {(change.label, change.column): change.after for change in origin.changes}
+        changes: dict[Any, str | None] = {(each.label, each.column): each.after for each in origin.changes}
         for each in origin.columns:
-            if own is not None and each.place in own.ours:  # of a corrections file that is saved again
-                continue
             name = each.column if each.column in named else None
             texts = list(map(_text, cells[each.place].tolist()))
-            if name is not None:
-                current = map(_text, rows[named.pop(name)].iloc[chosen].tolist())
-                for place, (label, now) in enumerate(zip(labels, current, strict=True)):
-                    if now != (_text(changes[label, name]) if (label, name) in changes else texts[place]):
-                        texts[place] = now
+            values = rows[named.pop(name)].iloc[chosen].tolist() if name is not None else []
+            for place, (label, now) in enumerate(zip(labels, map(_text, values), strict=False)):
+                if now != (_text(changes[label, name]) if (label, name) in changes else texts[place]):
+                    texts[place] = now
             # By its key: columns of one name could not be told apart once they are moved.
-            found.append(_Column(_UNWRITABLE.sub("\ufffd", each.key), name, texts))
+            found.append(_Column(_text(each.key), name, texts, values))
     for name, column in named.items():
-        found.append(_Column(_UNWRITABLE.sub("\ufffd", str(column)), name, list(map(_text, rows[column].iloc[chosen]))))
+        values = rows[column].iloc[chosen].tolist()
+        found.append(_Column(_text(str(column)), name, list(map(_text, values)), values))
     return found
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
-import pandas as pd
-
 from payerkit import _tsv
 from payerkit.checks.schema import BANK_DETAILS, FORMATS, PAYER, SHARED_FIELDS, Schema
 from payerkit.checks.texts import fold
@@ -348,17 +346,17 @@ class _Top:
     def __init__(self, sheet: Sheet, is_known: IsKnown, row: int | None) -> None:
         self._sheet = sheet
         self._is_known = cache(is_known)  # each cell is asked about more than once
-        part = sheet.cells.dropna(how="all").head(_MOST_ROWS)
-        if row is not None and row not in part.index:
-            part = pd.concat([part, sheet.cells.loc[sheet.cells.index == row].dropna(how="all")])
-            if row not in part.index:
-                raise InvalidInput(f"header_row: row {row} is blank, or not a row of the table.")
-        if part.empty:
+        filled = sheet.cells.dropna(how="all")
+        if row is not None and row not in filled.index:
+            raise InvalidInput(f"header_row: row {row} is blank, or not a row of the table.")
+        if filled.empty:
             raise InvalidInput(EMPTY)
+        part = filled.loc[filled.index.isin([*filled.index[:_MOST_ROWS], row])]
         self.numbers: list[int] = part.index.tolist()
-        self.cells: list[list[str]] = []
-        for texts in part.to_numpy(dtype=object):
-            self.cells.append([" ".join(text.split()) if isinstance(text, str) else "" for text in texts])
+        self.cells = [
+            [" ".join(text.split()) if isinstance(text, str) else "" for text in texts]
+            for texts in part.to_numpy(dtype=object)
+        ]
 
     def known(self, names: Iterable[str]) -> int:
         """Return how many of some names are known."""

@@ -256,13 +256,11 @@ class Mapping(MutableMapping[str, str | None]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Mapping):
-            return self._content() == other._content()
+            is_read_alike = self._settings() == other._settings()
+            return is_read_alike and dict(self) == dict(other) and self.open.keys() == other.open.keys()
         return super().__eq__(other)
 
     __hash__ = None  # type: ignore[assignment]
-
-    def _content(self) -> tuple[Any, ...]:
-        return dict(self), set(self.open), self._settings()
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _SETTINGS}
@@ -364,8 +362,13 @@ def name_columns(columns: Iterable[Hashable]) -> dict[Hashable, str]:
     return {columns[place]: field for place, field in fields.items()}
 
 
-_SETTINGS = ("sheet", "header_row", "normalise", "date_order")
-"""How a file is read, beside its columns."""
+_SETTINGS = {
+    "sheet": "the name of a sheet, or null",
+    "header_row": "a row's number, or null",
+    "normalise": "true, false or a list of fields",
+    "date_order": "day_first, month_first or null",
+}
+"""How a file is read, beside its columns, and what each setting may be."""
 
 _Kept = dict[str, str | list[str] | None]
 """Our column for each header; a list of what it may be while it is open."""
@@ -404,8 +407,9 @@ def _checked(content: Any, name: str) -> tuple[_Kept, dict[str, Any]]:
     columns = {key: _our_column(value, f"{name}: {mask_name(key)}") for key, value in content["columns"].items()}
     settings = {key: content.get(key) for key in _SETTINGS}
     settings["normalise"] = settings["normalise"] or False
-    for key, problem in _setting_problems(settings).items():
-        raise InvalidInput(f"{name}: {key}: {problem}")
+    for key, expected in _SETTINGS.items():
+        if not _is_setting(key, settings[key]):
+            raise InvalidInput(f"{name}: {key}: expected {expected}.")
     return columns, settings
 
 
@@ -429,19 +433,12 @@ def _hint(name: str) -> str:
     return f" Did you mean {likely}?" if likely else ""
 
 
-def _setting_problems(settings: AnyMapping[str, Any]) -> dict[str, str]:
-    """Return what is wrong with settings, by name."""
-    sheet, row, normalise, order = (settings[key] for key in _SETTINGS)
-    are_columns = isinstance(normalise, list) and all(
-        isinstance(each, str) and each in header.OUR_NAMES for each in normalise
-    )
-    rules = {
-        "sheet": (sheet is None or isinstance(sheet, str), "expected the name of a sheet, or null."),
-        "header_row": (row is None or (type(row) is int and row > 0), "expected a row's number, or null."),
-        "normalise": (isinstance(normalise, bool) or are_columns, "expected true, false or a list of fields."),
-        "date_order": (order in {None, *get_args(DateOrder)}, "expected day_first, month_first or null."),
-    }
-    return {key: problem for key, (is_right, problem) in rules.items() if not is_right}
+def _is_setting(key: str, value: Any) -> bool:
+    if key == "header_row":
+        return value is None or (type(value) is int and value > 0)
+    if key == "normalise":
+        return isinstance(value, bool) or (isinstance(value, list) and all(map(_is_ours, value)))
+    return value is None or (isinstance(value, str) if key == "sheet" else value in get_args(DateOrder))
 
 
 # What the headers of a table name, beside each other

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -181,7 +181,7 @@ def _read(raw: RawTable, chosen: Mapped, normalise: Normalise, date_order: DateO
         path=raw.path,
         sheet=raw.sheet.name,
         header_row=raw.header_row,
-        columns=tuple(replace(each, header=str(raw.names[each.place])) for each in mapping.all_columns),
+        columns=tuple(each for each in mapping.all_columns if each.place not in (raw.own.ours if raw.own else ())),
         cells=rows,
         findings=tuple(findings),
         changes=tuple(
@@ -190,6 +190,7 @@ def _read(raw: RawTable, chosen: Mapped, normalise: Normalise, date_order: DateO
         readings={(labels[place], name): after for (place, name), after in readings.items() - rewritten.items()},
         settings={"normalise": mapping.normalise, "date_order": mapping.date_order},
         rows=numbers,
+        last_label=(raw.own.token.last or 0) if raw.own else 0,
         mapping=mapping,
     )
     return SourceTable.of(rewrite(frame, rewritten), origin)
@@ -327,7 +328,8 @@ def open_table(source: Any, is_known: IsKnown, *, sheet: str | None = None, head
     path = Path(source) if isinstance(source, str | Path) else None
     file = path.name if path else Path(str(getattr(source, "name", ""))).name or "the file"
     own_row = own_header(read)
-    if own_row is not None and (own := own_file([*read.cells.loc[own_row]])):
+    if own_row is not None:
+        own = own_file([*read.cells.loc[own_row]])
         cells = own.restore(read.cells)
         names = tuple(name if isinstance(name, str) else "" for name in [*cells.loc[own_row]])
         theirs = [place for place in cells if place not in own.ours]

@@ -49,9 +49,10 @@ class Origin:
 
     file: name of the file, "" for a DataFrame. path: of the file, None if it was an open file or a DataFrame. sheet:
     its name, "" for a text file. header_row: number of the header's last row in the file. columns: all of the file, in
-    order. cells: the sender's own rows, all columns, by number; its index is that of the table. readings: by label and
-    column, what a cell would become with normalise=True. settings: how the file was read. rows: the file's row of each
-    label, if these differ, as in a corrections file. mapping: which column is which.
+    order, without payerkit's own in a corrections file. cells: the sender's own rows, all columns, by number; its index
+    is that of the table. readings: by label and column, what a cell would become with normalise=True. settings: how the
+    file was read. rows: the file's row of each label, if these differ, as in a corrections file. last_label: the
+    highest number of a row in the table that a corrections file was made of, else 0. mapping: which column is which.
     """
 
     file: str = ""
@@ -65,6 +66,7 @@ class Origin:
     readings: Mapping[tuple[Hashable, str], str | None] = field(default_factory=dict, repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict)
     rows: Mapping[Hashable, int] = field(default_factory=dict, repr=False)
+    last_label: int = 0
     mapping: ColumnMapping | None = field(default=None, repr=False)
 
     @property

@@ -1,19 +1,27 @@
-"""Files for spreadsheets, written without formulas, and files that only their owner may read."""
+"""Files for spreadsheets: rows without formulas, workbooks with what is wrong, and the template to fill in."""
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import secrets
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import pandas as pd
 
-from payerkit.errors import InvalidInput
+from payerkit import _tsv
+from payerkit.checks.places import countries
+from payerkit.checks.requirements import requirements
+from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, SchemaField
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
+from payerkit.tables.header import HOLDER_IS_PAYER, account_columns, columns_by_field
 from payerkit.tables.sheet import column_letters
+from payerkit.wording import listed
 
 FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")
 """Characters at the beginning of a cell that a spreadsheet computes; in some languages, their wide forms, too."""
@@ -162,3 +170,172 @@ def _cell(openpyxl: Any, sheet: Any, styled: Styled, style: str, styles: dict[st
         lines = sum(1 + len(line) // 45 for line in styled.note.splitlines())
         cell.comment.width, cell.comment.height = 320, 40 + 18 * lines
     return cell
+
+
+# The template: the columns that some currencies and rails need, and an example for each
+
+_LAST_ROW = 1048576
+"""The last row of an Excel sheet: drop-downs are for all rows."""
+
+
+def _write_template(path: Path, columns: Sequence[str], records: Sequence[Mapping[str, str]]) -> None:
+    """Write a table of payers with accounts to a new .xlsx file."""
+    openpyxl = import_openpyxl()
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "payers and accounts"
+    lists = book.create_sheet("lists")
+    lists.sheet_state = "hidden"
+    fields = {
+        column: (schema, schema.fields[name])
+        for schema in (PAYER, BANK_DETAILS)
+        for name, column in columns_by_field(schema, columns).items()
+    }
+    for number, column in enumerate(columns, start=1):
+        schema, field = fields[column]
+        texts = [column, *(record.get(column, "") for record in records)]
+        for row, value in enumerate(texts, start=1):
+            sheet.cell(row, number, value or None).number_format = AS_TEXT
+        header = sheet.cell(1, number)
+        header.font = openpyxl.styles.Font(bold=True)
+        header.comment = openpyxl.comments.Comment(_note(schema, field), "payerkit", height=120, width=300)
+        dimension = sheet.column_dimensions[header.column_letter]
+        dimension.number_format = AS_TEXT  # for the rows below the examples
+        dimension.width = max(map(len, texts)) + 3
+        if values := field.options or _looked_up(field):
+            choices = openpyxl.worksheet.datavalidation.DataValidation(
+                "list", formula1=_source(lists, values), allow_blank=True, showErrorMessage=True
+            )
+            choices.errorStyle = "stop" if field.options else "warning"
+            choices.errorTitle, choices.error = field.title, field.format.message or "Not in the list."
+            sheet.add_data_validation(choices)
+            choices.add(f"{header.column_letter}2:{header.column_letter}{_LAST_ROW}")
+    sheet.freeze_panes = "B2"  # the header and the ids stay in view
+    book.save(path)
+
+
+def _note(schema: Schema, field: SchemaField) -> str:
+    owner = "Of the payer." if schema is PAYER else "Of the account and its holder, the payee."
+    if schema is BANK_DETAILS and field.section == "Beneficiary":
+        owner += f" Is the holder the payer? Add a column {HOLDER_IS_PAYER} with yes or no."
+    needed = "Required." if field.required else "If needed."
+    return f"{field.title}. {field.full_help} {needed} {owner}"
+
+
+def _source(lists: Any, values: Sequence[str]) -> str:
+    """Return the cells with the values of a drop-down. lists: the sheet with them, one list in each column."""
+    place = next((each for each in lists.iter_cols() if tuple(cell.value for cell in each if cell.value) == values), ())
+    if not place:
+        number = lists.max_column + bool(lists["A1"].value)
+        place = tuple(lists.cell(row, number, value) for row, value in enumerate(values, start=1))
+    column = place[0].column_letter
+    return f"{lists.title}!${column}$1:${column}${len(values)}"
+
+
+def _looked_up(field: SchemaField) -> tuple[str, ...]:
+    """Return the values of a field that has a table of them, which need not be complete: countries and currencies."""
+    if field.lookup == "countries":
+        return tuple(sorted(countries()))
+    return tuple(sorted({currency for currency, _ in requirements()})) if field.lookup == "fiat" else ()
+
+
+DEFAULT_ROUTES = ("usd-local", "eur-local", "gbp-local")
+
+Record = dict[str, str]
+
+
+@without_internal_frames
+def template(*routes: str, path: str | Path | None = None) -> str:
+    """Return a table to fill in, with only the columns that some kinds of accounts need, and an example row for each.
+
+    The account holder is the payee: birth date, type and address of the holder are in columns with `bank_` in front,
+    and the payer is somebody else.
+
+    Args:
+        *routes: Currencies with their rails, such as "eur-local" or "usd-swift"; if none, "usd-local", "eur-local" and
+            "gbp-local".
+        path: Also write the table to this file, which must not exist: .csv, or .xlsx with drop-downs, notes, and cells
+            that keep leading zeros.
+
+    Returns:
+        The table as CSV. `read_payers` reads it, and the file.
+
+    Raises:
+        InvalidInput: For an unknown route, and a file that exists or is of another kind.
+        ImportError: If openpyxl, which .xlsx files need, is not installed.
+
+    Example:
+        >>> header, row = template("eur-local").splitlines()
+        >>> header.split(",")[14:19]
+        ['bank_name', 'account_name', 'bank_beneficiary_type', 'currency', 'rails']
+        >>> row.split(",")[14:19]
+        ['Example Bank', 'Example Handels GmbH', 'business', 'EUR', 'local']
+    """
+    chosen = list(dict.fromkeys(_known_route(route) for route in routes or DEFAULT_ROUTES))
+    accounts = [_examples()[route] for route in chosen]
+    payers = [
+        {name: text.format(number=place) for name, text in _example_payer().items()}
+        for place, _ in enumerate(accounts, start=1)
+    ]
+    names = {name: account_columns(name)[0] for name in BANK_DETAILS.fields if any(name in each for each in accounts)}
+    columns = [*_example_payer(), *names.values()]
+    records = [
+        payer | {names[name]: value for name, value in account.items()}
+        for payer, account in zip(payers, accounts, strict=True)
+    ]
+    text: str = pd.DataFrame(records, columns=columns).to_csv(index=False, lineterminator="\n")
+    if path is not None:
+        path = Path(path)
+        require_new_file(path, (".csv", ".xlsx"))
+        if path.suffix.lower() == ".csv":
+            path.write_text(text, "utf-8-sig", newline="")  # with the mark by which Excel knows UTF-8
+        else:
+            _write_template(path, columns, records)
+    return text
+
+
+def is_example(client_user_id: str, email: str | None) -> bool:
+    """Return True for a row that still has the id and the e-mail address of a template, or the id alone."""
+    return _looks_like_example("client_user_id", client_user_id) and (not email or _looks_like_example("email", email))
+
+
+def _looks_like_example(name: str, text: str) -> bool:
+    pattern = re.escape(_example_payer()[name]).replace(re.escape("{number:03}"), "[0-9]{3}")
+    return re.fullmatch(pattern, text, re.IGNORECASE) is not None
+
+
+@cache
+def _example_payer() -> Record:
+    """Return the payer of the example rows, who is another person than the account holder."""
+    return next(_details(row) for row in _tsv.rows(__package__, "template") if row["route"] == "payer")
+
+
+@cache
+def _examples() -> Mapping[str, Record]:
+    """Return the fields of the example accounts by route."""
+    found = {}
+    for row in _tsv.rows(__package__, "template"):
+        currency, _, rails = row["route"].partition("-")
+        given = row | _details(row) | {"currency": currency.upper(), "rails": rails}
+        if rails:
+            found[row["route"]] = {name: given[name] for name in BANK_DETAILS.fields if given.get(name)}
+    return found
+
+
+def _details(row: Record) -> Record:
+    return dict(item.split(": ") for item in row["details"].split("; "))
+
+
+def _known_route(route: str) -> str:
+    if not isinstance(route, str):
+        raise InvalidInput(f'routes: expected text, such as template("eur-local", "usd-wire"), got {kind_of(route)}.')
+    name = route.strip().lower()
+    if name in _examples():
+        return name
+    unpublished = [f"{currency}-{rails}".lower() for currency, rails in requirements()]
+    if name in unpublished:
+        raise InvalidInput(f"routes: {name} has no template, since it is not published what {name} needs.")
+    likely = [each for each in _examples() if name and each.startswith(name)]
+    likely = likely or difflib.get_close_matches(name, _examples(), n=3)
+    hint = f" Did you mean {listed(likely, 'or')}?" if likely else ""
+    raise InvalidInput(f"routes: unknown route {name!r}.{hint}", advice=f"Routes: {', '.join(_examples())}.")
