@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from payerkit.client.pace import Pace
-from payerkit.onboarding.rate_limit import RateLimiter, StopSignal
+from payerkit.onboarding.limiter import RateLimiter, StopSignal
 
 
 class HandClock:

@@ -29,7 +29,8 @@ from payerkit.client.call import Attempt, BrokenOffError, HttpResponse, NotSentE
 from payerkit.client.transport import Transport
 from payerkit.onboarding import Report
 from payerkit.onboarding.journal import Journal
-from payerkit.onboarding.rate_limit import Options, RateLimiter, StopSignal
+from payerkit.onboarding.limiter import RateLimiter, StopSignal
+from payerkit.onboarding.options import Options
 from payerkit.onboarding.rows import Step
 from payerkit.onboarding.run import run_table
 from payerkit.onboarding.table import Table

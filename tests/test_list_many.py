@@ -14,7 +14,7 @@ import payerkit
 from clocks import LeapingClock
 from payerkit import InvalidInput
 from payerkit.client import Client
-from payerkit.onboarding.rate_limit import request_lists
+from payerkit.onboarding.limiter import request_lists
 from payerkit.statuses.statuses import accounts_frame
 from published import TYPED_ACCOUNT, TYPED_PAYER
 

@@ -30,7 +30,9 @@ from payerkit.errors import InterruptedRun, NotSent, RateLimited, ServiceError
 from payerkit.models.requests import SocialSecurityNumber
 from payerkit.onboarding import RunOptions
 from payerkit.onboarding import run as runs
-from payerkit.onboarding.rate_limit import Options, Progress, RateLimiter, StopSignal, run_workers
+from payerkit.onboarding.limiter import RateLimiter, StopSignal, run_workers
+from payerkit.onboarding.options import Options
+from payerkit.onboarding.progress import Progress
 from payerkit.onboarding.run import run_table
 from payerkit.onboarding.table import Table
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns

@@ -26,7 +26,8 @@ from payerkit import InvalidInput, PayerkitError
 from payerkit.client import Client, SandboxClient
 from payerkit.errors import NotSent
 from payerkit.onboarding.journal import Journal
-from payerkit.onboarding.rate_limit import Options, RateLimiter, StopSignal
+from payerkit.onboarding.limiter import RateLimiter, StopSignal
+from payerkit.onboarding.options import Options
 from payerkit.onboarding.reconcile import Reconciler, Sender
 from payerkit.onboarding.run import run_table
 from payerkit.onboarding.table import Table, Task

@@ -11,7 +11,7 @@ from clocks import HandClock
 from payerkit import PayerkitError, Refused, UnknownOutcome
 from payerkit.client.pace import MAX_FOREIGN, Pace
 from payerkit.errors import NotFound, NotSent, RateLimited, WrongKey
-from payerkit.onboarding.rate_limit import RateLimiter, StopSignal, is_foreign
+from payerkit.onboarding.limiter import RateLimiter, StopSignal, is_foreign
 
 
 def refusal(

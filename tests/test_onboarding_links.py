@@ -17,7 +17,7 @@ from far_end import Behaviour, FarEnd, Received, reply, reset
 from onboarding_tables import payer_row
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
-from payerkit.onboarding.rate_limit import Options
+from payerkit.onboarding.options import Options
 from payerkit.onboarding.run import run_table
 from payerkit.onboarding.table import Table
 

@@ -22,7 +22,7 @@ from payerkit import InvalidInput
 from payerkit.client import Client, SandboxClient
 from payerkit.errors import InterruptedRun, NotSent
 from payerkit.onboarding import RunOptions
-from payerkit.onboarding.rate_limit import StopSignal, run_workers
+from payerkit.onboarding.limiter import StopSignal, run_workers
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
 STATUS = json.dumps(ANSWERS["create_payer"])

@@ -20,7 +20,8 @@ from onboarding_tables import payer_row, run_arguments
 from payerkit import Refused
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
-from payerkit.onboarding.rate_limit import Options, Progress
+from payerkit.onboarding.options import Options
+from payerkit.onboarding.progress import Progress
 from payerkit.onboarding.rows import Step
 from payerkit.onboarding.run import run_table
 from payerkit.onboarding.table import Table

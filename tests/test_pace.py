@@ -21,7 +21,7 @@ from payerkit.client.call import RequestBody
 from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, LONGEST_WAIT, MAX_RATE_LIMITED, Pace
 from payerkit.errors import NotFound, NotSent, RateLimited, ServiceError
 from payerkit.onboarding import RunOptions
-from payerkit.onboarding.rate_limit import RateLimiter, RunStopped, StopSignal, request_lists
+from payerkit.onboarding.limiter import RateLimiter, RunStopped, StopSignal, request_lists
 from payerkit.reasons import Outcome
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 

@@ -10,7 +10,7 @@ import pytest
 
 import payerkit
 from onboarding_tables import payer_row, run_arguments
-from payerkit.onboarding.rate_limit import Progress
+from payerkit.onboarding.progress import Progress
 
 
 class Bar:

@@ -22,7 +22,8 @@ from payerkit.client.pace import Pace
 from payerkit.errors import NotFound, NotSent, ServiceError
 from payerkit.onboarding import reconcile
 from payerkit.onboarding.journal import Entry, Journal
-from payerkit.onboarding.rate_limit import Options, RateLimiter, StopSignal
+from payerkit.onboarding.limiter import RateLimiter, StopSignal
+from payerkit.onboarding.options import Options
 from payerkit.onboarding.reconcile import record_found
 from payerkit.onboarding.rows import Step
 from payerkit.onboarding.run import run_table

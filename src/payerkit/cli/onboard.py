@@ -16,8 +16,8 @@ import pandas as pd
 
 from payerkit.connection import connect
 from payerkit.errors import FieldProblem, InterruptedRun, InvalidInput
+from payerkit.onboarding.options import RunOptions
 from payerkit.onboarding.plan import Plan
-from payerkit.onboarding.rate_limit import RunOptions
 from payerkit.onboarding.report import Report
 from payerkit.onboarding.run import onboard
 from payerkit.onboarding.table import Table

@@ -15,8 +15,8 @@ from payerkit.checks.schema import MASK
 from payerkit.errors import without_internal_frames
 from payerkit.findings import Severity
 from payerkit.frames import frame_of
+from payerkit.onboarding.options import DEFAULTS, RunOptions
 from payerkit.onboarding.overview import HELD, PAYER_NOT_SENT, Naming, Overview, Reason, Which, shown_id
-from payerkit.onboarding.rate_limit import DEFAULTS, RunOptions
 from payerkit.onboarding.rows import Placeholders, Row, Step, of_severity
 from payerkit.onboarding.table import Table
 from payerkit.tables.source_table import Origin, changes_frame

@@ -107,7 +107,8 @@ from payerkit.masking import holds_email, redact
 from payerkit.models import PayerStatus, PaymentDetail
 from payerkit.onboarding.accounts import Listing, Matches, Record, compare, id_of, is_dead
 from payerkit.onboarding.journal import Deferred, Entry, Journal, State
-from payerkit.onboarding.rate_limit import Options, RateLimiter, RunStopped, is_foreign, list_accounts, outcome_of
+from payerkit.onboarding.limiter import RateLimiter, RunStopped, is_foreign, list_accounts, outcome_of
+from payerkit.onboarding.options import Options
 from payerkit.onboarding.table import Task
 from payerkit.reasons import WAITING_CODES, Outcome
 from payerkit.wire import first, wire_name

@@ -14,16 +14,9 @@ from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
 from payerkit.onboarding.accounts import Listing
 from payerkit.onboarding.journal import Deferred, Entry, Journal, JournalLost
-from payerkit.onboarding.rate_limit import (
-    DEFAULTS,
-    Accounts,
-    Existing,
-    Options,
-    Progress,
-    RateLimiter,
-    RunOptions,
-    run_workers,
-)
+from payerkit.onboarding.limiter import RateLimiter, run_workers
+from payerkit.onboarding.options import DEFAULTS, Accounts, Existing, Options, RunOptions
+from payerkit.onboarding.progress import Progress
 from payerkit.onboarding.reconcile import Reconciler, Sender, reason_of, waiting_reason
 from payerkit.onboarding.report import Report
 from payerkit.onboarding.rows import Placeholders, Row, Step

@@ -21,7 +21,7 @@ from payerkit.explanations import Explanation, account_group, count_words, expla
 from payerkit.frames import TIME, columns, frame_of, read_times
 from payerkit.masking import holds_email, mask
 from payerkit.models import PayerStatus
-from payerkit.onboarding.rate_limit import RateLimiter, list_accounts, request_each, request_lists
+from payerkit.onboarding.limiter import RateLimiter, list_accounts, request_each, request_lists
 from payerkit.wire import check_id, first, read_time, wire_name
 
 Accounts = Sequence[Mapping[str, Any]]

@@ -1,17 +1,14 @@
-"""Make the calls of a run in a few threads at the client's pace, retry them, show how far it is, and stop it early."""
+"""Make the calls of a run in a few threads, at the client's pace; retry them, and stop where going on is useless."""
 
 from __future__ import annotations
 
-import sys
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, TypeVar
 
 from payerkit.client.client import Client
 from payerkit.client.pace import (
@@ -20,122 +17,14 @@ from payerkit.client.pace import (
     MAX_FOREIGN,
     MAX_RATE_LIMITED,
     MAX_UNREACHABLE,
-    RECONCILE_AFTER,
     RUN_RETRIES,
-    STOP_AFTER,
     Pace,
-    checked_rate,
-    is_non_negative,
 )
 from payerkit.endpoints import payment_details_call
-from payerkit.errors import InvalidInput, NotFound, NotSent, PayerkitError, RateLimited, Refused, WrongKey, kind_of
+from payerkit.errors import NotFound, NotSent, PayerkitError, RateLimited, Refused, WrongKey
+from payerkit.onboarding.options import MAX_WORKERS, RunOptions
+from payerkit.onboarding.progress import Progress
 from payerkit.reasons import Outcome
-from payerkit.wording import count_of, in_words
-
-Accounts = Literal["now", "when_compliant"]
-"""When a run sends accounts: once their payer is registered, or once the payer is compliant."""
-
-Existing = Literal["skip", "send"]
-"""What becomes of an account that is listed before it is sent: it is done, or it is sent all the same."""
-
-Retry = Literal["refused", "unknown"]
-"""States of tasks that are tried again since a person wants it."""
-
-MAX_WORKERS = 32
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """How a run goes on. The defaults are right for most runs.
-
-    Args:
-        limit: Rows to try, at most: the first ones that can be sent and no run has sent yet, those of a payer one after
-            the other. A row brings along its payer, if another row describes it; a row that sends the same as one of
-            these does not count. The others are not sent, and the same call without `limit` sends them. What an earlier
-            run left unknown is reconciled all the same.
-        hold: Which rows with warnings are not sent: "warnings" for all, or codes of findings.
-        retry: States that are tried again though they are final, such as `["refused", "unknown"]`. With
-            `existing="send"`, an account whose outcome is unknown is sent without being looked for.
-        stop_after: Rows with the same refusal after which the run stops, so that you can correct the cause; None to go
-            on.
-        reconcile_after: Seconds until a write whose outcome is unknown, and which a look at once does not find, is
-            reconciled; or twice the slowest call if that is longer, one that timed out included, but at most the time
-            limit of a call. It must exceed the service's slowest write.
-        workers: Calls at the same time, 1 to 32.
-        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
-            `Retry-After` of the service pauses all calls of the client.
-        progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
-
-    Raises:
-        InvalidInput: For values out of range.
-
-    Example:
-        >>> options = RunOptions(limit=1, progress=False)
-        >>> rows = pd.DataFrame([payer, {**payer, "clientUserId": "user-2"}])
-        >>> onboard(client, rows, journal="first.journal", options=options).counts["not_sent"]
-        1
-    """
-
-    limit: int | None = None
-    hold: str | Collection[str] = ()
-    retry: Collection[Retry] = ()
-    stop_after: int | None = STOP_AFTER
-    reconcile_after: float = RECONCILE_AFTER
-    workers: int = MAX_WORKERS
-    rate: float | None = None
-    progress: bool = True
-
-    def __post_init__(self) -> None:
-        if not (_is_count(self.workers) and self.workers <= MAX_WORKERS):
-            raise InvalidInput(f"workers: expected a whole number from 1 to {MAX_WORKERS}.")
-        if self.rate is not None:
-            checked_rate(self.rate)
-        if not is_non_negative(self.reconcile_after):
-            raise InvalidInput("reconcile_after: expected a number of seconds, 0 or more.")
-        retry: Any = self.retry
-        is_list = isinstance(retry, Collection) and not isinstance(retry, str)
-        if not is_list or not all(isinstance(each, str) and each in get_args(Retry) for each in retry):
-            raise InvalidInput('retry: expected a list of "refused" and "unknown", such as retry=["refused"].')
-        if not (self.stop_after is None or _is_count(self.stop_after)):
-            raise InvalidInput("stop_after: expected a whole number of rows, 1 or more, or None not to stop.")
-        if not (self.limit is None or _is_count(self.limit)):
-            raise InvalidInput("limit: expected a whole number of rows, 1 or more, or None for all.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options(RunOptions):
-    """All options of a run. Raises InvalidInput for values out of range."""
-
-    accounts: Accounts = "now"
-    existing: Existing = "skip"
-
-    @property
-    def when_compliant(self) -> bool:
-        """Whether accounts are sent for compliant payers only."""
-        return self.accounts == "when_compliant"
-
-    @classmethod
-    def of(cls, options: Any, accounts: Any, existing: Any) -> Self:
-        """Return the options of a caller. Raises InvalidInput for anything else."""
-        if not isinstance(options, RunOptions):
-            raise InvalidInput(f"options: expected RunOptions, got {kind_of(options)}.")
-        if accounts not in get_args(Accounts):
-            raise InvalidInput('accounts: expected "now" or "when_compliant".')
-        if existing not in get_args(Existing):
-            raise InvalidInput('existing: expected "skip" or "send".')
-        own = {each.name: getattr(options, each.name) for each in fields(RunOptions)}
-        return cls(**own, accounts=accounts, existing=existing)
-
-
-def _is_count(value: object) -> bool:
-    """Return True for a whole number, 1 or more."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-DEFAULTS = RunOptions()
-
-
-# Calls
 
 Records = list[dict[str, Any]]
 T = TypeVar("T")
@@ -448,96 +337,3 @@ def list_accounts(
         if error.foreign or not may_be_unknown:
             raise
         return []
-
-
-# Progress
-
-_BAR = "{desc}{percentage:3.0f}%|{bar}|{unit} {n_fmt} of {total_fmt} [{elapsed}<{remaining}, {rate_fmt}{postfix}]"
-
-_PERIOD = 0.5
-"""Seconds between two drawings, at least: in a notebook, each is a message to the browser."""
-
-
-class Progress:
-    """A tqdm bar that counts the items of a step by state; it does nothing unless it is shown.
-
-    Threads count; one of them draws, since tqdm is not to be shared. where: shown before the bar, such as the
-    environment that the calls go to.
-    """
-
-    def __init__(self, *, shown: bool, where: str = "") -> None:
-        self.is_shown = shown
-        self._states: list[str] = []  # a thread adds to it at once
-        self._drawn: tuple[int, str] | None = None
-        self._drawn_at = 0.0
-        self._bar: Any = None
-        if shown:
-            from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
-
-            # delay: it is drawn when the first step begins.
-            self._bar = tqdm(
-                total=0, bar_format=_BAR, dynamic_ncols=True, desc=f"{where}: " if where else None, delay=1e-6
-            )
-
-    def begin(self, unit: str, total: int) -> None:
-        """Begin a step of so many items; what was counted before is forgotten."""
-        if self._states:
-            self.show(now=True)
-        self._states, self._drawn = [], None
-        if self._bar is not None:
-            self._bar.unit = f" {unit}"
-            self._bar.set_postfix_str("", refresh=False)
-            self._bar.reset(total)
-            self._drawn_at = time.monotonic()
-
-    def count(self, state: str) -> None:
-        """Count an item, from any thread."""
-        self._states.append(state)
-
-    def show(self, *, now: bool = False) -> None:
-        """Draw what was counted, unless the bar was drawn a moment ago. now: draw in any case."""
-        if self._bar is not None and (now or time.monotonic() >= self._drawn_at + _PERIOD):
-            states = Counter(self._states)
-            counted = ", ".join(f"{count:,} {in_words(state)}" for state, count in states.items())
-            done, note = self._drawn or (states.total(), counted)
-            try:
-                self._bar.set_postfix_str(note, refresh=False)
-                self._bar.n = done
-                self._bar.refresh()
-            except OSError:  # the terminal or the pipe is gone, which is no reason to end a run
-                self._bar = None
-            self._drawn_at = time.monotonic()
-
-    def draw(self, done: int, note: str = "") -> None:
-        """Draw a number of items and a note, in place of what was counted."""
-        self._drawn = done, note
-        self.show(now=True)
-
-    def announce(self, text: str) -> None:
-        """Show a line above the bar."""
-        if self._bar is not None:
-            self._bar.write(text, file=sys.stderr)
-
-    @staticmethod
-    def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> str:
-        """Return a sentence that says how long a run takes, at a limited rate in calls per second.
-
-        calls: more than there are tasks, since a run reads, too.
-        """
-        numbers = {"payer": payers, "account": accounts}
-        tasks = " and ".join(count_of(number, noun) for noun, number in numbers.items() if number)
-        return f"{tasks} at {rate:g} calls a second: about {_duration(calls / rate)} ({count_of(calls, 'call')})."
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.show(now=True)
-        if self._bar is not None:
-            self._bar.close()
-
-
-def _duration(seconds: float) -> str:
-    """Return a duration in the unit that suits it."""
-    unit, size = ("second", 1) if seconds < 90 else ("minute", 60) if seconds < 90 * 60 else ("hour", 3600)
-    return count_of(max(1, round(seconds / size)), unit)

@@ -1,0 +1,119 @@
+"""How a run goes on: a limit, rows to hold back or to try again, and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self, get_args
+
+from payerkit.client.pace import RECONCILE_AFTER, STOP_AFTER, checked_rate, is_non_negative
+from payerkit.errors import InvalidInput, kind_of
+
+Accounts = Literal["now", "when_compliant"]
+"""When a run sends accounts: once their payer is registered, or once the payer is compliant."""
+
+Existing = Literal["skip", "send"]
+"""What becomes of an account that is listed before it is sent: it is done, or it is sent all the same."""
+
+Retry = Literal["refused", "unknown"]
+"""States of tasks that are tried again since a person wants it."""
+
+MAX_WORKERS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a run goes on. The defaults are right for most runs.
+
+    Args:
+        limit: Rows to try, at most: the first ones that can be sent and no run has sent yet, those of a payer one after
+            the other. A row brings along its payer, if another row describes it; a row that sends the same as one of
+            these does not count. The others are not sent, and the same call without `limit` sends them. What an earlier
+            run left unknown is reconciled all the same.
+        hold: Which rows with warnings are not sent: "warnings" for all, or codes of findings.
+        retry: States that are tried again though they are final, such as `["refused", "unknown"]`. With
+            `existing="send"`, an account whose outcome is unknown is sent without being looked for.
+        stop_after: Rows with the same refusal after which the run stops, so that you can correct the cause; None to go
+            on.
+        reconcile_after: Seconds until a write whose outcome is unknown, and which a look at once does not find, is
+            reconciled; or twice the slowest call if that is longer, one that timed out included, but at most the time
+            limit of a call. It must exceed the service's slowest write.
+        workers: Calls at the same time, 1 to 32.
+        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
+            `Retry-After` of the service pauses all calls of the client.
+        progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
+
+    Raises:
+        InvalidInput: For values out of range.
+
+    Example:
+        >>> options = RunOptions(limit=1, progress=False)
+        >>> rows = pd.DataFrame([payer, {**payer, "clientUserId": "user-2"}])
+        >>> onboard(client, rows, journal="first.journal", options=options).counts["not_sent"]
+        1
+    """
+
+    limit: int | None = None
+    hold: str | Collection[str] = ()
+    retry: Collection[Retry] = ()
+    stop_after: int | None = STOP_AFTER
+    reconcile_after: float = RECONCILE_AFTER
+    workers: int = MAX_WORKERS
+    rate: float | None = None
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        if self.rate is not None:
+            checked_rate(self.rate)
+        retry: Any = self.retry
+        is_list = isinstance(retry, Collection) and not isinstance(retry, str)
+        of_states = is_list and all(isinstance(each, str) and each in get_args(Retry) for each in retry)
+        is_few = _is_count(self.workers) and self.workers <= MAX_WORKERS
+        for is_right, expected in (
+            (is_few, f"workers: expected a whole number from 1 to {MAX_WORKERS}."),
+            (is_non_negative(self.reconcile_after), "reconcile_after: expected a number of seconds, 0 or more."),
+            (of_states, 'retry: expected a list of "refused" and "unknown", such as retry=["refused"].'),
+            (
+                self.stop_after is None or _is_count(self.stop_after),
+                "stop_after: expected a whole number of rows, 1 or more, or None not to stop.",
+            ),
+            (
+                self.limit is None or _is_count(self.limit),
+                "limit: expected a whole number of rows, 1 or more, or None for all.",
+            ),
+        ):
+            if not is_right:
+                raise InvalidInput(expected)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(RunOptions):
+    """All options of a run. Raises InvalidInput for values out of range."""
+
+    accounts: Accounts = "now"
+    existing: Existing = "skip"
+
+    @property
+    def when_compliant(self) -> bool:
+        """Whether accounts are sent for compliant payers only."""
+        return self.accounts == "when_compliant"
+
+    @classmethod
+    def of(cls, options: Any, accounts: Any, existing: Any) -> Self:
+        """Return the options of a caller. Raises InvalidInput for anything else."""
+        if not isinstance(options, RunOptions):
+            raise InvalidInput(f"options: expected RunOptions, got {kind_of(options)}.")
+        if accounts not in get_args(Accounts):
+            raise InvalidInput('accounts: expected "now" or "when_compliant".')
+        if existing not in get_args(Existing):
+            raise InvalidInput('existing: expected "skip" or "send".')
+        own = {each.name: getattr(options, each.name) for each in fields(RunOptions)}
+        return cls(**own, accounts=accounts, existing=existing)
+
+
+def _is_count(value: object) -> bool:
+    """Return True for a whole number, 1 or more."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+DEFAULTS = RunOptions()

@@ -1,0 +1,97 @@
+"""A progress bar that counts the items of a step by state."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import Any, Self
+
+from payerkit.wording import count_of, in_words
+
+_BAR = "{desc}{percentage:3.0f}%|{bar}|{unit} {n_fmt} of {total_fmt} [{elapsed}<{remaining}, {rate_fmt}{postfix}]"
+
+_PERIOD = 0.5
+"""Seconds between two drawings, at least: in a notebook, each is a message to the browser."""
+
+
+class Progress:
+    """A tqdm bar that counts the items of a step by state; it does nothing unless it is shown.
+
+    Threads count; one of them draws, since tqdm is not to be shared. where: shown before the bar, such as the
+    environment that the calls go to.
+    """
+
+    def __init__(self, *, shown: bool, where: str = "") -> None:
+        self.is_shown = shown
+        self._states: list[str] = []  # a thread adds to it at once
+        self._drawn: tuple[int, str] | None = None
+        self._drawn_at = 0.0
+        self._bar: Any = None
+        if shown:
+            from tqdm.auto import tqdm  # noqa: PLC0415 - needed for the bar only
+
+            # delay: it is drawn when the first step begins.
+            self._bar = tqdm(
+                total=0, bar_format=_BAR, dynamic_ncols=True, desc=f"{where}: " if where else None, delay=1e-6
+            )
+
+    def begin(self, unit: str, total: int) -> None:
+        """Begin a step of so many items; what was counted before is forgotten."""
+        if self._states:
+            self.show(now=True)
+        self._states, self._drawn = [], None
+        if self._bar is not None:
+            self._bar.unit = f" {unit}"
+            self._bar.set_postfix_str("", refresh=False)
+            self._bar.reset(total)
+            self._drawn_at = time.monotonic()
+
+    def count(self, state: str) -> None:
+        """Count an item, from any thread."""
+        self._states.append(state)
+
+    def show(self, *, now: bool = False) -> None:
+        """Draw what was counted, unless the bar was drawn a moment ago. now: draw in any case."""
+        if self._bar is not None and (now or time.monotonic() >= self._drawn_at + _PERIOD):
+            states = Counter(self._states)
+            counted = ", ".join(f"{count:,} {in_words(state)}" for state, count in states.items())
+            done, note = self._drawn or (states.total(), counted)
+            try:
+                self._bar.set_postfix_str(note, refresh=False)
+                self._bar.n = done
+                self._bar.refresh()
+            except OSError:  # the terminal or the pipe is gone, which is no reason to end a run
+                self._bar = None
+            self._drawn_at = time.monotonic()
+
+    def draw(self, done: int, note: str = "") -> None:
+        """Draw a number of items and a note, in place of what was counted."""
+        self._drawn = done, note
+        self.show(now=True)
+
+    def announce(self, text: str) -> None:
+        """Show a line above the bar."""
+        if self._bar is not None:
+            self._bar.write(text, file=sys.stderr)
+
+    @staticmethod
+    def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> str:
+        """Return a sentence that says how long a run takes, at a limited rate in calls per second.
+
+        calls: more than there are tasks, since a run reads, too.
+        """
+        numbers = {"payer": payers, "account": accounts}
+        tasks = " and ".join(count_of(number, noun) for noun, number in numbers.items() if number)
+        seconds = calls / rate
+        unit, size = ("second", 1) if seconds < 90 else ("minute", 60) if seconds < 90 * 60 else ("hour", 3600)
+        duration = count_of(max(1, round(seconds / size)), unit)
+        return f"{tasks} at {rate:g} calls a second: about {duration} ({count_of(calls, 'call')})."
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.show(now=True)
+        if self._bar is not None:
+            self._bar.close()
