@@ -12,7 +12,7 @@ from cases import said
 from payerkit.onboarding import Plan, Report
 from payerkit.onboarding.journal import Journal, State
 from payerkit.onboarding.rows import Row
-from payerkit.onboarding.table import Table, Tasks
+from payerkit.onboarding.tasks import Table, Tasks
 from payerkit.reasons import Outcome
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 

@@ -33,7 +33,7 @@ from payerkit.onboarding.limiter import RateLimiter, StopSignal
 from payerkit.onboarding.options import Options
 from payerkit.onboarding.rows import Step
 from payerkit.onboarding.run import run_table
-from payerkit.onboarding.table import Table
+from payerkit.onboarding.tasks import Table
 
 SETTLE = 1.0
 """Seconds until a run reconciles a write: `reconcile_after` of every run here."""

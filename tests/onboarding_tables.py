@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, undefer
 
 from payerkit.onboarding import RunOptions
 from payerkit.onboarding.rows import Step
-from payerkit.onboarding.table import Table, Task, Tasks
+from payerkit.onboarding.tasks import Table, Task, Tasks
 from payerkit.service.database import open_database
 from payerkit.service.keys import load_seal
 from payerkit.service.tables import AccountRow, PayerRow

@@ -12,7 +12,7 @@ import payerkit
 from payerkit import InvalidInput
 from payerkit.findings import Severity
 from payerkit.onboarding import RunOptions
-from payerkit.onboarding.table import Table
+from payerkit.onboarding.tasks import Table
 from payerkit.tables import SourceTable
 from payerkit.tables.damage import file_finding
 from payerkit.tables.source_table import CellFinding, Origin
@@ -113,7 +113,7 @@ def test_a_corrected_cell_is_no_finding() -> None:
 def test_a_doubt_about_a_cell_can_hold_its_row(monkeypatch: pytest.MonkeyPatch, hold: Any, held: int) -> None:
     """As any other warning."""
     warning = replace(file_finding("became_date", "phone"), severity="warning")
-    monkeypatch.setattr("payerkit.onboarding.table.file_finding", lambda *_: warning)
+    monkeypatch.setattr("payerkit.onboarding.tasks.file_finding", lambda *_: warning)
 
     assert (
         held

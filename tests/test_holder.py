@@ -15,7 +15,7 @@ from onboarding_tables import run_arguments
 from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.onboarding.rows import Step
-from payerkit.onboarding.table import Table, Tasks
+from payerkit.onboarding.tasks import Table, Tasks
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 ACCOUNT = {"bank_name": "Example Bank", "account_name": "Example Handels GmbH", "currency": "EUR"}

@@ -20,7 +20,7 @@ from cases import said
 from clocks import HandClock
 from payerkit import InvalidInput
 from payerkit.onboarding.journal import Entry, Journal, JournalLost, State, digest
-from payerkit.onboarding.reconcile import REFUSED
+from payerkit.onboarding.sending import REFUSED
 from payerkit.reasons import Outcome
 
 OWN, OTHER, THIRD = b"own secret", b"other secret", b"third secret"
@@ -167,7 +167,7 @@ def test_what_is_left_to_do_is_known(journal: Journal, steps: str, unresolved: i
     for step in filter(None, steps.split(", ")):
         STEPS[step](journal)
 
-    assert (unresolved, looks) == (len(journal.unresolved()), journal.has_looks())
+    assert (unresolved, looks) == (len(journal.unresolved()), bool(journal.looks()))
 
 
 def test_a_task_that_is_sent_anew_forgets_an_old_refusal(journal: Journal) -> None:
@@ -201,7 +201,7 @@ def test_the_slowest_call_is_remembered(path: Path) -> None:
         assert (0.0, 12.5) == (before, journal.slowest)
 
 
-@pytest.mark.parametrize("query", ["unresolved", "has_looks", "entries_of"])
+@pytest.mark.parametrize("query", ["unresolved", "looks", "entries_of"])
 def test_no_question_reads_the_whole_file(journal: Journal, query: str) -> None:
     """A run asks them over and over, of a million tasks: an index has the rows."""
     plans: list[str] = []

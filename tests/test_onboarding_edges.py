@@ -34,7 +34,7 @@ from payerkit.onboarding.limiter import RateLimiter, StopSignal, run_workers
 from payerkit.onboarding.options import Options
 from payerkit.onboarding.progress import Progress
 from payerkit.onboarding.run import run_table
-from payerkit.onboarding.table import Table
+from payerkit.onboarding.tasks import Table
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
 STATUS = json.dumps(ANSWERS["create_payer"])
@@ -347,20 +347,20 @@ def test_a_run_that_stops_before_reconciling_has_a_report(connected: Callable[..
     assert "API key" in report.stopped
 
 
-@pytest.mark.parametrize("where", ["_reconcile", "Report"])
+@pytest.mark.parametrize("where", ["_work_when_due", "Report"])
 def test_an_interrupt_between_two_steps_has_the_report(
     connected: Callable[..., Client], journal: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """Ctrl+C during reconciliation, or while the report is made, is an interrupted run as well."""
-    place: Any = runs.TableRun if where == "_reconcile" else runs
+    place: Any = runs.TableRun if where == "_work_when_due" else runs
     function = getattr(place, where)
     times: list[int] = []
 
-    def interrupted(*arguments: Any) -> Any:
+    def interrupted(*arguments: Any, **options: Any) -> Any:
         times.append(1)
         if len(times) == 1:
             signal.raise_signal(signal.SIGINT)
-        return function(*arguments)
+        return function(*arguments, **options)
 
     monkeypatch.setattr(place, where, interrupted)
     with FarEnd([reply(200, STATUS)]) as far_end, pytest.raises(InterruptedRun) as caught:

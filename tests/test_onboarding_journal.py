@@ -28,9 +28,10 @@ from payerkit.errors import NotSent
 from payerkit.onboarding.journal import Journal
 from payerkit.onboarding.limiter import RateLimiter, StopSignal
 from payerkit.onboarding.options import Options
-from payerkit.onboarding.reconcile import Reconciler, Sender
+from payerkit.onboarding.reconcile import Reconciler
 from payerkit.onboarding.run import run_table
-from payerkit.onboarding.table import Table, Task
+from payerkit.onboarding.sending import Sender
+from payerkit.onboarding.tasks import Table, Task
 
 Listed = Callable[[dict[str, Any]], dict[str, Any] | None]
 RECONCILE_AFTER = 0.2
@@ -332,7 +333,7 @@ def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> No
             journal.sent(task.key, payer=task.payer_key, content=task.content)
             journal.mark_unknown(task.key, said("no response"))
         journal._file.execute("UPDATE task SET since = since - 100 WHERE key = ?", [first.key])
-        sender = Sender(client, journal, RateLimiter(client.pace, StopSignal()))
+        sender = Sender(client, journal, RateLimiter(client.pace, StopSignal()), Options())
         reconciler = Reconciler(sender, journal, Options(), list)
         reconciler.reconcile([first, second], 50)
         entries = [journal.entry(task.key) for task in (first, second)]

@@ -19,7 +19,7 @@ from payerkit.client import Client
 from payerkit.onboarding import RunOptions
 from payerkit.onboarding.options import Options
 from payerkit.onboarding.run import run_table
-from payerkit.onboarding.table import Table
+from payerkit.onboarding.tasks import Table
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")
 HEADER = "client_user_id,email,agreement_url,kyc_url"

@@ -14,7 +14,7 @@ from cases import first_cases, said
 from payerkit.onboarding import Report
 from payerkit.onboarding.journal import Journal, State
 from payerkit.onboarding.rows import Step
-from payerkit.onboarding.table import Table, Tasks
+from payerkit.onboarding.tasks import Table, Tasks
 from payerkit.reasons import Outcome
 from payerkit.wording import count_of
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own

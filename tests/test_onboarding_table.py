@@ -13,7 +13,7 @@ from cases import first_cases
 from payerkit import InvalidInput, PayerkitError
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
-from payerkit.onboarding.table import Table
+from payerkit.onboarding.tasks import Table
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 ID = "client_user_id"

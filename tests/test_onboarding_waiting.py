@@ -24,7 +24,7 @@ from payerkit.onboarding.options import Options
 from payerkit.onboarding.progress import Progress
 from payerkit.onboarding.rows import Step
 from payerkit.onboarding.run import run_table
-from payerkit.onboarding.table import Table
+from payerkit.onboarding.tasks import Table
 from payerkit.reasons import WAITING_CODES
 
 PENDING = {"kycStatus": "pending", "agreementStatus": "not_started", "isCompliant": False}

@@ -13,7 +13,7 @@ import pytest
 import payerkit
 from payerkit.onboarding import Report
 from payerkit.onboarding.journal import Journal
-from payerkit.onboarding.table import Table, Tasks
+from payerkit.onboarding.tasks import Table, Tasks
 from payerkit.tables import SourceTable
 from payerkit.tables.mapping import FileColumn
 from payerkit.tables.source_table import Change, Origin

@@ -24,10 +24,10 @@ from payerkit.onboarding import reconcile
 from payerkit.onboarding.journal import Entry, Journal
 from payerkit.onboarding.limiter import RateLimiter, StopSignal
 from payerkit.onboarding.options import Options
-from payerkit.onboarding.reconcile import record_found
 from payerkit.onboarding.rows import Step
 from payerkit.onboarding.run import run_table
-from payerkit.onboarding.table import Table
+from payerkit.onboarding.sending import record_found
+from payerkit.onboarding.tasks import Table
 from payerkit.reasons import Outcome
 
 Record = dict[str, Any]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import payerkit
 from payerkit.checks.schema import BANK_DETAILS, PAYER
-from payerkit.onboarding.table import Table
+from payerkit.onboarding.tasks import Table
 from payerkit.tables.header import BANK_COLUMNS
 from payerkit.wire import wire_name
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns

@@ -16,7 +16,7 @@ from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
-from payerkit.onboarding.table import Table
+from payerkit.onboarding.tasks import Table
 from payerkit.tables.spreadsheets import DEFAULT_ROUTES, _examples
 
 ROUTES = tuple(_examples())

@@ -20,7 +20,7 @@ from payerkit.onboarding.options import RunOptions
 from payerkit.onboarding.plan import Plan
 from payerkit.onboarding.report import Report
 from payerkit.onboarding.run import onboard
-from payerkit.onboarding.table import Table
+from payerkit.onboarding.tasks import Table
 from payerkit.onboarding.verify import verify_onboarding
 from payerkit.tables.mapping import Mapping
 from payerkit.tables.read import propose_mapping, read_payers

@@ -15,7 +15,7 @@ from payerkit.wire import wire_name
 
 if TYPE_CHECKING:  # forms compare accounts, too, and need no table
     from payerkit.onboarding.journal import Entry
-    from payerkit.onboarding.table import Task
+    from payerkit.onboarding.tasks import Task
 
 
 NUMBERS = ("account_number", "iban", "rib_number")

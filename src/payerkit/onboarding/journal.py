@@ -304,17 +304,17 @@ class Journal:
         self._write(f"UPDATE task SET {_BECOMES_UNKNOWN} WHERE state = 'sent'", cut_off)  # noqa: S608
         self._write(f"UPDATE task SET since = ? WHERE {_UNRESOLVED}", [self.now()])  # noqa: S608
         self._write("UPDATE task SET since = ? WHERE needs_look", [self.now()])
-        if not (self.unresolved() or self.has_looks()):
+        if not (self.unresolved() or self.looks()):
             self.slowest = 0.0  # a slow call of long ago is no reason to wait for what this run sends
             self._write("DELETE FROM run WHERE name = 'slowest'", [])
 
-    def unresolved(self) -> set[bytes]:
-        """Return the keys of tasks whose outcome is unknown and still to be reconciled, of any table."""
-        return {key for (key,) in self._select(f"SELECT key FROM task WHERE {_UNRESOLVED}")}  # noqa: S608
+    def unresolved(self) -> dict[bytes, float]:
+        """Return since when tasks are unknown and still to be reconciled, by key, of any table."""
+        return dict(self._select(f"SELECT key, since FROM task WHERE {_UNRESOLVED}"))  # noqa: S608
 
-    def has_looks(self) -> bool:
-        """Return True if a last look is due for a task, in any table."""
-        return bool(self._select("SELECT 1 FROM task WHERE needs_look LIMIT 1"))
+    def looks(self) -> dict[bytes, float]:
+        """Return since when tasks wait for a last look, by key, of any table."""
+        return dict(self._select("SELECT key, since FROM task WHERE needs_look"))
 
     def baseline(self, payer: bytes) -> list[str] | None:
         """Return the ids of the accounts that a payer had before any was sent; None if they were never listed."""

@@ -24,7 +24,7 @@ from payerkit.wording import Wording, count_of, in_file, in_words, visible
 
 if TYPE_CHECKING:
     from payerkit.onboarding.row_browser import RowBrowser
-    from payerkit.onboarding.table import Table
+    from payerkit.onboarding.tasks import Table
 
 PAYER_NOT_SENT, HELD = Outcome("payer_not_sent"), Outcome("held")
 """Why rows are not sent that a plan and a report have in common."""

@@ -19,7 +19,7 @@ from payerkit.html import is_web_address
 from payerkit.onboarding.journal import Entry, Journal
 from payerkit.onboarding.overview import HELD, PAYER_NOT_SENT, Overview, Reason, Which, shown_id
 from payerkit.onboarding.rows import Problem, Row, Step, of_severity
-from payerkit.onboarding.table import Limit, Tasks, payer_key
+from payerkit.onboarding.tasks import Limit, Tasks, payer_key
 from payerkit.reasons import Outcome
 from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
 from payerkit.wording import count_of, in_words, visible
@@ -431,9 +431,8 @@ class _Outcomes:
 
     def count_strays(self) -> int:
         """Return how many writes with unknown outcome the journal has that no row of the table explains."""
-        if not (unresolved := self._journal.unresolved()):
-            return 0
-        return len(unresolved - {task.key for row in self.table.rows for task in self._tasks.of(row)})
+        unresolved = self._journal.unresolved().keys()
+        return len(unresolved and unresolved - {task.key for row in self.table.rows for task in self._tasks.of(row)})
 
 
 def _filled(text: str, number: int) -> str:

@@ -68,8 +68,9 @@ class Row:
     cell is blank. data: what is sent, by field, in each step for which the row has any; blank cells are left out.
     client_user_id: the id as it is sent, None without one. payer: the number of its payer, -1 without an id; ids that
     are near duplicates are one. is_blocked: it has an error, so that it is not sent. is_held: it has none, but a
-    warning for which it is kept back. payer_row: the row that describes its payer, preferably one that may be sent;
-    None if no row does. account_row: the row that is sent for all rows with the same account of the same payer.
+    warning for which it is kept back. is_example: it is a row of a template that nobody wrote over. payer_row: the row
+    that describes its payer, preferably one that may be sent; None if no row does. account_row: the row that is sent
+    for all rows with the same account of the same payer.
     """
 
     number: int
@@ -81,6 +82,7 @@ class Row:
     payer: int = -1
     is_blocked: bool = False
     is_held: bool = False
+    is_example: bool = False
     payer_row: Row | None = None
     account_row: Row = field(init=False)
 
@@ -117,11 +119,12 @@ class Row:
 
 
 def read_rows(
-    rows: Any, steps: Sequence[Step], *, holder_is_payer: bool, placeholders: Placeholders
+    rows: Any, steps: Sequence[Step], *, holder_is_payer: bool, placeholders: Placeholders, takes_examples: bool
 ) -> tuple[list[Row], Mapping[Step, Mapping[str, str]]]:
     """Return the rows of a table, checked, and the column of each field by step.
 
-    Raises InvalidInput for anything but a table with something to send that says who holds the accounts.
+    takes_examples: the rows of a template are no error. Raises InvalidInput for anything but a table with something to
+    send that says who holds the accounts.
     """
     cells = _cells_by_column(rows)
     said = _take_holder(cells, default=holder_is_payer)
@@ -150,7 +153,11 @@ def read_rows(
     for step in columns:
         _check_step(step, [row for row in read if step in row.data], placeholders)
     for row, values in zip(read, given, strict=True):
-        _check_rest(row, values.get(ID), values.get("email"), placeholders)
+        cell, email = values.get(ID), values.get("email")
+        _check_rest(row, cell, placeholders)
+        row.is_example = isinstance(cell, str) and is_example(cell, email if isinstance(email, str) else None)
+        if row.is_example and not takes_examples:
+            row.tell(table_finding("example_row"))
     return read, columns
 
 
@@ -208,11 +215,8 @@ def _check_step(step: Step, rows: Sequence[Row], placeholders: Placeholders) -> 
             row.tell(table_finding("placeholder", name), step)
 
 
-def _check_rest(row: Row, cell: Any, email: Any, placeholders: Placeholders) -> None:
-    """Tell a row what the checks of payers and accounts do not see: the id of another row's payer, an empty row.
-
-    A row of a template that nobody wrote over is an error, too.
-    """
+def _check_rest(row: Row, cell: Any, placeholders: Placeholders) -> None:
+    """Tell a row what the checks of payers and accounts do not see: the id of another row's payer, an empty row."""
     if "payer" not in row.data:
         is_hidden = placeholders == "error" and isinstance(cell, str) and is_placeholder(PAYER, ID, cell)
         finding = table_finding("placeholder", ID) if is_hidden else check_field(PAYER, ID, cell)
@@ -220,8 +224,6 @@ def _check_rest(row: Row, cell: Any, email: Any, placeholders: Placeholders) -> 
             row.tell(finding)
     if not row.data:
         row.tell(table_finding("nothing_to_send"))
-    if isinstance(cell, str) and is_example(cell, email if isinstance(email, str) else None):
-        row.tell(table_finding("example_row"))
 
 
 def tell_cells(read: Sequence[Row], rows: Any, columns: Mapping[Step, Mapping[str, str]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
-from payerkit.onboarding.accounts import Listing
-from payerkit.onboarding.journal import Deferred, Entry, Journal, JournalLost
+from payerkit.onboarding.journal import Entry, Journal, JournalLost
 from payerkit.onboarding.limiter import RateLimiter, run_workers
 from payerkit.onboarding.options import DEFAULTS, Accounts, Existing, Options, RunOptions
 from payerkit.onboarding.progress import Progress
-from payerkit.onboarding.reconcile import Reconciler, Sender, reason_of, waiting_reason
+from payerkit.onboarding.reconcile import Reconciler
 from payerkit.onboarding.report import Report
 from payerkit.onboarding.rows import Placeholders, Row, Step
-from payerkit.onboarding.table import Limit, Table, Task, Tasks
+from payerkit.onboarding.sending import Sender
+from payerkit.onboarding.tasks import Limit, Table, Task, Tasks
 from payerkit.reasons import Outcome
 from payerkit.wording import count_of
 
@@ -229,14 +229,12 @@ class TableRun:
         self._tasks, self._journal, self._options = tasks, journal, options
         self._limiter, self._stop, self._client, self._progress = limiter, limiter.stop, client, progress
         limiter.slowest = max(limiter.slowest, journal.slowest)
-        self._sender = Sender(client, journal, limiter, options.stop_after)
+        self._sender = Sender(client, journal, limiter, options)
         self._batches = {step: self._make_batches(step) for step in tasks.table.columns}
         accounts = partial(chain.from_iterable, self._batches.get("bank_details", ()))
         self._reconciler = Reconciler(self._sender, journal, options, accounts)
         self.limit: Limit | None = None
         """What the run tries if it has a limit, known once it began."""
-        self._postponed: set[Batch] = set()
-        """Batches for which this run can do no more: the next run tries again. Threads only add to it."""
         self._later: dict[Row, Batch] = {}
         """Accounts that are sent once their payer is settled, by the row of the payer."""
 
@@ -251,13 +249,16 @@ class TableRun:
             self._progress.begin(_UNITS[step], sum(map(len, batches)))
             self._run_workers(self._send_payer if step == "payer" else self._send_accounts, batches)
             if not self._stop:
-                self._run_workers(partial(self._look, self._reconciler.look_at_once), self._unresolved_batches(step))
+                self._run_workers(self._look_at_once, [*self._waiting(step, self._journal.unresolved())])
         for step in self._batches:
-            self._reconcile(step)
-        if "bank_details" in self._batches:
-            self._look_again()
-
-    # How long it takes
+            self._work_when_due(step, "reconciled payer", self._journal.unresolved, self._reconcile, first=min)
+        if looks := self._waiting("bank_details", self._journal.looks()):
+            times = [*chain.from_iterable(looks.values())]
+            seconds = max(0.0, max(times) + self._delay() - self._journal.now())
+            accounts = f"{count_of(len(times), 'account')} sent more than once"
+            if not self._stop:
+                self._progress.announce(f"{accounts}: the check for duplicates begins in {seconds:.0f} s.")
+            self._work_when_due("bank_details", "checked payer", self._journal.looks, self._look_again, first=max)
 
     def _announce(self) -> None:
         """Announce how many calls are still to be made, and how long they take, without retries and looks.
@@ -278,16 +279,7 @@ class TableRun:
             return 0
         return sum(self._is_unsent(task, self._journal.entry(task.key)) for task in batch)
 
-    # Sending
-
-    def _run_workers(self, task: Callable[[Batch], None], batches: Sequence[Batch]) -> None:
-        def work(batch: Batch) -> None:
-            try:
-                task(batch)
-            except JournalLost as error:
-                self._stop.set(Outcome("journal_lost", {"name": str(error)}))
-
-        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.show)
+    # What is to be sent
 
     def _make_batches(self, step: Step) -> list[Batch]:
         """Return the batches of a step."""
@@ -323,62 +315,6 @@ class TableRun:
         """Return the batches of a step with rows that this run tries."""
         batches, limit = self._batches.get(step, []), self.limit
         return [batch for batch in batches if limit is None or not all(map(limit.leaves, batch))]
-
-    def _send_payer(self, batch: Batch) -> None:
-        for task in self._unsent(batch):
-            self._progress.count(self._sender.send(task))
-
-    def _send_accounts(self, batch: Batch) -> None:
-        """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done.
-
-        Those of a payer whose outcome is unknown follow once it is settled.
-        """
-        payer = batch[0].row.payer_row
-        if payer is not None and not self._is_payer_done(payer):
-            self._later[payer] = batch
-            for _ in batch:
-                self._progress.count("not_sent")
-            return
-        unsent = self._unsent(batch)
-        if not unsent or (listing := self._list(unsent, payer)) is None:
-            return
-        states = self._reconciler.sort_out(batch, unsent, listing)
-        for task in unsent:
-            self._progress.count(states.get(task.key) or self._sender.send(task))
-
-    def _list(self, tasks: Sequence[Task], payer: Row | None) -> Listing | None:
-        """Return the accounts that a payer has before any of these is sent. payer: the row that describes the payer.
-
-        None if they have to wait for the payer, or the service does not say, which is recorded.
-        """
-        client_user_id, failure = tasks[0].client_user_id, "status_unread"
-        try:
-            if self._options.when_compliant:
-                reason_to_wait, facts = self._sender.check_compliance(client_user_id)
-                if payer is not None:
-                    self._journal.add_facts(tasks[0].payer_key, facts)
-                if reason_to_wait:
-                    self._defer(tasks, "waiting", reason_to_wait)
-                    return None
-            failure = "list_unread"
-            return self._sender.look(tasks[0])
-        except PayerkitError as error:
-            if failure == "list_unread" and (waits := waiting_reason(error)):
-                self._defer(tasks, "waiting", waits)
-            else:
-                self._defer(tasks, "not_sent", Outcome(failure, {"cause": reason_of(error, client_user_id)}))
-            return None
-
-    def _defer(self, tasks: Sequence[Task], state: Deferred, reason: Outcome) -> None:
-        for task in tasks:
-            self._sender.defer(task, state, reason)
-            self._progress.count(state)
-
-    def _is_payer_done(self, row: Row) -> bool:
-        entry = None if row.is_blocked else self._journal.entry(self._tasks["payer", row].key)
-        return entry is not None and entry.state == "done"
-
-    # What is left to be done
 
     def _unsent(self, batch: Batch) -> list[Task]:
         """Return the tasks that are to be sent, as the journal may have to note; count the others by state."""
@@ -416,49 +352,81 @@ class TableRun:
             return "leave" if is_left else "reset"
         return "reopen" if entry.final and (is_wanted or task.step == "payer") else "leave"
 
+    # Sending
+
+    def _run_workers(self, task: Callable[[Batch], None], batches: Sequence[Batch]) -> None:
+        def work(batch: Batch) -> None:
+            try:
+                task(batch)
+            except JournalLost as error:
+                self._stop.set(Outcome("journal_lost", {"name": str(error)}))
+
+        run_workers(work, batches, workers=self._options.workers, stop=self._stop, on_tick=self._progress.show)
+
+    def _send_payer(self, batch: Batch) -> None:
+        for task in self._unsent(batch):
+            self._progress.count(self._sender.send(task))
+
+    def _send_accounts(self, batch: Batch) -> None:
+        """Send the accounts of a payer, unless the table has the payer, too, and the payer is not done.
+
+        Those of a payer whose outcome is unknown follow once it is settled.
+        """
+        payer = batch[0].row.payer_row
+        if payer is not None and not self._is_payer_done(payer):
+            self._later[payer] = batch
+            for _ in batch:
+                self._progress.count("not_sent")
+        elif unsent := self._unsent(batch):
+            states = self._sender.sort_out(batch, unsent)
+            for task in unsent:
+                self._progress.count(states.get(task.key) or self._sender.send(task))
+
+    def _is_payer_done(self, row: Row) -> bool:
+        entry = None if row.is_blocked else self._journal.entry(self._tasks["payer", row].key)
+        return entry is not None and entry.state == "done"
+
     # Reconciling, and the last look
 
-    def _look(self, look: Callable[[Sequence[Task]], None], batch: Batch) -> None:
-        with suppress(PayerkitError):  # a later look, or the next run, decides
-            look(batch)
-
-    def _reconcile(self, step: Step) -> None:
-        """Reconcile the tasks of a step, each when it is due, until none is unresolved or the run is stopped."""
-        self._work_when_due(
-            self._unresolved_batches(step),
-            "reconciled payer",
-            self._reconcile_batch,
-            since=lambda batch: min(self._unresolved(batch)),
-            is_left=lambda batch: bool(self._unresolved(batch)) and batch not in self._postponed,
-        )
-
-    def _unresolved_batches(self, step: Step) -> list[Batch]:
-        """Return the batches of a step with tasks that are still to be reconciled."""
-        if not self._journal.unresolved():
-            return []
-        return [batch for batch in self._batches[step] if self._unresolved(batch)]
+    def _waiting(self, step: Step, since: Mapping[bytes, float]) -> dict[Batch, list[float]]:
+        """Return the batches of a step with tasks that wait, and since when. since: of each task that does, by key."""
+        batches = self._batches.get(step, []) if since else []
+        times = {batch: [since[task.key] for task in batch if task.key in since] for batch in batches}
+        return {batch: own for batch, own in times.items() if own}
 
     def _work_when_due(
         self,
-        batches: Sequence[Batch],
+        step: Step,
         unit: str,
-        work: Callable[[Batch], None],
+        find: Callable[[], Mapping[bytes, float]],
+        work: Callable[[Batch], bool],
         *,
-        since: Callable[[Batch], float],
-        is_left: Callable[[Batch], bool] = lambda _: False,
+        first: Callable[[Iterable[float]], float],
     ) -> None:
-        """Work on each batch a whole delay after a time, and again while it is left, until the run is stopped."""
-        total = len(batches)
-        if batches and not self._stop:
+        """Work on the batches of a step with tasks that wait, until none does or the run is stopped.
+
+        find: returns since when tasks wait, by key. work: returns False if this run can do no more for a batch. first:
+        of the times of a batch, the one a whole delay after which it is due.
+        """
+        ended = set[Batch]()
+
+        def work_once(batch: Batch) -> None:
+            if not work(batch):
+                ended.add(batch)
+
+        waiting = self._waiting(step, find())
+        total = len(waiting)
+        if waiting and not self._stop:
             self._progress.begin(unit, total)
-        while batches and not self._stop:
-            self._progress.draw(total - len(batches))
+        while waiting and not self._stop:
+            self._progress.draw(total - len(waiting))
             due_since = self._journal.now() - self._delay()
-            if due := {batch for batch in batches if since(batch) <= due_since}:
-                self._run_workers(work, [batch for batch in batches if batch in due])
-                batches = [batch for batch in batches if batch not in due or is_left(batch)]
+            if due := [batch for batch, times in waiting.items() if first(times) <= due_since]:
+                self._run_workers(work_once, due)
+                left = self._waiting(step, find())
+                waiting = {batch: left[batch] for batch in left if batch not in ended}
             else:
-                self._pause(min(map(since, batches)))
+                self._pause(min(map(first, waiting.values())))
 
     def _delay(self) -> float:
         """Return the seconds until a write must have taken effect, if it ever does.
@@ -466,17 +434,6 @@ class TableRun:
         A call that seems to have taken longer than its deadline did not: the machine slept meanwhile.
         """
         return max(self._options.reconcile_after, min(2 * self._limiter.slowest, self._client.timeout.total))
-
-    def _unresolved(self, batch: Batch) -> list[float]:
-        """Return since when the tasks of a batch wait that are still to be reconciled."""
-        return [entry.since for entry in self._entries(batch) if entry.is_unresolved]
-
-    def _looks(self, batch: Batch) -> list[float]:
-        """Return when the accounts of a batch were last sent that are due for a last look."""
-        return [entry.since for entry in self._entries(batch) if entry.needs_look]
-
-    def _entries(self, batch: Batch) -> Iterator[Entry]:
-        return filter(None, (self._journal.entry(task.key) for task in batch))
 
     def _pause(self, since: float) -> None:
         """Wait until what began at a time is due, but not for long: the progress bar is drawn in between."""
@@ -487,32 +444,24 @@ class TableRun:
             self._stop.interrupt()
         self._progress.show()
 
-    def _reconcile_batch(self, batch: Batch) -> None:
-        try:
+    def _look_at_once(self, batch: Batch) -> None:
+        with suppress(PayerkitError):  # a later look, or the next run, decides
+            self._reconciler.look_at_once(batch)
+
+    def _reconcile(self, batch: Batch) -> bool:
+        """Take the next step for what is unknown, and then send the accounts of a payer who is settled by that."""
+        goes_on, payer = False, batch[0].row
+        with suppress(PayerkitError):
             goes_on = self._reconciler.reconcile(batch, self._delay())
-        except PayerkitError:
-            goes_on = False
-        if not goes_on:
-            self._postponed.add(batch)
-        if batch[0].step == "payer" and self._is_payer_done(batch[0].row):
-            self._send_later(batch[0].row)
+        if batch[0].step == "payer" and payer in self._later and self._is_payer_done(payer):
+            accounts = self._later.pop(payer)
+            self._send_accounts(accounts)
+            if not self._journal.unresolved().keys().isdisjoint(task.key for task in accounts):
+                self._look_at_once(accounts)
+        return goes_on
 
-    def _send_later(self, payer: Row) -> None:
-        """Send the accounts of a payer, in this row, who is settled by now, and look at once for what is unknown."""
-        if (batch := self._later.pop(payer, None)) is not None:
-            self._send_accounts(batch)
-            if self._unresolved(batch):
-                self._look(self._reconciler.look_at_once, batch)
-
-    def _look_again(self) -> None:
-        """Look once more, a whole delay after it was last sent, at each account that may be stored twice."""
-        batches = self._batches["bank_details"] if self._journal.has_looks() and not self._stop else []
-        batches = [batch for batch in batches if self._looks(batch)]
-        times = [since for batch in batches for since in self._looks(batch)]
-        if not times:
-            return
-        seconds = max(0.0, max(times) + self._delay() - self._journal.now())
-        accounts = count_of(len(times), "account")
-        self._progress.announce(f"{accounts} sent more than once: the check for duplicates begins in {seconds:.0f} s.")
-        look = partial(self._look, self._reconciler.look_again)
-        self._work_when_due(batches, "checked payer", look, since=lambda batch: max(self._looks(batch), default=0.0))
+    def _look_again(self, batch: Batch) -> bool:
+        """Look for the last time at accounts that may be stored twice."""
+        with suppress(PayerkitError):  # the next run looks
+            self._reconciler.look_again(batch)
+        return False

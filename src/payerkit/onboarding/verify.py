@@ -15,7 +15,7 @@ from payerkit.onboarding.accounts import Listing, Matches, Record, id_of, is_dea
 from payerkit.onboarding.journal import Entry, Journal
 from payerkit.onboarding.limiter import RateLimiter, request_lists
 from payerkit.onboarding.overview import shown_id
-from payerkit.onboarding.table import Table, Task, Tasks, payer_key
+from payerkit.onboarding.tasks import Table, Task, Tasks, payer_key
 
 _COLUMNS = ("state", "reason", "client_user_id", "row", "payment_details_id", "other_ids", "status")
 _COMPARE = "Compare them with list_payment_details()."

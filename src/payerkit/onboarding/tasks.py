@@ -1,31 +1,28 @@
-"""The input table: its rows checked, alone and against each other, and what they send, task by task."""
+"""The table of a run, its rows checked alone and against each other; and what the rows send, task by task."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from numbers import Number
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self, get_args
 
 from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
-from payerkit.checks.texts import compact
 from payerkit.client.call import RequestBody
 from payerkit.errors import InvalidInput, PayerkitError, kind_of
-from payerkit.findings import Finding, table_finding, table_findings
+from payerkit.findings import table_finding, table_findings
 from payerkit.models import BankDetails, Payer
-from payerkit.onboarding.accounts import ACCOUNT_FIELDS, CODES, NUMBERS, account_identity, id_form, normal_form
+from payerkit.onboarding.accounts import account_identity, id_form
+from payerkit.onboarding.compare_rows import compare_rows, grouped
 from payerkit.onboarding.journal import Journal, digest
-from payerkit.onboarding.overview import Naming, shown_id
+from payerkit.onboarding.overview import Naming
 from payerkit.onboarding.rows import ID, Placeholders, Row, Step, read_rows, tell_cells
 from payerkit.reasons import Outcome
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
 from payerkit.tables.source_table import origin_of
-
-_NEAR_DUPLICATE, _EXAMPLE = "near_duplicate", "example_row"
 
 _ALL = "warnings"
 """Says that rows are kept back for any warning."""
@@ -57,21 +54,18 @@ class Table:
     ) -> None:
         if not isinstance(holder_is_payer, bool):
             raise InvalidInput("holder_is_payer: expected True or False.")
-        self._held_codes = _checked_codes(hold)
+        held_codes = _checked_codes(hold)
         if placeholders not in get_args(Placeholders):
             raise InvalidInput('placeholders: expected "error" or "keep".')
-        self.rows, self.columns = read_rows(rows, steps, holder_is_payer=holder_is_payer, placeholders=placeholders)
-        self.payers = _grouped(self.rows, lambda row: id_form(row.written_id) or row.written_id)
+        checks: Any = {"holder_is_payer": holder_is_payer, "placeholders": placeholders}
+        self.rows, self.columns = read_rows(rows, steps, takes_examples=takes_examples, **checks)
+        self.payers = grouped(self.rows, lambda row: id_form(row.written_id) or row.written_id)
         for number, group in enumerate(self.payers):
             for row in group:
                 row.payer = number
         self.prefer_ids(lambda _: False)
         tell_cells(self.rows, rows, self.columns)
-        examples = {row for row in self.rows if row.has_code([_EXAMPLE])}
-        _tell_shared([row for row in self.rows if row.payer >= 0 and row not in examples])
-        for row in examples if takes_examples else ():
-            row.problems = [each for each in row.problems if each.finding.code != _EXAMPLE]
-        self._compare_rows()
+        compare_rows(self.rows, self.payers, held_codes)
         self.found = list(chain.from_iterable(row.problems for row in self.rows))
         self.origin = origin_of(rows)
         self.naming = Naming.of(rows, self.columns, self.found)
@@ -110,67 +104,6 @@ class Table:
             )
         self._unchanged.add(block)
 
-    def _compare_rows(self) -> None:
-        """Find the rows that describe the same payer or account: which contradict each other, and which are sent."""
-        given = [row for row in self.rows if row.payer >= 0]
-        payers = _grouped((row for row in given if "payer" in row.data), lambda row: (row.payer,))
-        owned = [row for row in given if "bank_details" in row.data]
-        accounts = _grouped(owned, lambda row: (row.payer, *(_account_form(row, name) for name in ACCOUNT_FIELDS)))
-        _tell_differing(payers, _alike_key("payer"), table_finding("id_twice"), "")
-        twice = table_finding("account_twice")
-        _tell_differing(accounts, _alike_key("bank_details"), twice, "bank_details")
-        owners = {row.payer for row in owned}
-        without = [rows for rows in payers if rows[0].payer not in owners]
-        for row in chain.from_iterable(without) if 2 * len(without) < len(payers) else ():
-            row.tell(table_finding("no_account"), "payer")  # the table has one of most payers
-        for row in self.rows:
-            row.is_blocked = row.has_error()
-        self._hold()
-        self._tell_respelled(given)
-        for rows in payers:
-            chosen = self._choose(rows, "payer")
-            for row in self.payers[chosen.payer]:
-                row.payer_row = chosen
-        for rows in accounts:
-            if sendable := [row for row in rows if not row.is_blocked]:
-                chosen = self._choose(sendable, "bank_details")
-                for row in sendable:
-                    row.account_row = chosen
-        self._hold()
-
-    def _hold(self) -> None:
-        """Hold the rows that have a warning for which they are kept back."""
-        for row in self.rows:
-            row.is_held = not row.is_blocked and row.has_code(self._held_codes)
-
-    def _tell_respelled(self, rows: Sequence[Row]) -> None:
-        """Warn each row whose id is sent as another row writes it."""
-        writing = {row.written_id: row for row in reversed(rows)}
-        for row in rows:
-            if row.is_respelled:
-                general = table_finding(_NEAR_DUPLICATE, ID)
-                row.tell(_naming(general, [writing[str(row.client_user_id)]], 1), general=general)
-
-    def _choose(self, rows: Sequence[Row], step: Step) -> Row:
-        """Return the row that is sent for all of some; warn those in place of which another writing is sent.
-
-        Whatever order the table has, that is one that as few reasons as possible speak against, written as most of
-        these are.
-        """
-        if len(rows) == 1:
-            return rows[0]
-        forms = {}
-        for row in rows:
-            written = tuple((name, _text(value)) for name, value in row.data[step].items() if name != ID)
-            forms[row] = 4 * row.is_blocked + 2 * row.is_held + row.is_respelled, written
-        times = Counter(forms.values())
-        chosen = min(rows, key=lambda row: (forms[row][0], -times[forms[row]], forms[row][1], row.number))
-        for row in rows:
-            if not row.is_blocked and forms[row][1] != forms[chosen][1]:
-                general = table_finding(_NEAR_DUPLICATE)
-                row.tell(_naming(general, [chosen], 1), step, general)
-        return chosen
-
 
 def _checked_codes(hold: object) -> Collection[str]:
     """Return the codes of the warnings for which rows are kept back. Raises InvalidInput for any other code."""
@@ -190,100 +123,6 @@ def _warning_codes() -> Collection[str]:
     of_files = (file_finding(code, "", "", "") for code in FILE_FINDING_CODES)
     found = {each.code for each in (*of_tables, *of_files) if each.severity == "warning"}
     return found | {rule.code for rule in rules if rule.severity == "warning"}
-
-
-# Rows against each other: one payer or account in several rows, and what several payers share
-
-_NAMED = 3
-"""Rows that a finding names."""
-
-Key = Callable[[Row], str | tuple[Any, ...]]
-"""What is equal for rows that belong together; empty for a row that belongs to none."""
-
-
-def _alike_key(step: Step) -> Key:
-    """Return a key of rows for the same payer or account that is equal for near duplicates.
-
-    These have other blanks, case or Unicode form. The id, and what makes the account this one, are equal already.
-    """
-    besides = {ID, *ACCOUNT_FIELDS}
-    return lambda row: tuple(
-        (name, form)
-        for name, value in row.data[step].items()
-        if name not in besides and (form := id_form(_text(value)))
-    )
-
-
-def _account_form(row: Row, name: str) -> str:
-    value = row.data["bank_details"].get(name)
-    return normal_form(name, "" if value is None else _text(value))
-
-
-def _number_key(row: Row) -> tuple[Any, ...]:
-    """Return an account number with what says where the account is; () without a number, or with an IBAN."""
-    numbers = tuple(_account_form(row, name) for name in NUMBERS)
-    codes = tuple(_account_form(row, name) for name in CODES)
-    bank = "" if any(codes) else id_form(_text(row.data["bank_details"].get("bank_name", "")))
-    return (numbers, codes, bank) if any(numbers) and not _account_form(row, "iban") else ()
-
-
-_SHARED: list[tuple[str, str, Step, Key]] = [
-    ("email_shared", "email", "payer", lambda row: id_form(_text(row.data["payer"].get("email", "")))),
-    ("ssn_shared", "ssn", "payer", lambda row: compact(_text(row.data["payer"].get("ssn", "")))),
-    ("account_shared", "iban", "bank_details", lambda row: _account_form(row, "iban")),
-    ("account_shared", "account_number", "bank_details", _number_key),
-]
-"""What two payers hardly share: the code of the finding, its field, and what is compared."""
-
-
-def _grouped(rows: Iterable[Row], key: Key) -> list[list[Row]]:
-    """Return rows by a key, without those that have none."""
-    groups: defaultdict[Hashable, list[Row]] = defaultdict(list)
-    for row in rows:
-        if own := key(row):
-            groups[own].append(row)
-    return list(groups.values())
-
-
-def _tell_shared(rows: Sequence[Row]) -> None:
-    """Warn the rows that share with those of another payer what two payers hardly share."""
-    for code, name, step, key in _SHARED:
-        compared = [row for row in rows if step in row.data and not row.has_error(name)]
-        _tell_differing(_grouped(compared, key), lambda row: (row.payer,), table_finding(code, name), step)
-
-
-def _tell_differing(groups: Iterable[Sequence[Row]], key: Key, finding: Finding, step: Step | Literal[""]) -> None:
-    """Tell each row in whose group other rows have another key; the finding names the first row of each other key."""
-    for group in groups:
-        if len(group) == 1:
-            continue
-        members: dict[Hashable, list[Row]] = {}
-        for row in group:
-            members.setdefault(key(row), []).append(row)
-        firsts = [(own, rows[0]) for own, rows in members.items()]
-        for own, rows in members.items() if len(members) > 1 else ():
-            named = [first for other, first in firsts[: _NAMED + 1] if other != own][:_NAMED]
-            told = _naming(finding, named, len(members) - 1)
-            for row in rows:
-                row.tell(told, step, finding)
-
-
-def _naming(finding: Finding, named: Sequence[Row], number: int) -> Finding:
-    """Return a finding that names some of a number of rows, by their labels."""
-    shown = [str(shown_id(row.label)) for row in named]
-    more = number - len(shown)
-    *first, last = [*shown, f"{more:,} more"] if more else shown
-    listed = f"{', '.join(first)} and {last}" if first else last
-    message = f"{finding.message.removesuffix('.')}: see row{'s' * (number > 1)} {listed}."
-    return replace(finding, message=message)
-
-
-def _text(value: Any) -> str:
-    """Return text that is equal for equal cells. Other cells are no text, and most are never sent: they equal none."""
-    if isinstance(value, str):
-        return value
-    is_stable = isinstance(value, Number) or hasattr(value, "isoformat")
-    return f"\0{value!r}" if is_stable else f"\0{type(value).__name__}"
 
 
 # What the rows send, and how the journal knows it
