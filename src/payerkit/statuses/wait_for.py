@@ -14,7 +14,8 @@ from payerkit import html
 from payerkit.client.client import Client, check_client
 from payerkit.client.pace import is_non_negative
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
-from payerkit.onboarding.rate_limit import Progress, RateLimiter
+from payerkit.onboarding.limiter import RateLimiter
+from payerkit.onboarding.progress import Progress
 from payerkit.statuses.statuses import (
     Snapshot,
     distinct_ids,
