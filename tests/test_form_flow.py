@@ -26,7 +26,7 @@ from payerkit import (
 )
 from payerkit.client import Client
 from payerkit.errors import InterruptedCall, NotSent, RateLimited, WrongKey
-from payerkit.forms.accounts import AccountSearch
+from payerkit.forms.bank_details import AccountSearch
 from payerkit.forms.form import Form
 from payerkit.forms.view import failure_banner
 from published import BANK_DETAILS, PAYER

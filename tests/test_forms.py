@@ -31,9 +31,8 @@ from payerkit import (
 from payerkit.checks import schema
 from payerkit.client import Client, Retries
 from payerkit.errors import NotFound, RealMoneyWarning
-from payerkit.forms.entries import form_fields
 from payerkit.forms.form import Form
-from payerkit.forms.view import form_sections
+from payerkit.forms.view import form_fields, form_sections
 from payerkit.masking import masking_of
 from payerkit.models.requests import RequestModel, Text
 from payerkit.wire import our_name

@@ -29,7 +29,7 @@ def test_a_person_onboards_a_payer_with_the_keyboard(notebook: NotebookPage) -> 
     asked = json.loads(notebook.ask("import json; print(json.dumps([*form._entries.fields]))"))
     company = {"company_name", "source_of_funds", "business_activity"}
     assert [*(name for name in asked if name not in company), "button switch"] == order
-    assert "banner success" == focused(notebook)
+    assert "banner pk-success" == focused(notebook)
     assert "'typed-001'" == notebook.ask("form.client_user_id")
 
 
@@ -82,7 +82,7 @@ def test_a_failed_submission_leads_to_the_bad_fields(notebook: NotebookPage) -> 
     seen = (focused(notebook), notebook.page.locator(".payerkit .notes .error").count())
     notebook.page.get_by_role("button", name="Enter the city.").click()
 
-    assert ("banner error", 14) == seen
+    assert ("banner pk-error", 14) == seen
     assert "city" == focused(notebook)
     assert frames <= 4
 

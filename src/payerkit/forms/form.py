@@ -32,10 +32,11 @@ from payerkit.client.call import Call
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedCall, InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
-from payerkit.forms.entries import Entries, FormModel
 from payerkit.forms.view import (
     Banner,
     Button,
+    Entries,
+    FormModel,
     FormState,
     Line,
     Note,

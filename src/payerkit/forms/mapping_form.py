@@ -79,8 +79,8 @@ class MappingForm(ReplyingWidget):
 
     @classmethod
     def _code(cls) -> PageCode:
-        styles = ("widgets/row_browser.css", "forms/browser/mapping_form.css")
-        return PageCode.of("payerkit", ("forms/browser/mapping_form.js",), *styles)
+        own = ("forms/browser/mapping_form.js", "forms/browser/mapping_form.css")
+        return PageCode.of("widgets/replies.js", "widgets/row_browser.css", *own)
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         match message["type"]:

@@ -51,7 +51,7 @@ class RowBrowser(ReplyingWidget):
 
     @classmethod
     def _code(cls) -> PageCode:
-        return PageCode.of("payerkit", ("widgets/row_browser.js",), "widgets/row_browser.css")
+        return PageCode.of("widgets/replies.js", "widgets/row_browser.js", "widgets/row_browser.css")
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return a page of rows, how many were found, and how many of them are in each state."""

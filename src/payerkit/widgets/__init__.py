@@ -19,9 +19,9 @@ from payerkit.errors import PayerkitError
 from payerkit.html import palette
 
 
-def source(package: str, name: str) -> str:
-    """Return a source file of a package without indentation and comments, which a page does not need."""
-    lines = map(str.strip, files(package).joinpath(name).read_text("utf-8").splitlines())
+def source(name: str) -> str:
+    """Return a source file without indentation and comments, which a page does not need."""
+    lines = map(str.strip, files("payerkit").joinpath(name).read_text("utf-8").splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
@@ -37,15 +37,15 @@ class PageCode:
 
     @classmethod
     @cache
-    def of(cls, package: str, scripts: tuple[str, ...], *styles: str) -> Self:
-        """Join scripts, in this order, and styles into a module. The scripts share one scope; one defines `draw`.
+    def of(cls, *names: str) -> Self:
+        """Join the named scripts and styles into a module. The scripts share one scope; one defines `draw`.
 
-        The palette and the script that all widgets share come first.
+        The palette, and what all widgets share, come first.
         """
-        css = json.dumps("\n".join([palette(), *(source(package, style) for style in styles)]))
-        own = [source(package, name) for name in scripts]
-        shared = source(__package__, "shared.js")
-        code = "\n".join([f"const css = {css};", shared, *own, "export { css, draw, watchKernel };"])
+        texts = {name: source(name) for name in ("picture.css", "widgets/shared.css", "widgets/shared.js", *names)}
+        css = json.dumps("\n".join([palette(), *(text for name, text in texts.items() if name.endswith(".css"))]))
+        scripts = [text for name, text in texts.items() if name.endswith(".js")]
+        code = "\n".join([f"const css = {css};", *scripts, "export { css, draw, watchKernel };"])
         return cls(hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0))
 
 
@@ -55,7 +55,7 @@ class PageWidget(anywidget.AnyWidget):
     The comm opens when the widget is first shown: a widget that only stands inside another one has none.
     """
 
-    _esm = source(__package__, "loader.js")
+    _esm = source("widgets/loader.js")
     code_id = traitlets.Unicode(read_only=True).tag(sync=True)
     label = traitlets.Unicode(read_only=True, help="The title, also without a kernel.").tag(sync=True)
 

@@ -15,49 +15,38 @@ const unpack = async (packed) => {
 
 // Resolves with the code as a module.
 const load = async (model) => {
-  const id = model.get('code_id');
-  let code = codes.get(id);
-  if (!code) {
-    code = {};
-    code.module = new Promise((resolve) => { code.resolve = resolve; });
-    codes.set(id, code);
-  } else {
+  const id = model.get('code_id'), code = codes.get(id) ?? Promise.withResolvers();
+  if (codes.has(id)) {
     // The other widget may belong to a notebook whose kernel is busy or dies.
-    const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
-    const module = await Promise.race([code.module, late]);
+    const module = await Promise.race([code.promise, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
     if (module) return module;
   }
+  codes.set(id, code);
   const onMessage = (message, buffers) => message.code_id === id && code.resolve(unpack(buffers[0]));
   model.on('msg:custom', onMessage);
   model.send({ type: 'code' });
-  const module = await code.module;
+  const module = await code.promise;
   model.off('msg:custom', onMessage);
   return module;
 };
 
-// Hosts mark an element that is drawn without a kernel.
-const isCutOff = (el) => el.classList.contains('jupyter-widgets-disconnected');
-
-// Draws a placeholder for a widget: its title, and why it is missing.
-const drawAbsence = (model, text) => {
-  const absence = document.createElement('div'), title = document.createElement('b'), reason = document.createElement('div');
-  absence.style = `box-sizing: border-box; max-width: 860px; margin: 4px; padding: 8px 12px; border: 1px dashed; border-radius: 3px;
+// Draws the title of a widget, and why it is missing or holds no values any more.
+const drawNotice = (model, text, role = 'status') => {
+  const notice = document.createElement('div'), title = document.createElement('b'), reason = document.createElement('div');
+  notice.style = `box-sizing: border-box; max-width: 860px; margin: 4px; padding: 8px 12px; border: 1px dashed; border-radius: 3px;
     color: var(--jp-ui-font-color2); font: var(--jp-ui-font-size1, 13px) / 1.4 var(--jp-ui-font-family, system-ui)`;
   title.textContent = model.get('label');
-  reason.role = 'status';
+  reason.role = role;
   reason.textContent = text;
-  absence.append(title, reason);
-  return absence;
+  notice.append(title, reason);
+  return notice;
 };
 
 const render = async ({ model, el }) => {
-  const disposal = new AbortController();
-  const absent = drawAbsence(model, 'Not connected to a kernel, so it holds no values. Run the cell again.');
-  const busy = drawAbsence(model, 'The kernel is busy. Wait, or interrupt it.');
-  if (isCutOff(el)) {
-    el.append(absent);
-    return;
-  }
+  const absent = drawNotice(model, 'Not connected to a kernel, so it holds no values. Run the cell again.');
+  // Hosts mark an element that is drawn without a kernel.
+  if (el.classList.contains('jupyter-widgets-disconnected')) return el.append(absent);
+  const disposal = new AbortController(), busy = drawNotice(model, 'The kernel is busy. Wait, or interrupt it.');
   const timer = setTimeout(() => el.append(busy), PATIENCE);
   const stopWaiting = () => {
     clearTimeout(timer);
@@ -75,7 +64,7 @@ const render = async ({ model, el }) => {
   isDrawn = true;
   // A style in the element itself also works where a host draws widgets in a shadow root.
   el.append(Object.assign(document.createElement('style'), { textContent: css }));
-  const remove = draw({ model, el, loss: watchKernel(model, el, disposal.signal) });
+  const remove = draw({ model, el, loss: watchKernel(model, el, disposal.signal, drawNotice) });
   return () => {
     disposal.abort();
     remove();

@@ -10,13 +10,32 @@ const create = (tag, attributes, ...children) => {
 };
 const div = (className, ...children) => create('div', { class: className }, ...children);
 const button = (text, className, onClick) => {
-  const node = create('button', { type: className === 'go' ? 'submit' : 'button', class: 'button ' + className }, text);
+  const node = create('button', { type: 'button', class: 'button ' + className }, text);
   if (onClick) node.addEventListener('click', onClick);
   return node;
 };
+const newId = (letter) => letter + Math.random().toString(36).slice(2);
 // Hosts may draw a widget in a shadow root, which has a focus of its own.
 const focusIn = (node) => node.getRootNode().activeElement;
 const hasFocus = (node) => node.contains(focusIn(node));
+
+// Draws a button that copies a text. Without the right to write to the clipboard, the text is selected, to be copied by
+// hand.
+const drawCopyButton = (label, text, about, what) => {
+  const node = setAttributes(button(label, ''), { 'aria-label': `${label}: ${about}` });
+  node.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      node.textContent = 'Copied ✓';
+      setTimeout(() => { node.textContent = label; }, 2000);
+    } catch {
+      const field = create('input', { value: text, readonly: true, 'aria-label': `The ${what}: copy it with Ctrl+C` });
+      node.replaceWith(field);
+      field.select();
+    }
+  });
+  return node;
+};
 
 // JupyterLab and Notebook 7 handle keys in a form as commands, such as "d d" to delete the cell. Notebook 7 listens on the
 // document in the capture phase, so the guard listens on the window, before everybody else, and calls the handlers of
@@ -35,37 +54,23 @@ const guard = (event) => {
   if (!hasModifier || 'acvxyz'.includes(event.key.toLowerCase()) || event.key === 'Enter') event.stopPropagation();
 };
 
-// Guards the keys in an element until the function that it returns is called.
-const guardKeys = (root) => {
+// Shows a widget in an element, and hands it the messages of the kernel, until the function that it returns is called.
+const mount = (model, el, root, onMessage) => {
   if (!roots.size) window.addEventListener('keydown', guard, true);
-  roots.add(root);
+  roots.add(el);
+  model.on('msg:custom', onMessage);
+  el.append(root);
   return () => {
-    roots.delete(root);
+    model.off('msg:custom', onMessage);
+    roots.delete(el);
     if (!roots.size) window.removeEventListener('keydown', guard, true);
   };
 };
 
-// Tells a widget, and whoever looks at it, when its kernel is gone.
-const isText = (control) => control.matches('textarea, input:not([type="checkbox"], [type="radio"])');
-
-// Text that was typed can still be read and copied.
-const disable = (el) => {
-  for (const control of el.querySelectorAll('input, select, textarea, button')) control[isText(control) ? 'readOnly' : 'disabled'] = true;
-};
-
-const showLoss = (el, happened) => {
-  const banner = document.createElement('div');
-  banner.role = 'alert';
-  banner.style = `box-sizing: border-box; max-width: 860px; margin: 4px; padding: 8px 12px; border-left: 4px solid var(--jp-error-color1, #d32f2f);
-    color: var(--jp-ui-font-color1); background: var(--jp-layout-color2, #eee); font: var(--jp-ui-font-size1, 13px) / 1.4 var(--jp-ui-font-family, system-ui)`;
-  banner.textContent = `The kernel was ${happened}, so the values are gone. Run the cell again.`;
-  el.prepend(banner);
-  disable(el);
-};
-
-// Returns an AbortController that aborts when the kernel is gone, with what happened to it as the reason. JupyterLab
-// tells models only of a restart that somebody asked for; its session, where there is one, knows the rest.
-const watchKernel = (model, el, signal) => {
+// Returns an AbortController that aborts when the kernel is gone, with what happened to it as the reason; the widget then
+// says so. JupyterLab tells models only of a restart that somebody asked for; its session, where there is one, knows the
+// rest.
+const watchKernel = (model, el, signal, drawNotice) => {
   const loss = new AbortController();
   const session = model.widget_manager?.context?.sessionContext, kernel = session?.session?.kernel?.id;
   const check = () => {
@@ -73,7 +78,12 @@ const watchKernel = (model, el, signal) => {
     if (!now) loss.abort('shut down');
     else if (now.id !== kernel || ['restarting', 'autorestarting', 'dead'].includes(now.status)) loss.abort('restarted');
   };
-  loss.signal.addEventListener('abort', () => showLoss(el, loss.signal.reason));
+  loss.signal.addEventListener('abort', () => {
+    el.prepend(drawNotice(model, `The kernel was ${loss.signal.reason}, so the values are gone. Run the cell again.`, 'alert'));
+    // Text that was typed can still be read and copied.
+    for (const each of el.querySelectorAll('input:not([type="checkbox"])')) each.readOnly = true;
+    for (const each of el.querySelectorAll('[type="checkbox"], select, button')) each.disabled = true;
+  });
   model.on('comm_live_update', () => loss.abort('restarted'));
   for (const change of kernel ? [session.statusChanged, session.kernelChanged] : []) {
     change.connect(check);

@@ -4,37 +4,28 @@
 const addCombobox = (field, form) => {
   const { name, input, label } = field;
   const list = create('ul', { id: input.id + 'l', role: 'listbox', 'aria-label': label + ': choices' }), foot = div('foot');
-  const popup = setAttributes(div('choices', list, foot), { popover: 'manual' });
+  const popup = create('div', { class: 'choices', popover: 'manual' }, list, foot);
   const arrow = create('button', { type: 'button', class: 'arrow', tabindex: -1, 'aria-label': `${label}: show choices` });
-  let selected = -1, isBrowsed, timer, searchId = 0;
+  let selected = -1, isOpen = false, isBrowsed, timer, searchId = 0;
 
   const select = (i) => {
-    const options = [...list.children];
     selected = i;
-    options.forEach((option, at) => setAttributes(option, { 'aria-selected': at === i }));
-    setAttributes(input, { 'aria-activedescendant': i < 0 ? '' : options[i].id });
-    if (i < 0) return;
-    const { offsetTop, offsetHeight } = options[i];
-    list.scrollTop = Math.min(Math.max(list.scrollTop, offsetTop + offsetHeight - list.clientHeight), offsetTop);
+    [...list.children].forEach((option, at) => setAttributes(option, { 'aria-selected': at === i }));
+    setAttributes(input, { 'aria-activedescendant': list.children[i]?.id ?? '' });
+    list.children[i]?.scrollIntoView({ block: 'nearest' });
   };
-  // A notebook's output area clips its content; a popover is drawn above it, over the input if there is no room below.
-  const place = () => {
-    const { left, top, bottom, width } = input.getBoundingClientRect(), { height } = popup.getBoundingClientRect();
-    const isAbove = bottom + 2 + height > innerHeight && top > height;
-    popup.style.cssText = `left:${left}px;top:${isAbove ? top - height - 2 : bottom + 2}px;width:${width}px`;
-  };
+  // A notebook's output area clips its content; a popover is drawn above it.
   const setOpen = (open) => {
-    popup.hidden = !open;
-    popup.togglePopover?.(open);
+    isOpen = open;
+    popup.togglePopover(open);
     setAttributes(input, { 'aria-expanded': open });
-    if (open) place();
   };
   const close = () => {
     clearTimeout(timer);
     searchId++;
     isBrowsed = false;
     select(-1);
-    if (!popup.hidden) setOpen(false);
+    if (isOpen) setOpen(false);
   };
   // A value that was not typed is no search: the list begins with what is used most.
   const search = () => {
@@ -64,24 +55,24 @@ const addCombobox = (field, form) => {
   };
 
   setAttributes(input, { role: 'combobox', 'aria-controls': list.id, 'aria-autocomplete': 'list', 'aria-expanded': false }).after(arrow, popup);
-  popup.hidden = true;
+  input.style.anchorName = popup.style.positionAnchor = '--' + input.id;
   // Without this, a click in the list would take the focus from the input, and leaving closes the list.
   for (const node of [popup, arrow]) node.addEventListener('mousedown', (event) => event.preventDefault());
   list.addEventListener('click', (event) => event.target.closest('li') && choose(event.target.closest('li')));
-  const toggle = () => {
+  arrow.addEventListener('click', () => {
     input.focus();
-    popup.hidden ? search() : close();
-  };
-  arrow.addEventListener('click', toggle);
-  input.addEventListener('click', () => popup.hidden && search());
+    isOpen ? close() : search();
+  });
+  input.addEventListener('click', () => isOpen || search());
   input.addEventListener('input', () => {
+    searchId++; // what was found for less text counts no more
     select(-1);
     clearTimeout(timer);
     timer = setTimeout(search, 80);
   });
   input.addEventListener('blur', close);
   onKey(input, (event) => {
-    const { key } = event, { length } = list.children, isOpen = !popup.hidden, step = { ArrowDown: 1, ArrowUp: -1 }[key];
+    const { key } = event, { length } = list.children, step = { ArrowDown: 1, ArrowUp: -1 }[key];
     if (event.isComposing || event.ctrlKey || event.metaKey) return;
     if (step) {
       event.preventDefault();
@@ -99,13 +90,4 @@ const addCombobox = (field, form) => {
       close();
     }
   });
-  // The list stays with its input while the page moves, and closes once the input is out of the window.
-  const follow = ({ target }) => {
-    if (popup.hidden || (target !== window && popup.contains(target))) return;
-    const { top, bottom } = input.getBoundingClientRect();
-    if (bottom < 0 || top > innerHeight) close();
-    else place();
-  };
-  window.addEventListener('resize', follow, { signal: form.signal });
-  window.addEventListener('scroll', follow, { capture: true, signal: form.signal });
 };

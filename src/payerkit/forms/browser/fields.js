@@ -1,61 +1,58 @@
 // Adds a button behind an input, whose action Enter starts, too.
 const addAction = (input, [label, action], act) => {
-  const start = () => act(action);
-  input.after(button(label, 'beside', start));
+  input.after(button(label, 'beside', () => act(action)));
   onKey(input, (event) => {
     if (event.key !== 'Enter' || event.ctrlKey || event.metaKey || event.isComposing) return;
     event.preventDefault();
-    start();
+    act(action);
   });
 };
 
-// Draws one field: label, input, help and notes. `form` has what a field asks of its form: `id`, `signal`, `actions`,
+// Draws one field: label, input, help and notes. `form` has what a field asks of its form: `id`, `actions`,
 // `queue(name, value, isTaken)`, `send(message)`, `act(action)`, `say(text)` and `arrange()`.
 const drawField = ([name, title, kind, required, help, example, { options, only, business = [] } = {}], form) => {
-  const id = form.id + name, isSelect = options || kind === 'choice', isSecret = ['secret', 'account', 'in_fours'].includes(kind);
+  const id = form.id + name, isSelect = options || kind === 'choice';
   const input = create(isSelect ? 'select' : 'input', { id, name, autocomplete: 'off', spellcheck: false, 'aria-describedby': `${id}h ${id}n` });
-  // Python may find the options while the form is filled in.
-  const setOptions = (found, none = required ? 'Choose…' : 'Not given') => {
-    const { value } = input;
-    input.replaceChildren(new Option(none, ''), ...found.map(([code, words]) => new Option(words, code)));
-    input.value = value;
-  };
-  if (isSelect) setOptions(options || [], options ? undefined : example);
-  if (required) setAttributes(input, { 'aria-required': true });
+  if (required) input.ariaRequired = true;
   const label = create('label', { for: id, class: required ? 'required' : '' }, title);
-  const hint = setAttributes(div('help'), { id: id + 'h' }), notes = setAttributes(div('notes'), { id: id + 'n' });
+  const hint = create('div', { class: 'help', id: id + 'h' }), notes = create('div', { class: 'notes', id: id + 'n' });
   const box = div('field', label, div('input', input), hint, notes);
   const field = { name, input, box, only, label: title, value: () => input.value };
-  let codeName = '', ownHelp = help;
+  let codeName = '', own = [], choices, wasTouched;
 
-  const showHint = () => { hint.textContent = codeName || ownHelp; };
+  const showHint = () => { hint.textContent = codeName || own[1] || help; };
   field.setCodeName = (text) => {
     codeName = text;
     showHint();
   };
+  // Says what is held of a secret, or gives an example of what to enter.
+  field.showExample = () => {
+    const shown = own[2] || example;
+    input.placeholder = field.held === undefined ? shown && 'e.g. ' + shown : field.held || 'Entered, not shown';
+  };
   field.setHolder = (holder) => {
-    const own = holder === 'business' ? business : [];
+    own = holder === 'business' ? business : [];
     field.label = label.textContent = own[0] || title;
-    field.example = own[2] || example;
-    ownHelp = own[1] || help;
     showHint();
     field.nameButtons?.();
-    if (field.held === undefined) input.placeholder = field.example ? 'e.g. ' + field.example : '';
+    field.showExample();
   };
-  let choices = '{}';
+  // Python may find the options while the form is filled in.
   field.setChoices = (found) => {
-    if (choices === (choices = JSON.stringify(found))) return;
-    const pairs = Object.entries(found);
-    setOptions(pairs, pairs.length ? undefined : example);
+    const { value } = input, now = JSON.stringify(found);
+    if (now === choices) return;
+    choices = now;
+    const none = !options && !found.length ? example : required ? 'Choose…' : 'Not given';
+    input.replaceChildren(new Option(none, ''), ...found.map(([code, words]) => new Option(words, code)));
+    input.value = value;
   };
   field.isInUse = () => field.held !== undefined || !!input.value || box.classList.contains('wrong') || hasFocus(box);
   field.showNotes = (found) => {
-    const hasSeverity = (wanted) => found.some(([severity]) => severity === wanted);
-    const shown = JSON.stringify(found);
+    const hasSeverity = (wanted) => found.some(([severity]) => severity === wanted), shown = JSON.stringify(found);
     if (notes.dataset.shown === shown) return;
     notes.dataset.shown = shown;
     notes.replaceChildren(...found.map(([severity, text, basis, use]) =>
-      div(severity, text, ' ', create('small', {}, basis), ...(use ? [button(use, 'use', takeReading)] : []))));
+      div(severity, text, ' ', create('small', {}, basis), ...use ? [button(use, 'use', takeReading)] : [])));
     setAttributes(input, { 'aria-invalid': hasSeverity('error') });
     box.classList.toggle('wrong', hasSeverity('error'));
     box.classList.toggle('doubtful', hasSeverity('warning'));
@@ -65,7 +62,6 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
     form.send({ type: 'use', name });
   };
 
-  let wasTouched;
   // Python gets the new value, or null if it is unchanged. isTaken: the text is to be replaced by the code that it means.
   field.commit = (isTaken) => {
     form.queue(name, field.isEdited ? field.value() : null, isTaken);
@@ -83,7 +79,8 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
     if (field.isEdited || !wasTouched) field.commit();
     field.leave?.();
   });
-  if (isSecret) addSecret(field, kind, form);
+  if (isSelect) field.setChoices(options || []);
+  if (['secret', 'account', 'in_fours'].includes(kind)) addSecret(field, kind, form);
   if (form.actions[name]) addAction(input, form.actions[name], form.act);
   if (kind === 'lookup') addCombobox(field, form);
   field.setHolder('');
@@ -98,7 +95,7 @@ const TYPE = ['beneficiary_type', 'Choose the type first: a person and a company
 // Returns the nodes to add, `arrange`, the field that chooses, and `setNeeds`, which takes what the currency needs from
 // Python.
 const arrangeFields = ({ optional = [], chooser: [chooser, chooseFirst] = TYPE }, fields, say) => {
-  let showAll, asked = [], needed = [], needsText = '', wasArranged;
+  let showAll = false, asked = [], needed = [], needsText = '', wasArranged;
   const advice = div('help');
   const arrange = () => {
     const holder = fields[chooser]?.input.value, appeared = [];
@@ -118,7 +115,7 @@ const arrangeFields = ({ optional = [], chooser: [chooser, chooseFirst] = TYPE }
     advice.textContent = needsText || (needsType ? chooseFirst : '');
     moreButton.textContent = showAll ? 'Fewer fields' : `More fields (${hideable})`;
     moreButton.hidden = !hideable;
-    setAttributes(moreButton, { 'aria-expanded': !!showAll });
+    moreButton.ariaExpanded = showAll;
   };
   const setNeeds = (needs) => { [asked, needed, needsText] = needs; };
   const moreButton = button('', '', () => {

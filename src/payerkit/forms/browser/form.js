@@ -20,7 +20,7 @@ const openOutbox = (model, address, loss, canSend) => {
     touched[name] = value;
     taken = taken.filter((other) => other !== name).concat(isTaken ? name : []);
     clearTimeout(timer);
-    timer = setTimeout(() => flush());
+    timer = setTimeout(flush);
   };
   return { send, queue, flush, isQueued };
 };
@@ -28,13 +28,12 @@ const openOutbox = (model, address, loss, canSend) => {
 // Draws the box of a section, such as "The payer is also the account holder"; a form without one gets no nodes.
 const drawBox = ([section, help, label] = [], id, send) => {
   const input = create('input', { type: 'checkbox', id }), text = create('span', { class: 'help', 'aria-live': 'polite' });
-  const row = div('row', input, create('label', { for: id }, label || ''), text);
+  const row = create('div', { class: 'row', hidden: '' }, input, create('label', { for: id }, label), text);
   input.addEventListener('change', () => send({ type: 'tick', is_ticked: input.checked }));
   const show = (box) => {
     row.hidden = !box;
     [input.checked, text.textContent] = box ?? [false, ''];
   };
-  show(null);
   return { show, nodesIn: (name) => name === section ? [div('help', help), row] : [] };
 };
 
@@ -44,27 +43,21 @@ const drawBox = ([section, help, label] = [], id, send) => {
 // `model` is anywidget's; `signal` aborts when the form is removed, `loss` when the kernel is gone. Returns the form's
 // node, its heading, and `receive`, which takes the messages for this form.
 const drawForm = (spec, model, signal, loss) => {
-  const { name: formName, title, environment, sections, timeout, unknown } = spec;
-  const id = 'f' + Math.random().toString(36).slice(2), fields = {}, postponed = [];
+  const { name: formName, title, environment, sections, timeout, unknown } = spec, id = newId('f'), fields = {}, postponed = [];
   // actionCount is Python's: it ignores a click that carries an older count, such as a second click or another tab's.
-  let actionCount, phase = 'open', pointerIsDown, patience;
+  let actionCount, phase = 'open', pointerIsDown;
   // A field that is left by pressing a button is sent together with the action of the button, and one that is left while
   // a response is on its way, after it.
   const canSend = () => !pointerIsDown && !form.ariaBusy;
   const { send, queue, flush, isQueued } = openOutbox(model, { form: formName, page: id }, loss, canSend);
 
-  const spoken = setAttributes(div('spoken'), { 'aria-live': 'polite' }), say = (text) => { spoken.textContent = text; };
-  const arrange = (name) => {
-    if (!name || name === shown.chooser) shown.arrange();
+  const spoken = create('div', { class: 'spoken', 'aria-live': 'polite' }), say = (text) => { spoken.textContent = text; };
+  const arrange = (name) => name === shown.chooser && shown.arrange();
+  const focusField = ({ box, input }) => {
+    box.hidden = false;
+    input.focus();
+    box.scrollIntoView({ block: 'nearest' });
   };
-  const focusField = (name) => {
-    const field = fields[name];
-    if (!field) return;
-    field.box.hidden = false;
-    field.input.focus();
-    field.box.scrollIntoView({ block: 'nearest' });
-  };
-
   const stopWaiting = () => {
     clearTimeout(patience);
     form.ariaBusy = null;
@@ -86,66 +79,68 @@ const drawForm = (spec, model, signal, loss) => {
   const change = (name) => startAction('change', { field: name });
 
   const heading = create('h3', { tabindex: -1 }, title), subject = create('span', { class: 'help' }), waitsFor = div('help');
-  const badge = create('span', { class: 'badge ' + environment }, environment[0].toUpperCase() + environment.slice(1));
-  const actions = drawActions(startAction);
-  const banner = drawBanner({
-    timeout,
-    setReady: actions.setReady,
-    go: (name) => phase === 'review' ? change(name) : focusField(name),
-  });
-  const panel = div('panel'), answers = drawAnswers(change), box = drawBox(spec.box, id + 'b', send);
-  const addField = (row) => (fields[row[0]] = drawField(row, { id, send, queue, arrange, say, signal, act: startAction, actions: spec.actions })).box;
+  const badge = create('span', { class: 'pk-badge pk-' + environment }, environment[0].toUpperCase() + environment.slice(1));
+  const actions = drawActions(startAction), panel = div('panel'), answers = drawAnswers(change), box = drawBox(spec.box, id + 'b', send);
+  const go = (name) => phase === 'review' ? change(name) : focusField(fields[name]);
+  const banner = drawBanner({ timeout, setReady: actions.setReady, go });
+  const context = { id, send, queue, arrange, say, act: startAction, actions: spec.actions };
+  const addField = (row) => (fields[row[0]] = drawField(row, context)).box;
   const drawSection = ([name, rows]) =>
     create('fieldset', {}, create('legend', {}, create('h4', {}, name)), ...box.nodesIn(name), div('grid', ...rows.map(addField)));
-  const body = div('', ...sections.map(drawSection), create('div', { class: 'help' }, '* required'));
+  const body = div('', ...sections.map(drawSection), div('help', '* required'));
   const form = create('form', { class: 'payerkit', novalidate: true, 'aria-label': `${title} (${environment})` },
     div('title', heading, ' ', badge, ' ', subject), waitsFor, banner.node, panel, answers.node, body, actions.node, spoken);
   const shown = arrangeFields(spec, fields, say);
   body.querySelector('.grid').before(shown.advice);
   body.append(shown.moreButton);
 
-  const showValues = (view) => {
-    const isOwnChange = view.page === id && !('action_count' in view);
-    for (const name in view.values) {
-      const field = fields[name], value = view.values[name], codeName = view.code_names[name];
+  const showValues = ({ values, code_names: codeNames, page, action_count: count }) => {
+    for (const name in values) {
+      const field = fields[name], value = values[name];
       // A reply to a page may be older than what the user is typing; a view without a page comes from fill() or clear().
-      if (!view.page || !(field.isEdited || isQueued(name))) {
-        if (isOwnChange && field.input.value !== value) say(`${field.label} is now ${codeName || value || 'empty'}.`);
+      if (!page || !(field.isEdited || isQueued(name))) {
+        // What a change of this page brought along.
+        if (page === id && count === undefined && field.input.value !== value) say(`${field.label} is now ${codeNames[name] || value || 'empty'}.`);
         field.input.value = value;
       }
-      field.isEdited &&= !!view.page;
-      field.setCodeName(codeName);
+      field.isEdited &&= !!page;
+      field.setCodeName(codeNames[name]);
     }
   };
-  const showChoices = (choices) => {
-    for (const name in choices) fields[name].setChoices(choices[name]);
-  };
-  const showHeld = ({ held, page }) => {
+  const showFields = (view) => {
+    for (const name in view.choices) fields[name].setChoices(Object.entries(view.choices[name]));
+    showValues(view);
     for (const name in fields) {
-      const field = fields[name], masked = held[name];
-      if (phase === 'done' || (page !== id && masked !== field.held)) field.forget?.();
+      const field = fields[name], masked = view.held[name];
+      if (phase === 'done' || (view.page !== id && masked !== field.held)) field.forget?.();
       field.setHeld?.(masked);
+      field.showNotes(view.notes[name] || []);
     }
+    if (view.needs) shown.setNeeds(view.needs);
+    shown.arrange();
+    body.hidden = phase !== 'open';
   };
   const showSurroundings = (view) => {
     subject.textContent = view.subject;
+    waitsFor.textContent = view.waits_for;
     // Python has escaped the HTML.
     if (panel.innerHTML !== view.panel) panel.innerHTML = view.panel;
+    if ('box' in view) box.show(view.box);
     answers.show(view.answers, phase);
     actions.show(view.buttons);
-    waitsFor.textContent = view.waits_for;
-  };
-  const showActions = () => {
-    actions.node.hidden = phase === 'locked' || !actions.node.children.length;
+    actions.node.hidden = phase === 'locked';
     // What to do about an unknown outcome is not below all that was sent.
     const next = phase === 'unknown' ? answers.node : spoken;
     if (actions.node.nextSibling !== next) next.before(actions.node);
+    if (form.ariaBusy) return;
+    banner.show(view.banner);
+    if (view.banner?.kind === 'sending') form.ariaBusy = true;
   };
-  const moveFocus = (view, hadFocus, mayFocus) => {
-    // A user who has moved on to another cell keeps the focus there.
-    if (view.page === id && view.focus && mayFocus) focus(view.focus);
-    // What is hidden keeps the focus until the next frame, and then loses it to the page.
-    else if (hadFocus && !(hasFocus(form) && focusIn(form).getClientRects().length)) focus('banner');
+  const focus = (where) => {
+    if (fields[where]) return focusField(fields[where]);
+    const node = where === 'answers' ? answers.heading : banner.node.hidden ? heading : banner.node;
+    node.focus({ preventScroll: true });
+    return node.scrollIntoView({ block: 'nearest' });
   };
   const update = (view) => {
     const hadFocus = hasFocus(form), mayFocus = hadFocus || focusIn(form) === document.body;
@@ -153,29 +148,14 @@ const drawForm = (spec, model, signal, loss) => {
       actionCount = view.action_count;
       stopWaiting();
     }
-    phase = view.phase ?? phase;
-    if ('box' in view) box.show(view.box);
-    showChoices(view.choices);
-    showValues(view);
-    if (view.held) showHeld(view);
-    if (view.needs) shown.setNeeds(view.needs);
-    if (view.notes) for (const name in fields) fields[name].showNotes(view.notes[name] || []);
-    arrange();
-    if (view.buttons) showSurroundings(view);
-    if ('banner' in view && !form.ariaBusy) {
-      banner.show(view.banner);
-      if (view.banner?.kind === 'sending') form.ariaBusy = true;
-    }
-    body.hidden = phase !== 'open';
-    showActions();
-    moveFocus(view, hadFocus, mayFocus);
+    phase = view.phase;
+    showFields(view);
+    showSurroundings(view);
+    // A user who has moved on to another cell keeps the focus there.
+    if (view.page === id && view.focus && mayFocus) focus(view.focus);
+    // What is hidden keeps the focus until the next frame, and then loses it to the page.
+    else if (hadFocus && !(hasFocus(form) && focusIn(form).getClientRects().length)) focus('banner');
     flush({ is_late: true });
-  };
-  const focus = (where) => {
-    if (fields[where]) return focusField(where);
-    const node = where === 'answers' ? answers.heading : banner.node.hidden ? heading : banner.node;
-    node.focus({ preventScroll: true });
-    return node.scrollIntoView({ block: 'nearest' });
   };
   const receive = (message) => {
     if (message.options) message.page === id && fields[message.name].showOptions(message);
@@ -211,12 +191,12 @@ const drawForm = (spec, model, signal, loss) => {
     const isUnknown = phase === 'unknown' || (form.ariaBusy && phase !== 'done');
     stopWaiting();
     banner.show(isUnknown ? { kind: 'warning', title: unknown[0], lines: [[unknown[1], '']] } : undefined);
-    for (const name in fields) fields[name].setHeld?.();
+    for (const field of Object.values(fields)) field.setHeld?.();
   });
-  update({});
   // The kernel may hold other values than the empty fields.
   body.inert = true;
-  patience = setTimeout(() => banner.show({ kind: 'sending', title: 'The kernel is busy. The form waits for it.' }), 1500);
+  shown.arrange();
+  const patience = setTimeout(() => banner.show({ kind: 'sending', title: 'The kernel is busy. The form waits for it.' }), 1500);
   send({ type: 'ready' });
   return { node: form, heading, receive };
 };

@@ -1,16 +1,16 @@
 // Shows one form of a Walkthrough at a time, below a list that says which step is shown, and which are done or locked.
 const drawSteps = (parts, model) => {
   const steps = parts.map(({ spec, form }) => {
-    const state = create('span', { class: 'help' });
-    const step = { name: spec.name, title: spec.title, form, state, outcome: '', lock: '' };
+    const state = create('span', { class: 'help' }), step = { name: spec.name, title: spec.title, form, state, outcome: '', lock: '' };
     step.button = button('', 'step', () => go(step));
     step.button.append(create('span', {}, spec.title), state);
     return step;
   });
-  const nextButton = button('', 'next', () => go(steps[steps.indexOf(current) + 1]));
+  const nextOf = (step) => steps[steps.indexOf(step) + 1];
+  const nextButton = button('', 'next', () => go(nextOf(current)));
   const list = create('ol', { class: 'steps' }, ...steps.map((step) => create('li', {}, step.button)));
   const node = create('section', { class: 'payerkit walk', 'aria-label': model.get('label') }, list, ...steps.map((step) => step.form.node), div('row', nextButton));
-  let current = steps.find(({ name }) => name === model.get('step')) ?? steps[0];
+  let current = steps.find(({ name }) => name === model.get('step'));
 
   const show = () => {
     for (const step of steps) {
@@ -19,10 +19,9 @@ const drawSteps = (parts, model) => {
       step.state.textContent = step.lock || (isDone ? 'Done: ' + step.outcome : isCurrent ? 'You are here' : 'Not sent');
       step.button.disabled = step.lock && !isCurrent;
       step.button.classList.toggle('is-done', isDone);
-      if (isCurrent) setAttributes(step.button, { 'aria-current': 'step' });
-      else step.button.removeAttribute('aria-current');
+      step.button.ariaCurrent = isCurrent ? 'step' : null;
     }
-    const next = steps[steps.indexOf(current) + 1];
+    const next = nextOf(current);
     nextButton.hidden = !current.outcome || !next || next.lock;
     nextButton.textContent = next ? `Next step: ${next.title}` : '';
     // One button at a time is the one to press: the form's own, if it has one.
@@ -40,7 +39,7 @@ const drawSteps = (parts, model) => {
     if (!message.phase) return;
     const step = steps.find(({ name }) => name === message.form);
     step.outcome = message.phase === 'done' ? message.outcome || 'sent' : '';
-    step.lock = message.waits_for || '';
+    step.lock = message.waits_for;
     show();
   };
   show();
@@ -54,17 +53,12 @@ const draw = ({ model, el, loss }) => {
   const parts = model.get('spec').forms.map((spec) => ({ spec, form: drawForm(spec, model, disposal.signal, loss) }));
   const steps = parts.length > 1 && drawSteps(parts, model);
   const onMessage = (message) => {
-    const part = parts.find(({ spec }) => spec.name === message.form);
-    if (!part) return;
-    part.form.receive(message);
+    parts.find(({ spec }) => spec.name === message.form)?.form.receive(message);
     if (steps) steps.receive(message);
   };
-  const removeGuard = guardKeys(el);
-  model.on('msg:custom', onMessage);
-  el.append(...steps ? [steps.node] : parts.map(({ form }) => form.node));
+  const remove = mount(model, el, steps ? steps.node : parts[0].form.node, onMessage);
   return () => {
-    removeGuard();
+    remove();
     disposal.abort();
-    model.off('msg:custom', onMessage);
   };
 };

@@ -41,7 +41,7 @@ const addSecret = (field, kind, form) => {
     input.focus();
   });
   field.nameButtons = () => {
-    for (const each of [showSwitch, clearButton]) setAttributes(each, { 'aria-label': `${each.textContent} ${field.label}` });
+    for (const each of [showSwitch, clearButton]) each.ariaLabel = `${each.textContent} ${field.label}`;
   };
   // The focus stays in the field, which would be emptied otherwise.
   showSwitch.addEventListener('mousedown', (event) => event.preventDefault());
@@ -52,7 +52,7 @@ const addSecret = (field, kind, form) => {
   field.value = () => (isAccount ? compact(input.value) : input.value) || (isKeptShown ? '' : null);
   field.setHeld = (masked) => {
     field.held = masked;
-    input.placeholder = masked === undefined ? field.example && 'e.g. ' + field.example : masked || 'Entered, not shown';
+    field.showExample();
     box.classList.toggle('held', masked !== undefined);
   };
   field.forget = () => {

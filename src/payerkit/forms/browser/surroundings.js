@@ -4,7 +4,7 @@
 // go(name): leads to a field. setReady(isReady): says whether sending may succeed now.
 const MARKS = { error: '✗', warning: '!', success: '✓', info: 'i', sending: '…' };
 const drawBanner = ({ go, setReady, timeout }) => {
-  const node = setAttributes(div('banner'), { tabindex: -1 });
+  const node = create('div', { class: 'banner', tabindex: -1, hidden: '' });
   let shown, clock;
   // Calls `say` every second with the seconds that passed.
   const count = (say) => {
@@ -16,20 +16,18 @@ const drawBanner = ({ go, setReady, timeout }) => {
     const time = create('span', { class: 'seconds', 'aria-hidden': true }), note = create('span', {});
     count((passed) => {
       time.textContent = `${passed} s`;
-      if (passed >= 10) note.textContent = `Each request takes at most ${timeout} s.`;
+      if (passed >= 10) note.textContent = ` Each request takes at most ${timeout} s.`;
     });
-    return div('sub', time, note);
+    return div('', time, note);
   };
   const countDown = (wait) => {
-    const time = div(''), end = setAttributes(div(''), { 'aria-live': 'polite' }); // what counts every second is not announced
+    const time = div(''), end = create('div', { 'aria-live': 'polite' }); // what counts every second is not announced
     setReady(false);
     count((passed) => {
-      if (passed < wait) {
-        time.textContent = `You can try again in ${wait - passed} s.`;
-        return;
-      }
+      const isOver = passed >= wait;
+      time.textContent = isOver ? '' : `You can try again in ${wait - passed} s.`;
+      if (!isOver) return;
       clearInterval(clock);
-      time.textContent = '';
       end.textContent = 'You can try again now.';
       setReady(true);
     });
@@ -46,43 +44,36 @@ const drawBanner = ({ go, setReady, timeout }) => {
     node.hidden = !banner;
     if (!banner) return;
     const { kind, title, lines = [], details, wait } = banner;
-    node.className = 'banner ' + kind;
+    node.className = `banner pk-${kind === 'sending' ? 'neutral' : kind}`;
     // Its role announces it, so a title that stays is left alone.
     if (!isSame) {
       node.dataset.title = title;
       const mark = create('span', { class: 'mark', 'aria-hidden': true }, MARKS[kind]);
-      node.replaceChildren(setAttributes(div('head', mark, create('b', {}, title)), { role: kind === 'error' ? 'alert' : 'status' }));
+      node.replaceChildren(create('div', { class: 'head', role: kind === 'error' ? 'alert' : 'status' }, mark, create('b', {}, title)));
     }
     const isList = lines.some(([, name]) => name);
-    const rest = isList ? create('ul', {}, ...lines.map(([text, name]) => create('li', {}, name ? link(text, name) : text)))
-      : div('', ...lines.map(([text]) => div('', text)));
+    const rest = create(isList ? 'ul' : 'div', {}, ...lines.map(([text, name]) => create(isList ? 'li' : 'div', {}, name ? link(text, name) : text)));
     const folded = details ? [create('details', {}, create('summary', {}, 'Details'), div('', details))] : [];
     const timed = kind === 'sending' ? [countSeconds()] : wait ? [countDown(wait)] : [];
     node.replaceChildren(node.firstChild, ...lines.length ? [rest] : [], ...timed, ...folded);
   };
-  node.hidden = true;
   return { node, show, stop: () => clearInterval(clock) };
 };
 
 // Draws the summary of a form before it is sent, with links back to its fields; while it is sent, without them.
+const HEADINGS = { review: 'Check your answers', unknown: 'What was sent', sending: 'Your answers' };
 const drawAnswers = (change) => {
-  const heading = create('h4', { tabindex: -1 }, 'Check your answers');
-  const node = div('answers'), note = ([severity, text, basis]) => div(severity, text, ' ', create('small', {}, basis));
-  const drawRow = (canChange) => ([name, label, value, notes]) => {
-    const row = div('answer', create('dt', {}, label), create('dd', {}, value, ...notes.map(note)));
-    if (canChange) {
-      const link = setAttributes(button('Change', 'link', () => change(name)), { 'aria-label': 'Change ' + label });
-      row.append(create('dd', {}, link));
-    }
-    return row;
+  const heading = create('h4', { tabindex: -1 }), node = div('answers pk');
+  const drawNote = ([severity, text, basis]) => div(severity, text, ' ', create('small', {}, basis));
+  const drawRow = ([name, label, value, notes], canChange) => {
+    const link = setAttributes(button('Change', 'link', () => change(name)), { 'aria-label': 'Change ' + label });
+    return create('tr', {}, create('th', { scope: 'row' }, label), create('td', {}, value, ...notes.map(drawNote)), ...canChange ? [create('td', {}, link)] : []);
   };
-  const show = (sections, phase) => {
-    const canChange = phase === 'review';
-    node.hidden = !sections;
-    if (!sections) return node.replaceChildren();
-    heading.textContent = canChange ? 'Check your answers' : phase === 'unknown' ? 'What was sent' : 'Your answers';
-    return node.replaceChildren(heading, ...sections.flatMap(([title, rows]) =>
-      [create('h5', {}, title), create('dl', {}, ...rows.map(drawRow(canChange)))]));
+  const show = (sections = [], phase) => {
+    node.hidden = !sections.length;
+    heading.textContent = HEADINGS[phase];
+    node.replaceChildren(heading, ...sections.map(([title, rows]) =>
+      create('table', { class: 'pk-table' }, create('caption', {}, title), ...rows.map((row) => drawRow(row, phase === 'review')))));
   };
   return { node, heading, show };
 };
@@ -97,37 +88,17 @@ const drawActions = (start) => {
   // Python knows which of its buttons may send; the page adds that now is too early.
   const setReady = (ready) => {
     isReady = ready;
-    for (const each of node.querySelectorAll('.go')) setAttributes(each, { 'aria-disabled': !isReady });
+    for (const each of node.querySelectorAll('.go')) each.ariaDisabled = !isReady;
   };
-  const canSubmit = () => {
-    const primary = node.querySelector('.go[type="submit"]');
-    return !!primary && !isTooEarly(primary);
-  };
-
-  const copy = async (copyButton, url) => {
-    try {
-      await navigator.clipboard.writeText(url);
-      copyButton.textContent = 'Copied ✓';
-      setTimeout(() => { copyButton.textContent = 'Copy link'; }, 2000);
-    } catch {
-      // Without the right to write to the clipboard, the link is selected, to be copied by hand.
-      const field = setAttributes(create('input', { value: url, readonly: true }), { 'aria-label': 'The link: copy it with Ctrl+C' });
-      copyButton.replaceWith(field);
-      field.select();
-    }
-  };
-  const drawCopyButton = (label, url, about) => {
-    const copyButton = setAttributes(button(label, '', () => copy(copyButton, url)), { 'aria-label': `${label}: ${about}` });
-    return copyButton;
-  };
+  const canSubmit = () => !!node.querySelector('.go[type="submit"]:not([aria-disabled="true"])');
   const drawButton = ([label, action, url, kind, about]) => {
     const className = kind === 'primary' ? 'go' : '';
-    if (kind === 'copy') return drawCopyButton(label, url, about);
+    if (kind === 'copy') return drawCopyButton(label, url, about, 'link');
     if (url) return create('a', { class: 'button ' + className, href: url, target: '_blank', rel: 'noopener noreferrer' }, label);
     const each = button(label, className);
-    each.type = action === 'submit' ? 'submit' : 'button';
+    if (action === 'submit') each.type = 'submit';
     // The second click of a double click may meet a button that the first one brought there.
-    if (action !== 'submit') each.addEventListener('click', (event) => event.detail > 1 || isTooEarly(each) || start(action));
+    else each.addEventListener('click', (event) => event.detail > 1 || isTooEarly(each) || start(action));
     return each;
   };
   const show = (buttons) => {

@@ -1,7 +1,8 @@
-"""The fields of the form for a payment: what it pays, a wallet or a stored account, and the fields of the order."""
+"""Payments to stored accounts, beside those to wallets: what the form asks for, the accounts to choose from, checks."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -26,7 +27,7 @@ from payerkit.payment.check_order import check_payment_order
 from payerkit.payment.response import least_above
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.wire import wire_name
-from payerkit.wording import in_form
+from payerkit.wording import count_of, in_form, in_words, listed, visible
 
 _GOES: Section = "Where the money goes"
 
@@ -156,3 +157,51 @@ def _only(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _present(found: Iterable[Finding | None]) -> Iterator[Finding]:
     return (each for each in found if each is not None)
+
+
+class AccountChoice:
+    """The accounts of a payer, by their ids. Account numbers are masked, and nothing else in it is secret."""
+
+    def __init__(self, client_user_id: str = "", records: Iterable[Mapping[str, Any]] = ()) -> None:
+        self.client_user_id = client_user_id
+        ids = {str(record["id"]): record for record in records if record.get("id")}
+        self._accounts = {
+            name: Payout.of_account(record, request_id="", client_user_id=client_user_id, payment_details_id=name)
+            for name, record in ids.items()
+        }
+
+    def find(self, payment_details_id: object) -> Payout | None:
+        """Return an account; None if its payer was not looked up, or has no such account."""
+        return self._accounts.get(str(payment_details_id))
+
+    def approved(self) -> list[str]:
+        """Return the ids of the accounts that can be paid."""
+        return [name for name, account in self._accounts.items() if _is_approved(account)]
+
+    def options(self, chosen: str = "") -> dict[str, str]:
+        """Return what to choose from: the accounts that can be paid, and the chosen one, by id in words."""
+        words = {
+            name: _option(account)
+            for name, account in self._accounts.items()
+            if _is_approved(account) or name == chosen
+        }
+        if chosen and chosen not in words:  # its payer was not looked up
+            words[chosen] = f"The account with the id {visible(chosen)}"
+        count = Counter(words.values())
+        return {name: text if count[text] == 1 else f"{text}, id …{name[-6:]}" for name, text in words.items()}
+
+    def summary(self) -> str:
+        """Return how many accounts can be paid, and which ones cannot."""
+        others = [_option(account) for account in self._accounts.values() if not _is_approved(account)]
+        count = f"{count_of(len(self.approved()), 'account')} can be paid."
+        return f"{count} Not approved: {listed(others, 'and')}." if others else count
+
+
+def _is_approved(account: Payout) -> bool:
+    return explain_word(account.status, "account").is_passed
+
+
+def _option(account: Payout) -> str:
+    """Return an account in words, such as "••••3489 at Chase (USD, local)"; its status, unless it can be paid."""
+    status = "" if _is_approved(account) else f", {in_words(account.status or '') or 'no status'}"
+    return visible(f"{account.words}{status}")
