@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -22,10 +23,9 @@ from payerkit.forms.form import Form, form_lock
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.stored_account import AccountChoice
 from payerkit.forms.view import Banner, Button, FormState, Note
-from payerkit.masking import mask_account
 from payerkit.models import BankDetails, PaymentDetail
 from payerkit.models.requests import Hidden
-from payerkit.onboarding.accounts import Grade, compare
+from payerkit.onboarding.accounts import NUMBERS, Grade, Listing, Record, compare, id_of
 from payerkit.wire import check_id, our_name
 from payerkit.wording import count_of, in_words, visible
 
@@ -106,28 +106,18 @@ class BankDetailsForm(Form):
     @client_user_id.setter
     def client_user_id(self, client_user_id: str | None) -> None:
         client_user_id = check_id(client_user_id, "client_user_id")
-        with self._changing() as has_waited:
+        with self._changing():
             # Values of one payer must not be stored for another.
             if self._client_user_id not in {None, client_user_id}:
-                left = self._left_behind(is_new=has_waited)
+                payer, was_unknown = visible(str(self._client_user_id)), self._is_unknown
                 self._reopen(clear=True)
                 self._accounts, self._offered, self._search = (), None, None
-                self._state = FormState(banner=left)
+                if was_unknown:
+                    advice = f"Look at the accounts of {payer} before you send it again."
+                    title = f"It is not known whether the account of {payer} was stored."
+                    self._state = FormState(banner=Banner.of("warning", title, advice))
             self._client_user_id = client_user_id
             self.waits_for = ""
-
-    def _left_behind(self, *, is_new: bool) -> Banner | None:
-        """Return the banner of a form that is cleared for another payer: the outcome of the account that was sent last.
-
-        is_new: the outcome came while the change of the payer waited for it, so nobody has seen it.
-        """
-        payer = visible(str(self._client_user_id))
-        if self._unknown is not None:
-            advice = f"Look at the accounts of {payer} before you send it again."
-            return Banner.of("warning", f"It is not known whether the account of {payer} was stored.", advice)
-        if is_new and self._is_done:
-            return Banner("info", f"The account of {payer} was stored.")
-        return Banner("warning", f"The account of {payer} was not stored.") if is_new and self._error else None
 
     @property
     def holder_is_payer(self) -> bool:
@@ -285,7 +275,7 @@ class BankDetailsForm(Form):
         """
         try:
             records = self._make(payment_details_call(client_user_id))
-            return frozenset(ids_of(records))
+            return frozenset(Listing(records).ids)
         except (NotSent, RateLimited):
             raise
         except PayerkitError:
@@ -332,7 +322,7 @@ class BankDetailsForm(Form):
             self._run("Looking at the accounts", read, self._show_list if action == "list" else self._show_look)
         elif action == "new":
             fields = self._entries.fields.items()
-            self._unknown = self._search = self._error = None
+            self._is_unknown, self._search, self._error = False, None, None
             self._reopen()
             self._followed_currency = ""
             self._entries.clear(name for name, field in fields if field.section in _ACCOUNT_SECTIONS or field.is_secret)
@@ -346,16 +336,16 @@ class BankDetailsForm(Form):
     def _show_look(self, records: Sequence[dict[str, Any]]) -> None:
         """Show the accounts, and whether the one with the unknown outcome is among them."""
         search = self._search
-        if search is None or self._unknown is None:
+        if search is None:
             return
         self._accounts = [PaymentDetail.read(record) for record in records]
         found = search.look(records)
         if search.state == "found":
-            self._finish(self._unknown, PaymentDetail.read(found[0]))
+            self._finish(PaymentDetail.read(found[0]))
             self._state = self._listed(search.banner(found))
         else:
             table = self._account_table()
-            self._state = FormState("unknown", banner=search.banner(found), html=table, buttons=self._unknown_buttons())
+            self._state = replace(self._state, banner=search.banner(found), html=table, buttons=self._unknown_buttons())
 
 
 def _cell(name: str, value: Any) -> Any:
@@ -373,11 +363,6 @@ def _why_these_rails(currency: str) -> str:
 
 SearchState = Literal["not_yet", "found", "absent", "unclear"]
 """Too few looks so far, the account is there, it is not there, or only a person can decide."""
-
-Record = Mapping[str, Any]
-
-_PAGE = 10
-"""Accounts of the smallest usual page: a list of so many, or of more in steps of five, may be the first page only."""
 
 
 class AccountSearch:
@@ -402,25 +387,20 @@ class AccountSearch:
 
     def look(self, records: Sequence[Record]) -> list[Record]:
         """Take one look at the accounts of the payer, and return those that may be the one that was sent."""
-        is_known = self._before is not None and all(map(_id_of, records))
-        new = [record for record in records if not is_known or _id_of(record) not in (self._before or ())]
-        grades = [(self._compare(record), record) for record in new]
-        same = [record for grade, record in grades if grade in {Grade.SAME, Grade.NUMBER}]
-        perhaps = [record for grade, record in grades if grade is Grade.PERHAPS]
+        listing, now = Listing(records, self._before or frozenset()), self._clock()
+        is_known = self._before is not None and all(map(id_of, records))
+        graded = [(self._compare(record), record) for record in (listing.new() if is_known else records)]
+        same = [record for grade, record in graded if grade in {Grade.SAME, Grade.NUMBER}]
+        perhaps = [record for grade, record in graded if grade is Grade.PERHAPS]
         if same and is_known:
             self.state = "found"
-        elif same or perhaps or (len(records) >= _PAGE and len(records) % 5 == 0):
+        elif same or perhaps or listing.may_be_cut():
             self.state = "unclear"
         else:
-            self._count_missing()
+            if now - self._last >= RECONCILE_AFTER:  # an earlier look proves nothing
+                self._looks, self._last = self._looks + 1, now
+            self.state = "absent" if self._looks >= MAX_LOOKUPS else "not_yet"
         return same or perhaps
-
-    def _count_missing(self) -> None:
-        """Count a look that showed no such account, unless it came too early to prove anything."""
-        now = self._clock()
-        if now - self._last >= RECONCILE_AFTER:
-            self._looks, self._last = self._looks + 1, now
-        self.state = "absent" if self._looks >= MAX_LOOKUPS else "not_yet"
 
     def banner(self, found: Sequence[Record]) -> Banner:
         """Return the banner about the last look. found: the accounts that it returned."""
@@ -448,23 +428,12 @@ def _found_banner(found: Sequence[Record]) -> Banner:
     return Banner.of("warning", title, "It is stored more than once. Ask the service to switch off the others.")
 
 
-def ids_of(records: Iterable[Record]) -> list[str]:
-    """Return the ids of accounts that have one."""
-    return [each for record in records if (each := _id_of(record))]
-
-
-def _id_of(record: Record) -> str:
-    return str(record.get("id") or "")
-
-
 def _described(records: Iterable[Record]) -> str:
     return "; ".join(map(_describe, records))
 
 
 def _describe(record: Record) -> str:
     """Return an account in words, such as "••••3000, approved"."""
-    named = {our_name(str(name)): value for name, value in record.items()}
-    numbers = (named.get(name) for name in ("account_number", "iban", "rib_number"))
-    number = next((mask_account(str(number)) for number in numbers if number), "")
-    words = [number or str(named.get("bank_name") or "an account"), in_words(str(named.get("status") or ""))]
-    return visible(", ".join(word for word in words if word))
+    shown = dict(PaymentDetail.read(record))  # masked, without missing values
+    name = next((shown[each] for each in (*NUMBERS, "bank_name") if each in shown), "an account")
+    return visible(", ".join(filter(None, [str(name), in_words(str(shown.get("status", "")))])))

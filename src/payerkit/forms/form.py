@@ -33,6 +33,7 @@ from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedCall, InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
 from payerkit.forms.view import (
+    Answers,
     Banner,
     Button,
     Entries,
@@ -40,7 +41,6 @@ from payerkit.forms.view import (
     FormState,
     Line,
     Note,
-    Sent,
     attention_banner,
     count_warnings,
     failure_banner,
@@ -128,8 +128,8 @@ class Form(PageWidget):
         self._page: Any = None
         self._action_count = 0
         self._state = FormState()
-        self._sent = Sent(Findings(), [])
-        self._unknown: Sent | None = None
+        self._sent = Findings()
+        self._is_unknown = self._is_outdated = False
         self._has_left = False
         self._known: Any = None
         self._result: Any = None
@@ -178,7 +178,7 @@ class Form(PageWidget):
 
     def _with_warnings(self, title: str) -> str:
         """Return the title of a form that is done, with the number of warnings in spite of which it was sent."""
-        warnings = count_warnings(self._sent.findings)
+        warnings = count_warnings(self._sent)
         return f"{title}, with {warnings}." if warnings else f"{title}."
 
     def _unknown_words(self) -> tuple[str, str]:
@@ -315,7 +315,7 @@ class Form(PageWidget):
     def findings(self) -> Findings:
         """Errors, warnings and infos about the values; after sending, those about the values that were sent."""
         with form_lock:
-            return self._sent.findings if self._is_done else self._entries.findings()
+            return self._sent if self._is_done else self._entries.findings()
 
     @property
     def _is_done(self) -> bool:
@@ -324,15 +324,15 @@ class Form(PageWidget):
 
     def _send_values(self, *, anyway: bool) -> Failure | None:
         """Send the values, show what came of it, and return the error, if any. Raises InvalidInput if it sent none."""
-        findings, request = self._checked(anyway=anyway)
-        self._sent = Sent(findings, form_answers(self._entries, findings))
-        return self._run("Sending", partial(self._call, request), partial(self._finish, self._sent), is_sending=True)
+        self._sent, request = self._checked(anyway=anyway)
+        self._is_outdated = False
+        return self._run("Sending", partial(self._call, request), self._finish, is_sending=True)
 
     def _checked(self, *, anyway: bool) -> tuple[Findings, Any]:
         """Return the findings and the request. Raises InvalidInput, which the form shows, too."""
         self._action_count += 1
         self._result = self._error = None
-        self._entries.clear_service_messages()
+        self._entries.service_messages.clear()
         self._entries.touched.update(self._entries.fields)
         self._state = replace(self._state, attention="", banner=None)
         findings = self._entries.findings()
@@ -345,9 +345,13 @@ class Form(PageWidget):
                 self._state = replace(self._state, banner=failure_banner(error))
             raise
 
+    def _answers(self) -> Answers:
+        """Return the summary of the values that are sent, or are about to be."""
+        return form_answers(self._entries, self._sent)
+
     def _refuse(self, findings: Findings, *, anyway: bool) -> None:
         """Raise InvalidInput if the values may not be sent, or not without a confirmation."""
-        if self._unknown is not None and not self.may_repeat and not anyway:
+        if self._is_unknown and not self.may_repeat and not anyway:
             outcome, advice = self._unknown_words()
             advice = f"{advice} Then send it again with form.submit(anyway=True)."
             raise InvalidInput(f"{outcome} Nothing was sent now.", advice=advice)
@@ -385,7 +389,9 @@ class Form(PageWidget):
             # Python raises an interrupt of the kernel in its main thread only.
             is_interruptible = threading.current_thread() is threading.main_thread()
             banner = Banner.of("sending", f"{label} …", _INTERRUPT if is_interruptible else "")
-            self._state = FormState("sending", banner=banner) if is_sending else replace(before, banner=banner)
+            self._state = replace(before, banner=banner)
+            if is_sending:
+                self._state = FormState("sending", banner=banner, answers=self._answers())
             self._refresh_pages()
             outcome = work()
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - a defect is raised below
@@ -417,11 +423,11 @@ class Form(PageWidget):
         kind = InterruptedCall if isinstance(error, KeyboardInterrupt) else UnknownOutcome
         return kind(_BROKEN_OFF)
 
-    def _finish(self, sent: Sent, response: Any) -> None:
-        """Take over the response to values that were sent."""
+    def _finish(self, response: Any) -> None:
+        """Take over the response to the values that were sent."""
         # Whatever fails from here on must not look as if nothing was sent.
         self._state = FormState("done", banner=Banner("info", "Sent."), buttons=(Button("Edit", "edit"),))
-        self._sent, self._unknown, self._error, self._result = sent, None, None, response
+        self._is_unknown, self._error, self._result = False, None, response
         # A secret that was sent is not needed any more; editing and sending again takes a new one.
         self._entries.clear(self._entries.secrets)
         self._state = self._state_of(response)
@@ -431,10 +437,10 @@ class Form(PageWidget):
         if not (is_sending and isinstance(error, UnknownOutcome)):
             self._show_failure(error)
             return
-        self._error, self._unknown = error, self._sent
+        self._error, self._is_unknown = error, True
         outcome, advice = self._unknown_words()
         banner = Banner.of("warning", outcome, advice, details=error.message)
-        self._state = FormState("unknown", banner=banner, buttons=self._unknown_buttons())
+        self._state = FormState("unknown", banner=banner, buttons=self._unknown_buttons(), answers=self._answers())
 
     def _show_failure(self, error: BaseException) -> None:
         """Show an error with advice; fields that the service names are marked, and can be corrected."""
@@ -446,7 +452,7 @@ class Form(PageWidget):
         lines += [Line(f"{self._entries.label(each.field)}: {each.message}", each.field) for each in marked]
         banner = failure_banner(error, problems=tuple(lines), pause=self._client.pace.pause_left())
         # A refused retry proves nothing about the request before it.
-        if self._unknown is not None:
+        if self._is_unknown:
             banner = replace(banner, lines=(*banner.lines, Line(_STILL_UNKNOWN)))
         self._state = replace(self._state, phase="open" if marked else self._state.phase, attention="", banner=banner)
 
@@ -467,7 +473,8 @@ class Form(PageWidget):
         was_done, self._state = self._is_done, FormState()
         if clear:
             self._entries.clear(self._entries.fields)
-            self._result = self._error = self._unknown = None
+            self._result = self._error = None
+            self._is_unknown = False
         elif was_done and any(field.is_secret for field in self._entries.fields.values()):
             self._state = FormState(banner=_ENTER_SECRETS)
         else:
@@ -475,15 +482,14 @@ class Form(PageWidget):
 
     def _open_state(self) -> FormState:
         """Return the state of a form that shows its fields."""
-        return FormState() if self._unknown is None else FormState(banner=Banner("warning", _STILL_UNKNOWN))
+        return FormState(banner=Banner("warning", _STILL_UNKNOWN) if self._is_unknown else None)
 
     def _note_change(self, *, is_late: bool = False) -> None:
         """After a value changed, show the fields, and remove a banner about earlier values; errors stay listed.
 
         is_late: the value was entered before the form showed its present state, so nobody has seen the banner.
         """
-        if self._state.phase == "unknown" and self._unknown is not None:
-            self._unknown.is_outdated = True
+        self._is_outdated = True
         is_unseen = is_late and self._state.phase == "open" and not self._state.attention
         if self._takes_values and not is_unseen:
             stays = self._state.attention == "errors" and self._entries.findings().errors
@@ -514,7 +520,7 @@ class Form(PageWidget):
         findings = self._entries.findings() if self._takes_values else Findings()
         values = {name: value for name, value in self._entries.visible_values().items() if name in names}
         banner = state_banner(self._state, findings, self._entries)
-        view: dict[str, Any] = {
+        return {
             "phase": "locked" if phase == "open" and self.waits_for else phase,
             "action_count": self._action_count,
             "subject": self._subject(),
@@ -528,11 +534,8 @@ class Form(PageWidget):
             "choices": self._entries.choices,
             "panel": f'<div class="pk">{self._state.html}</div>' if self._state.html else "",
             "buttons": self._buttons(),
+            "answers": self._state.answers,
         }
-        sent = {"sending": self._sent, "unknown": self._unknown}.get(phase)
-        if sent is not None or phase == "review":
-            view["answers"] = form_answers(self._entries, findings) if sent is None else sent.answers
-        return view
 
     def _on_message(self, message: Any) -> None:
         """Reply to a message of the browser. Raises nothing: ipywidgets would only log it, and the user see nothing."""
@@ -620,10 +623,9 @@ class Form(PageWidget):
     def _press(self, action: str) -> None:
         """Do the action of a button that the form has now."""
         try:
-            is_outdated = self._unknown is not None and self._unknown.is_outdated
-            if self.is_reviewed and (action == "submit" or (action == "again" and is_outdated)):
-                findings, _ = self._checked(anyway=True)
-                self._state = FormState("review", banner=review_banner(findings))
+            if self.is_reviewed and (action == "submit" or (action == "again" and self._is_outdated)):
+                self._sent, _ = self._checked(anyway=True)
+                self._state = FormState("review", banner=review_banner(self._sent), answers=self._answers())
             elif action in {"submit", "anyway", "send", "again"}:
                 self._send_values(anyway=action != "submit")
             else:

@@ -171,15 +171,13 @@ class PayerForm(Form):
         """Show whether the service recorded the agreement. If its status cannot be read, it counts as completed."""
         is_recorded, status = outcome
         if status is not None:
-            self._show_status(status)
+            self._result = status
         elif is_recorded:
-            known = self._result.model_copy(update={"agreement_status": "completed"})
-            self._state = replace(self._state, buttons=self._next_steps(known.explain()))
-        banner = Banner("success", "The agreement is recorded.", self._state.banner.lines if self._state.banner else ())
+            status = self._result.model_copy(update={"agreement_status": "completed"})
+        self._state = self._shown(status or self._result, "The agreement is recorded.")
         if not is_recorded:
             title = "The service did not confirm that the agreement is signed."
-            banner = Banner.of("warning", title, "Try again later.")
-        self._state = replace(self._state, banner=banner)
+            self._state = replace(self._state, banner=Banner.of("warning", title, "Try again later."))
 
 
 def _status_table(status: PayerStatus) -> str:

@@ -27,7 +27,7 @@ from payerkit.forms.stored_account import (
     check_entry,
     fields_of,
 )
-from payerkit.forms.view import Banner, Button, FormState, Kind, Note, Sent
+from payerkit.forms.view import Banner, Button, FormState, Kind, Note
 from payerkit.models import Payment, PaymentOrder, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.models.requests import RequestModel
 from payerkit.onchain.amounts import read_rate
@@ -358,14 +358,14 @@ class PaymentForm(Form):
             return None
         return created if created.order.replace(reference=None) == order.replace(reference=None) else None
 
-    def _finish(self, sent: Sent, outcome: Payment | PaymentRequest) -> None:
+    def _finish(self, outcome: Payment | PaymentRequest) -> None:
         """Take over a payment; or a request alone, if the form was interrupted before its transactions came."""
         if isinstance(outcome, PaymentRequest):
-            self._unknown, self._state = None, FormState()
+            self._is_unknown, self._state = False, FormState()
             self._note_created(outcome)
             return
         self._created, self._progress = None, PaymentProgress(pays_account=outcome.payout is not None)
-        super()._finish(sent, outcome)
+        super()._finish(outcome)
 
     def _fail(self, error: Failure, *, is_sending: bool) -> None:
         super()._fail(error, is_sending=is_sending)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from itertools import groupby
@@ -59,7 +59,8 @@ class Entries:
 
     check: returns the findings about values. touched: the fields that the user left; only
     their findings are shown. chosen: the fields whose value the form chose, since another value suggests it. choices:
-    for a field whose options are found while the form is filled in, these by value.
+    for a field whose options are found while the form is filled in, these by value. service_messages: what the service
+    said about fields, until their values change or are sent again.
     """
 
     def __init__(self, model: type[FormModel], check: Callable[[Mapping[str, Any]], Findings]) -> None:
@@ -71,13 +72,13 @@ class Entries:
         self._check = check
         self._values: dict[str, Any] = {}
         self._trimmed: dict[str, Finding] = {}
-        self._service_messages: dict[str, Finding] = {}
+        self.service_messages: dict[str, Finding] = {}
 
     def set_value(self, name: str, value: Any) -> None:
         """Set the value of a field, without surrounding blanks; None or "" clears it."""
         value, info = strip_blanks(self.model.request_schema, name, unwrap_secret(value))
         self._trimmed.pop(name, None)
-        self._service_messages.pop(name, None)
+        self.service_messages.pop(name, None)
         self._values.pop(name, None)
         self.chosen.discard(name)
         if value is not None and value != "":
@@ -118,7 +119,7 @@ class Entries:
     def findings(self) -> Findings:
         """Return the findings about the values, those of the service included, in the order of the fields."""
         position = {name: at for at, name in enumerate(self.fields)}
-        found = [*self._service_messages.values(), *self._trimmed.values(), *self._check(self._values)]
+        found = [*self.service_messages.values(), *self._trimmed.values(), *self._check(self._values)]
         return Findings(sorted(found, key=lambda finding: position.get(finding.field, len(position))))
 
     def add_service_messages(self, problems: Iterable[FieldProblem]) -> list[FieldProblem]:
@@ -127,14 +128,10 @@ class Entries:
         for problem in problems:
             if problem.field in self.fields:
                 finding = Finding(**asdict(problem), severity="error", basis="the service")
-                self._service_messages[problem.field] = finding
+                self.service_messages[problem.field] = finding
             else:
                 others.append(problem)
         return others
-
-    def clear_service_messages(self) -> None:
-        """Remove the service's messages, before the values are sent again."""
-        self._service_messages.clear()
 
     def build(self) -> Any:
         """Return what is sent. Raises InvalidInput with all errors."""
@@ -208,7 +205,7 @@ Phase = Literal["open", "review", "sending", "unknown", "done"]
 sent with a response. To the browser, an open form that waits for something else is "locked"."""
 
 Kind = Literal["info", "success", "warning", "error", "sending"]
-Answers = list[tuple[str, list[tuple[Any, ...]]]]
+Answers = Sequence[tuple[str, list[tuple[Any, ...]]]]
 """The titles of the sections, each with name, label, value and notes of its fields, as the browser reads it."""
 
 Attention = Literal["", "errors", "warnings"]
@@ -268,12 +265,12 @@ class Banner:
         return view
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FormState:
     """The state of a form beside its values.
 
     attention: the fields that the banner lists, with errors or with warnings. html: the response, escaped. buttons:
-    those of a form that is done, or whose outcome is unknown.
+    those of a form that is done, or whose outcome is unknown. answers: the values that are reviewed or were sent.
     """
 
     phase: Phase = "open"
@@ -281,18 +278,7 @@ class FormState:
     banner: Banner | None = None
     html: str = ""
     buttons: tuple[Button, ...] = ()
-
-
-@dataclass(repr=False)
-class Sent:
-    """Values that are being sent, or were: the findings about them, and their summary.
-
-    is_outdated: values were changed since, while the outcome was unknown.
-    """
-
-    findings: Findings
-    answers: Answers
-    is_outdated: bool = False
+    answers: Answers = ()
 
 
 def visible_lines(text: str) -> str:
