@@ -68,8 +68,9 @@ def _read(options: Namespace) -> pd.DataFrame:
     mapping: Mapping | dict[str, str | None] = _columns(options.column)
     if options.mapping is not None:
         mapping = _decided_mapping(options, mapping)
+    date_order = options.date_order and options.date_order.replace("-", "_")
     return read_payers(
-        options.file, mapping=mapping, sheet=options.sheet, normalise=options.normalise, date_order=options.date_order
+        options.file, mapping=mapping, sheet=options.sheet, normalise=options.normalise, date_order=date_order
     )
 
 

@@ -8,7 +8,6 @@ import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
-from functools import partial
 from typing import get_args
 
 from payerkit.connection import BASE_URL, open_service
@@ -19,7 +18,7 @@ from payerkit.wording import count_of, listed
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add an option for each setting, whose description and default are its help, and those that do something once."""
+    """Add an option for each setting, whose description and default are its help."""
     from payerkit.service.settings import CommandSettings, Settings  # noqa: PLC0415 - the sandbox is an extra
 
     fields = CommandSettings.model_fields
@@ -37,10 +36,6 @@ def add_options(parser: ArgumentParser) -> None:
             choices=choices,
             help=words,
         )
-    add_flag = partial(parser.add_argument, action="store_true")
-    add_flag("--reset", help="delete the data of all worlds in --db, but no keys; then start; asks first")
-    add_flag("--yes", help="with --reset: do not ask")
-    add_flag("--new-key", help="print a new encryption key for PAYERKIT_SANDBOX_ENCRYPTION_KEY and exit")
 
 
 def run(arguments: Namespace) -> int:
