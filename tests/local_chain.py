@@ -24,8 +24,8 @@ from eth.vm.message import Message
 from eth_abi import decode, encode
 from eth_utils import keccak, to_canonical_address
 
+from payerkit.onchain.calldata import NATIVE
 from payerkit.onchain.currencies import currency_hash, deployments, find_currency, native_currency
-from payerkit.onchain.effects import NATIVE
 
 sys.setrecursionlimit(1000)  # py-evm raises it, so that JSON that is nested too deeply would crash other tests
 

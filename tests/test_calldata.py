@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cases import first_of_each
 from payerkit.onchain.calldata import (
     MAX_BYTES,
+    NATIVE,
     NOTES,
     AbiType,
     EffectKind,
@@ -22,9 +23,9 @@ from payerkit.onchain.calldata import (
     functions,
     parse_signature,
     read_call,
+    read_effects,
 )
 from payerkit.onchain.currencies import current_versions
-from payerkit.onchain.effects import NATIVE, read_effects
 
 D = "(address,uint256,address[],bytes,uint256,uint256,uint256)"
 A = "(bytes8,address,address,address,address,uint256,uint256,uint256,uint256,uint256,address,bytes)"

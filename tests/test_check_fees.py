@@ -30,7 +30,7 @@ from example_payments import (
 from payerkit import PaymentPolicy, check_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
-from payerkit.payment.payment_review import PaymentReview
+from payerkit.payment.compare import Comparison
 from payerkit.policy import AddressBook, AgreedFee
 
 ZERO = "0x" + "0" * 40
@@ -440,7 +440,7 @@ def test_a_second_payment_that_is_called_a_fee_is_stopped_as_what_it_is() -> Non
 
 def test_fee_legs_are_apart_from_the_payments() -> None:
     """What reads the payments of a review finds the payment alone."""
-    review = PaymentReview(payment(TOKEN_PAYMENT, leg(10_000), asked=USDC), policy=POLICY)
+    review = Comparison(payment(TOKEN_PAYMENT, leg(10_000), asked=USDC), policy=POLICY)
 
     assert ([0], [1]) == ([each.step for each in review.payments], [each.step for each in review.fee_legs.values()])
 
@@ -450,8 +450,8 @@ def test_the_payee_of_an_order_receives_no_fee_legs() -> None:
     paid = payment(TOKEN_PAYMENT, leg(10_000), asked=None)
     asked = {"payee": OTHER, "amount": "0.01", "invoice_currency": "fUSDC-sepolia", "payment_currency": "fUSDC-sepolia"}
 
-    assert 1 == len(PaymentReview(paid, policy=POLICY).payments)
-    assert 2 == len(PaymentReview(paid, order=asked, policy=POLICY).payments)
+    assert 1 == len(Comparison(paid, policy=POLICY).payments)
+    assert 2 == len(Comparison(paid, order=asked, policy=POLICY).payments)
 
 
 def batched(*payments: tuple[str, int, int], recipient: str = OTHER, declared: Any = "0.1") -> Payment:

@@ -42,7 +42,7 @@ from payerkit.client import Client, SandboxClient
 from payerkit.models import Payment
 from payerkit.onchain.calldata import AbiType, functions
 from payerkit.onchain.currencies import Currency, find_deployment
-from payerkit.payment.decoded_frames import TRANSACTION_COLUMNS
+from payerkit.payment.decode import TRANSACTION_COLUMNS
 from published import ANSWERS
 from test_calldata import sample
 

@@ -22,7 +22,7 @@ from payerkit.client import Client
 from payerkit.errors import NotFound, NotSent, ServiceError
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.models import Payment, Payout
-from payerkit.models.compared_with import KnowsPaid
+from payerkit.models.payments import KnowsPaid
 from payerkit.payouts.requests import payout_warnings
 from payerkit.policy import AddressBook, AgreedFee, KnownAddress
 from published import BANK_DETAILS, PAYER

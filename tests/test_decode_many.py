@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import payerkit
 from payerkit import InvalidInput
 from payerkit.onchain.calldata import read_call
-from payerkit.payment.decoded_frames import CALLDATA_COLUMNS, _calldata_rows
+from payerkit.payment.decode import CALLDATA_COLUMNS, _calldata_rows
 from test_calldata import FUNCTIONS, MALFORMED, UNREADABLE, encoded, sample
 
 CALLS = [

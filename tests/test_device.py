@@ -21,7 +21,7 @@ from example_payments import (
     data,
     payment,
 )
-from payerkit.payment.transactions import DecodedTransaction, decode_payment
+from payerkit.payment.compare import DecodedTransaction, decode_payment
 from payerkit.signing.device import calldata_digest, device_lines, digest_of
 
 

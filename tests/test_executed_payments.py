@@ -35,8 +35,8 @@ from example_payments import (
 )
 from local_chain import PAYER, Chain
 from payerkit import PaymentPolicy
+from payerkit.onchain.calldata import NATIVE
 from payerkit.onchain.currencies import Currency, find_currency, find_deployment
-from payerkit.onchain.effects import NATIVE
 from test_payment_changes import AGREED, ALL, DECLARED, Answer, Honest
 
 FRESH = f"0x{'a4' * 20}"

@@ -20,9 +20,8 @@ from local_chain import LARGEST, PAYER, PRICES, ROUTER, Chain, Outcome
 from payerkit import PaymentPolicy, check_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
-from payerkit.onchain.calldata import EffectKind, Function, functions
+from payerkit.onchain.calldata import NATIVE, Effect, EffectKind, Function, functions, read_effects
 from payerkit.onchain.currencies import Currency, find_by_hash, find_currency, find_deployment, request_decimals
-from payerkit.onchain.effects import NATIVE, Effect, read_effects
 from payerkit.policy import AgreedFee
 from random_calls import FAR, FEE_WALLETS, NOBODY, PAYEES, ZERO, CallMaker, RandomCall
 

@@ -32,9 +32,9 @@ from payerkit.checks.check import (
     check_payers as check_payers,
     check_all_bank_details as check_all_bank_details,
 )
-from payerkit.payment.check_payment import check_payment as check_payment
-from payerkit.payment.check_payments import check_payments as check_payments
-from payerkit.payment.decoded_frames import decode_transactions as decode_transactions
+from payerkit.payment.check import check_payment as check_payment
+from payerkit.payment.check_many import check_payments as check_payments
+from payerkit.payment.decode import decode_transactions as decode_transactions
 from payerkit.models.payments import read_payment as read_payment
 from payerkit.tables.read import (
     read_payers as read_payers,

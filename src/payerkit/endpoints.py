@@ -27,7 +27,7 @@ from payerkit.models import (
     PaymentOrder,
 )
 from payerkit.onchain.currencies import real_money_note
-from payerkit.payment.payees import payee_note
+from payerkit.payment.payee import payee_note
 from payerkit.wire import check_id, first, our_name, wire_name
 from payerkit.wording import Wording
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, Self, cast
+from typing import TYPE_CHECKING, Literal, Protocol, Self, cast
 
 from payerkit import _tsv, html
 from payerkit.errors import FieldProblem
@@ -209,7 +209,7 @@ def _step_label(finding: Finding) -> str:
     return "" if finding.step is None else f"transaction {finding.step + 1}{batch}"
 
 
-# Findings by their code, from the tables of the checks: of rows of a table, and of an order before it is sent
+# Findings by their code, from the tables of the checks: of rows of a table, of an order before it is sent, of a payment
 
 
 @cache
@@ -258,3 +258,42 @@ def order_finding(key: str, *, field: str = "", **values: object) -> Finding:
 def ignorable_order_codes() -> frozenset[str]:
     """Return the codes of the warnings and infos."""
     return frozenset(kind["code"] for kind in order_findings().values() if kind["severity"] != "error")
+
+
+class Placed(Protocol):
+    """A transaction, or a payment of one: `at` has its number, and the place in a batch."""
+
+    @property
+    def at(self) -> tuple[int, int | None]:
+        """Where it stands."""
+
+
+@cache
+def payment_findings() -> Mapping[str, dict[str, str]]:
+    """Return the rows of `findings.tsv` of payments by key; several keys may share a code, which comes before a dot."""
+    return {row["key"]: row for row in _tsv.rows("payerkit.payment", "findings")}
+
+
+def payment_finding(
+    key: str, about: Placed | None = None, *, field: str = "", policy_lines: str = "", **values: object
+) -> Finding:
+    """Return the finding with a key about a transaction, a payment of it, or the whole.
+
+    policy_lines: what to add to the policy; they stand below the hint.
+    """
+    row = payment_findings()[key]
+    step, place = about.at if about else (None, None)
+    values = {"lines": f"\n{policy_lines}" if policy_lines else ""} | values
+    return Finding(
+        field=field or row["field"],
+        wire_name=field or row["field"],
+        severity=cast("Severity", row["severity"]),
+        code=key.partition(".")[0],
+        message=row["message"].format(**values),
+        hint=row["hint"].format(**values),
+        basis=row["basis"],
+        step=step,
+        place=place,
+        unchecked=row["unchecked"] == "yes",
+        policy_lines=policy_lines if "{lines}" in row["hint"] else "",
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from payerkit import html
 from payerkit.frames import columns, frame_of
 from payerkit.models import Payment, PaymentOrder
-from payerkit.payment.check_payment import check_payment
+from payerkit.payment.check import check_payment
 
 if TYPE_CHECKING:
     import pandas as pd

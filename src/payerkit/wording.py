@@ -94,5 +94,10 @@ def visible(text: str) -> str:
     return "".join(_escape_char(char) if unicodedata.category(char) in _HIDDEN else char for char in text)
 
 
+def shown(text: str, most: int = 80) -> str:
+    """Return a text of others, such that it cannot steer a terminal or fill a screen."""
+    return visible(text)[:most]
+
+
 def _escape_char(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")

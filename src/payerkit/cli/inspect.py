@@ -9,7 +9,7 @@ from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.errors import InvalidInput, PayerkitError
 from payerkit.models import Payment
 from payerkit.models.payments import read_payment
-from payerkit.payment.payment_review import PaymentReview
+from payerkit.payment.compare import Comparison
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.signing.card import PaymentCard, card_text, compared_text
 from payerkit.wording import listed
@@ -37,7 +37,7 @@ def _card(options: Namespace) -> PaymentCard:
     policy = PaymentPolicy.read(options.policy) if options.policy else None
     given = {name: value for name in PAYMENT_ORDER.fields if (value := getattr(options, name)) is not None}
     order = _order(payment, given) if given else None
-    review = PaymentReview(payment, order=order, rate=options.rate, network=options.network, policy=policy)
+    review = Comparison(payment, order=order, rate=options.rate, network=options.network, policy=policy)
     return PaymentCard.of(review, order_source=payment.order_source, sources=dict.fromkeys(given, "given"))
 
 

@@ -22,8 +22,8 @@ from payerkit.findings import Finding
 from payerkit.models import PaymentOrder, Payout, PayoutOrder
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.amounts import format_number
-from payerkit.payment.amounts import peg_of
 from payerkit.payment.check_order import check_payment_order
+from payerkit.payment.money import peg_of
 from payerkit.payment.response import least_above
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.wire import wire_name

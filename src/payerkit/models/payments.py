@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, TypedDict, Unpack, runtime_checkable
 
 from pydantic import BeforeValidator, Field, Strict, StrictBool, StrictInt
 
@@ -23,10 +23,38 @@ from payerkit.wire import first, parse_json, read_time, repeated_names
 from payerkit.wording import listed, visible
 
 if TYPE_CHECKING:
-    from payerkit.models.compared_with import AnyOrder, ComparedWith, KnowsPaid, Orders
+    import pandas as pd
+
     from payerkit.policy.payment_policy import PaymentPolicy
     from payerkit.signing.card import PaymentCard
     from payerkit.signing.safe import SafeHashes
+
+    AnyOrder = PaymentOrder | PayoutOrder | Mapping[str, Any] | pd.Series[Any]
+    Orders = pd.DataFrame | Iterable[AnyOrder]
+
+
+@runtime_checkable
+class KnowsPaid(Protocol):
+    """Anything that can be asked what a service says about a request, such as a `Client`.
+
+    A question that fails raises a PayerkitError.
+    """
+
+    def request_members(self, request_id: str) -> Mapping[str, Any]:
+        """Return the members of the response about a request, by the names on the wire."""
+
+
+class ComparedWith(TypedDict, total=False):
+    """What a payment is compared with, each by the name that `check_payment` gives it."""
+
+    order: AnyOrder | None
+    orders: Orders | None
+    rate: Decimal | int | str | None
+    network: str | None
+    policy: PaymentPolicy | None
+    now: datetime | None
+    client: KnowsPaid | None
+
 
 OrderSource = Literal["sent", "file", "given"]
 """Where the order of a payment comes from: it was sent with it, stands in the file of the payment, or was given to

@@ -8,8 +8,8 @@ from numbers import Integral
 from typing import Any
 
 from payerkit.errors import InvalidInput
+from payerkit.onchain.calldata import Effect
 from payerkit.onchain.currencies import Currency, request_decimals
-from payerkit.onchain.effects import Effect
 
 EXACT = Context(prec=200)
 """More digits than any product of an amount and a rate has here, so nothing is rounded."""

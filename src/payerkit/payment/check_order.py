@@ -24,8 +24,8 @@ from payerkit.onchain.currencies import (
     networks,
     real_money_note,
 )
-from payerkit.payment.amounts import peg_of
-from payerkit.payment.payees import burned_at, known_contract_at
+from payerkit.payment.money import peg_of
+from payerkit.payment.payee import burned_at, known_contract_at
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.wording import listed
 

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from payerkit.findings import Finding
-from payerkit.models.compared_with import OrderTerms
+from payerkit.findings import Finding, payment_finding
 from payerkit.onchain.addresses import lookalikes, with_checksum
 from payerkit.onchain.amounts import EXACT, format_effect_amount, positive_number, to_units
-from payerkit.onchain.effects import At, Effect
-from payerkit.payment.transactions import finding, shown
+from payerkit.onchain.calldata import At, Effect
+from payerkit.wording import shown
 
 if TYPE_CHECKING:
-    from payerkit.payment.payment_review import PaymentReview
+    from payerkit.payment.compare import Comparison, OrderTerms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,18 +44,18 @@ _STEPS = (
 """What has to be equal, from the surest to the weakest. The last two are for orders that name no payee."""
 
 
-def match_orders(review: PaymentReview) -> dict[At, int]:
+def match_orders(compared: Comparison) -> dict[At, int]:
     """Return the number of the order of each payment, by where the payment stands."""
-    payments = review.payments
+    payments = compared.payments
     found = match_one_to_one(
-        [_paid(review, each) for each in payments], [_asked(review, each) for each in review.orders]
+        [_paid(compared, each) for each in payments], [_asked(compared, each) for each in compared.orders]
     )
     return {payments[place].at: number for place, number in found.items()}
 
 
-def _paid(review: PaymentReview, payment: Effect) -> Terms:
+def _paid(compared: Comparison, payment: Effect) -> Terms:
     """Return the terms of a payment; an amount that is converted on execution is only an estimate."""
-    token = review.token(payment.token)
+    token = compared.token(payment.token)
     amount = to_units(payment.amount, token.decimals if token and payment.unit != "request" else None)
     return Terms(
         payee=payment.recipient and payment.recipient.lower(),
@@ -67,11 +66,11 @@ def _paid(review: PaymentReview, payment: Effect) -> Terms:
     )
 
 
-def _asked(review: PaymentReview, order: OrderTerms) -> Terms:
+def _asked(compared: Comparison, order: OrderTerms) -> Terms:
     """Return the terms of an order; its amount in the payment currency may be an estimate."""
-    currency, amount = review.currency(order), positive_number(order.amount)
-    is_exact = currency is not None and currency == review.policy.find_currency(order.invoice_currency)
-    rate = None if is_exact else review.rate_of(order)
+    currency, amount = compared.currency(order), positive_number(order.amount)
+    is_exact = currency is not None and currency == compared.policy.find_currency(order.invoice_currency)
+    rate = None if is_exact else compared.rate_of(order)
     return Terms(
         payee=order.payee and order.payee.lower(),
         currency=None if currency is None else currency.id,
@@ -109,31 +108,31 @@ def _by_value(terms: Sequence[Terms], names: Iterable[str], places: Iterable[int
     return found
 
 
-def review_orders(review: PaymentReview) -> Iterator[Finding]:
+def check_orders(compared: Comparison) -> Iterator[Finding]:
     """Yield the findings about several orders as a whole."""
-    unmatched = [*_check_orders(review), *_check_payments(review)]
-    yield from unmatched or [finding("orders_matched", count=len(review.orders))]
-    payees = [order.payee for order in review.orders if order.payee and review.known(order.payee) is None]
+    unmatched = [*_find_unpaid(compared), *_find_unordered(compared)]
+    yield from unmatched or [payment_finding("orders_matched", count=len(compared.orders))]
+    payees = [order.payee for order in compared.orders if order.payee and compared.known(order.payee) is None]
     for one, other in lookalikes(payees):
-        yield finding("payee_lookalike.orders", one=with_checksum(one), other=with_checksum(other))
-    references = Counter(payment.reference for payment in review.payments if payment.reference)
+        yield payment_finding("payee_lookalike.orders", one=with_checksum(one), other=with_checksum(other))
+    references = Counter(payment.reference for payment in compared.payments if payment.reference)
     for reference, count in references.items():
         if count > 1:
-            yield finding("reference_repeated", count=count, reference=f"0x{reference.hex()}")
+            yield payment_finding("reference_repeated", count=count, reference=f"0x{reference.hex()}")
 
 
-def _check_orders(review: PaymentReview) -> Iterator[Finding]:
-    paid = set(review.order_numbers.values())
-    for number, order in enumerate(review.orders):
+def _find_unpaid(compared: Comparison) -> Iterator[Finding]:
+    paid = set(compared.order_numbers.values())
+    for number, order in enumerate(compared.orders):
         if number not in paid:
             payee = "a payee that it does not name" if order.payee is None else with_checksum(order.payee)
             amount = f"{shown(order.amount)} {shown(order.invoice_currency)}"
-            yield finding("order_unpaid", number=number + 1, amount=amount, payee=payee)
+            yield payment_finding("order_unpaid", number=number + 1, amount=amount, payee=payee)
 
 
-def _check_payments(review: PaymentReview) -> Iterator[Finding]:
-    for payment in review.payments:
-        if payment.at not in review.order_numbers:
-            amount = format_effect_amount(payment, payment.amount or 0, review.token(payment.token))
+def _find_unordered(compared: Comparison) -> Iterator[Finding]:
+    for payment in compared.payments:
+        if payment.at not in compared.order_numbers:
+            amount = format_effect_amount(payment, payment.amount or 0, compared.token(payment.token))
             recipient = with_checksum(payment.recipient) or "an unknown wallet"
-            yield finding("payment_unordered", payment, amount=amount, recipient=recipient)
+            yield payment_finding("payment_unordered", payment, amount=amount, recipient=recipient)

@@ -1,4 +1,4 @@
-"""Review the whole response: what else it holds, what contradicts the order, and its bank account."""
+"""Check the whole response: what else it holds, what contradicts the order, and its bank account."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ from typing import Any
 from payerkit.checks.requirements import least_amount
 from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.explanations import explain_word
-from payerkit.findings import Finding
-from payerkit.models.compared_with import OrderTerms
+from payerkit.findings import Finding, payment_finding
 from payerkit.models.payments import Payout
 from payerkit.models.whole_response import CALLDATA_NAMES, Member, comparable, is_chain_name, named_network, plain_name
 from payerkit.onchain.amounts import format_number, positive_number
 from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.currencies import networks
-from payerkit.payment.amounts import peg_of
-from payerkit.payment.payees import burned_at, known_contract_at
-from payerkit.payment.payment_review import PaidStatus, PaymentReview, read_number
-from payerkit.payment.transactions import DecodedTransaction, finding, shown
+from payerkit.payment.compare import Comparison, DecodedTransaction, OrderTerms, PaidStatus, read_number
+from payerkit.payment.money import peg_of
+from payerkit.payment.payee import burned_at, known_contract_at
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 from payerkit.wire import our_name, read_time
-from payerkit.wording import listed
+from payerkit.wording import listed, shown
 
 _MOST_NAMES = 10
 """Members that a finding names."""
@@ -30,115 +28,117 @@ _MOST_NAMES = 10
 _FEES = {
     f"metadata.{name}Fee{member}" for name in ("protocol", "platform") for member in ("", ".percentage", ".address")
 }
-"""The paths of the fees that the service declares, which the review of fees reads."""
+"""The paths of the fees that the service declares, which `check_fees` reads."""
 
 
-def review_response(review: PaymentReview) -> Iterator[Finding]:
+def check_response(compared: Comparison) -> Iterator[Finding]:
     """Yield the findings about a response as a whole."""
-    if not review.payment.whole.is_complete:
-        yield finding("response_too_large")
-    for name in review.payment.repeated:
-        yield finding("member_repeated", field=shown(name))
-    for path in review.payment.whole.typed_messages:
-        is_alone = plain_name(path) == "paymentintent" and not review.transactions
-        yield finding("typed_message.intent" if is_alone else "typed_message", field=shown(path))
-    for transaction in review.transactions[len(review.payment.transactions) :]:
-        yield finding("elsewhere", transaction, field=shown(transaction.origin))
-    yield from _check_chains(review)
-    if review.payment.payout is None:  # else the ids are compared with what was asked for
-        yield from _compare_ids(review)
-    yield from _check_paid(review)
-    yield from _check_failure(review)
-    if len(review.orders) == 1:
-        yield from _compare_with_order(review, review.orders[0])
-    yield from _check_types(review)
-    yield from _check_members(review)
+    if not compared.payment.whole.is_complete:
+        yield payment_finding("response_too_large")
+    for name in compared.payment.repeated:
+        yield payment_finding("member_repeated", field=shown(name))
+    for path in compared.payment.whole.typed_messages:
+        is_alone = plain_name(path) == "paymentintent" and not compared.transactions
+        yield payment_finding("typed_message.intent" if is_alone else "typed_message", field=shown(path))
+    for transaction in compared.transactions[len(compared.payment.transactions) :]:
+        yield payment_finding("elsewhere", transaction, field=shown(transaction.origin))
+    yield from _check_chains(compared)
+    if compared.payment.payout is None:  # else the ids are compared with what was asked for
+        yield from _compare_ids(compared)
+    yield from _check_paid(compared)
+    yield from _check_failure(compared)
+    if len(compared.orders) == 1:
+        yield from _compare_with_order(compared, compared.orders[0])
+    yield from _check_types(compared)
+    yield from _check_unread(compared)
 
 
-def review_members(transaction: DecodedTransaction) -> Iterator[Finding]:
+def check_members(transaction: DecodedTransaction) -> Iterator[Finding]:
     """Yield the findings about members of a transaction that are not in the specification, but that a wallet may use.
 
-    Chain ids are left to the review of the whole response.
+    Chain ids are compared with those of the whole response.
     """
     for name, value in transaction.extra_fields.items():
         if value is None or is_chain_name(name):
             continue
         if name not in CALLDATA_NAMES:
-            yield finding("member_unknown", transaction, field=shown(name))
+            yield payment_finding("member_unknown", transaction, field=shown(name))
         elif value != transaction.data:
-            yield finding("input_differs", transaction, field=name)
+            yield payment_finding("input_differs", transaction, field=name)
 
 
-def _check_chains(review: PaymentReview) -> Iterator[Finding]:
-    whole = review.payment.whole
+def _check_chains(compared: Comparison) -> Iterator[Finding]:
+    whole = compared.payment.whole
     (claims, others), claimed = whole.chain_claims(), whole.claimed_networks()
-    if review.network is None and len(claimed) > 1:
-        yield finding("chain_differs.several", networks=listed(claimed))
+    if compared.network is None and len(claimed) > 1:
+        yield payment_finding("chain_differs.several", networks=listed(claimed))
     for claim in (*claims, *others):
-        named, about = named_network(claim.value), None if claim.step is None else review.transactions[claim.step]
-        if named is not None and review.network in {None, named.name}:
+        named, about = named_network(claim.value), None if claim.step is None else compared.transactions[claim.step]
+        if named is not None and compared.network in {None, named.name}:
             continue
         key = "chain_differs" if named is not None else "chain_unknown"
-        if named is None and claim.is_chain_id and review.network is not None:
-            key = "chain_unchecked" if networks()[review.network].chain_id is None else "chain_differs"
-        yield finding(key, about, field=shown(claim.path if about is None else claim.name))
+        if named is None and claim.is_chain_id and compared.network is not None:
+            key = "chain_unchecked" if networks()[compared.network].chain_id is None else "chain_differs"
+        yield payment_finding(key, about, field=shown(claim.path if about is None else claim.name))
 
 
-def _compare_ids(review: PaymentReview) -> Iterator[Finding]:
+def _compare_ids(compared: Comparison) -> Iterator[Finding]:
     """Compare the ids with each other, and the references; each may be stated more than once."""
     for name, key in (("request_id", "ids_differ"), ("payment_reference", "references_differ")):
-        members = review.statements[name]
+        members = compared.statements[name]
         if len({comparable(member.value) for member in members}) > 1:
-            yield finding(key, fields=listed([shown(member.path) for member in members]))
+            yield payment_finding(key, fields=listed([shown(member.path) for member in members]))
 
 
-def _check_paid(review: PaymentReview) -> Iterator[Finding]:
+def _check_paid(compared: Comparison) -> Iterator[Finding]:
     """Tell whether the request is paid already, as the response says, or the service when it was asked."""
-    said, asked = PaidStatus.of(review.statements), review.paid
+    said, asked = PaidStatus.of(compared.statements), compared.paid
     if said.has_been_paid or (asked is not None and asked.has_been_paid):
-        yield finding("paid_already")
+        yield payment_finding("paid_already")
         return
     if asked is None and said.is_in_part:
-        yield finding("paid_in_part.unasked")
-    elif asked is None and review.payment.payout is not None:
-        yield finding("paid_unasked")
-    elif asked is not None and review.rest is not None:
-        invoice = shown(review.ordered[0].invoice_currency)
-        yield finding("paid_in_part", paid=f"{asked.paid_amount:f} {invoice}", rest=f"{review.rest:f} {invoice}")
+        yield payment_finding("paid_in_part.unasked")
+    elif asked is None and compared.payment.payout is not None:
+        yield payment_finding("paid_unasked")
+    elif asked is not None and compared.rest is not None:
+        invoice = shown(compared.ordered[0].invoice_currency)
+        yield payment_finding(
+            "paid_in_part", paid=f"{asked.paid_amount:f} {invoice}", rest=f"{compared.rest:f} {invoice}"
+        )
     elif asked is not None and asked.is_in_part:
-        yield finding("paid_in_part.unknown")
+        yield payment_finding("paid_in_part.unknown")
     elif asked is not None and asked.has_been_paid is None:
-        yield finding("paid_unknown", problem=shown(asked.problem, 300))
+        yield payment_finding("paid_unknown", problem=shown(asked.problem, 300))
     elif asked is not None:
-        yield finding("paid_not_yet")
+        yield payment_finding("paid_not_yet")
     for path, state in (*said.states, *(() if asked is None else asked.states)):
         if state.final or not state.basis:
-            yield finding("status_told", field=shown(path), meaning=state.meaning)
+            yield payment_finding("status_told", field=shown(path), meaning=state.meaning)
 
 
-def _check_failure(review: PaymentReview) -> Iterator[Finding]:
+def _check_failure(compared: Comparison) -> Iterator[Finding]:
     """Tell where a response says itself that something failed, or cannot be paid any more."""
-    stated = review.statements
+    stated = compared.statements
     for each in (*stated["error"], *stated["success"], *stated["http_status"], *stated["status"]):
         is_no, is_failure = _is_nothing(each.value), _is_failure(each.value)
         if {"error": not is_no, "success": is_no}.get(each.role, is_failure):
-            yield finding("response_failed", field=shown(each.path))
+            yield payment_finding("response_failed", field=shown(each.path))
 
 
-def _compare_with_order(review: PaymentReview, order: OrderTerms) -> Iterator[Finding]:
+def _compare_with_order(compared: Comparison, order: OrderTerms) -> Iterator[Finding]:
     """Compare what is stated with the order, and with what is left of it.
 
     An amount is that of the order in the response itself, in its metadata, and beside another member of orders: fees
     have amounts, too.
     """
     names = {*PAYMENT_ORDER.fields} - {"amount"}
-    holders = {"", "metadata", *(each.holder for name in names for each in review.statements[name])}
+    holders = {"", "metadata", *(each.holder for name in names for each in compared.statements[name])}
     for name in PAYMENT_ORDER.fields:
         read: Callable[[object], object] = positive_number if name == "amount" else comparable
-        ordered = [read(value) for each in (order, *review.ordered) if (value := getattr(each, name)) is not None]
-        for member in review.statements[name] if ordered else []:
+        ordered = [read(value) for each in (order, *compared.ordered) if (value := getattr(each, name)) is not None]
+        for member in compared.statements[name] if ordered else []:
             if (name != "amount" or member.holder in holders) and read(member.value) not in ordered:
-                yield finding("order_differs", field=shown(member.path))
+                yield payment_finding("order_differs", field=shown(member.path))
 
 
 def _is_nothing(value: object) -> bool:
@@ -152,26 +152,26 @@ def _is_failure(value: object) -> bool:
     return value is False or (number is not None and 400 <= number < 600)
 
 
-def _check_types(review: PaymentReview) -> Iterator[Finding]:
-    metadata = review.payment.metadata
+def _check_types(compared: Comparison) -> Iterator[Finding]:
+    metadata = compared.payment.metadata
     odd = () if metadata is None else metadata.odd
     # What else is in the metadata is compared.
-    for name in (*review.payment.odd, *(each for each in odd if f"metadata.{each}" in _FEES)):
-        yield finding("type_unexpected", field=our_name(name))
+    for name in (*compared.payment.odd, *(each for each in odd if f"metadata.{each}" in _FEES)):
+        yield payment_finding("type_unexpected", field=our_name(name))
 
 
-def _check_members(review: PaymentReview) -> Iterator[Finding]:
+def _check_unread(compared: Comparison) -> Iterator[Finding]:
     """Tell which members are unknown, and which hold what a wallet could use, wherever they stand.
 
     The members of transactions are told with these; of an unknown member, nothing inside it is called unknown.
     """
-    known, whole = _known_hex(review), review.payment.whole
+    known, whole = _known_hex(compared), compared.payment.whole
     told = {path for path, _ in whole.transactions} | {f"transactions[{each.step}]" for each in whole.members}
     inside = {*told, *whole.typed_messages}  # what is told, or unknown as a whole
     held, unknown = list[str](), list[str]()
     for member in whole.members:
         if member.path not in whole.typed_messages and member.holder not in told:
-            uses = [each for each in member.usable() if not _is_known(review, member, each, known)]
+            uses = [each for each in member.usable() if not _is_known(compared, member, each, known)]
             if uses:
                 size = "an address" if len(uses[0]) == 40 else f"{len(uses[0]) // 2} bytes"
                 held.append(f"{shown(member.path)} ({uses[0] if ' ' in uses[0] else size})")
@@ -181,19 +181,19 @@ def _check_members(review: PaymentReview) -> Iterator[Finding]:
             inside.add(member.path)
             unknown.append(shown(f"{member.holder}.{member.name}".removeprefix(".")))
     if unknown:
-        yield finding("members_unknown", names=_first(unknown))
+        yield payment_finding("members_unknown", names=_first(unknown))
     if held:
-        yield finding("members_usable", names=_first(held))
+        yield payment_finding("members_usable", names=_first(held))
 
 
-def _known_hex(review: PaymentReview) -> frozenset[str]:
+def _known_hex(compared: Comparison) -> frozenset[str]:
     """Return the hex that the transactions, the orders, the ids, the payer's wallet and the policy have, without 0x."""
-    payout, policy = review.payment.payout, review.policy
-    texts = [each for each in (review.payment.request_id, payout and payout.request_id) if each and _is_id(each)]
+    payout, policy = compared.payment.payout, compared.policy
+    texts = [each for each in (compared.payment.request_id, payout and payout.request_id) if each and _is_id(each)]
     texts += [] if payout is None else [payout.client_user_id, payout.reference or "", payout.wallet or ""]
-    texts += [order.payee or "" for order in review.ordered]
+    texts += [order.payee or "" for order in compared.ordered]
     texts += [each.address for each in (*policy.fees, *policy.book)] + [each.spender for each in policy.allowances]
-    for transaction in review.transactions:
+    for transaction in compared.transactions:
         data = (transaction.data or "").removeprefix("0x")
         words = [data[place : place + 64] for place in range(8, len(data), 64)]
         texts += [transaction.to or "", data, *words, *(word[24:] for word in words if word.startswith("0" * 24))]
@@ -205,16 +205,16 @@ def _is_id(text: str) -> bool:
     return len(text.lower().removeprefix("0x")) in {64, 66}
 
 
-def _is_known(review: PaymentReview, member: Member, hex_or_words: str, known: frozenset[str]) -> bool:
+def _is_known(compared: Comparison, member: Member, hex_or_words: str, known: frozenset[str]) -> bool:
     """Return True if what a wallet could use is no more than what was judged, or only reports."""
     is_report = member.role in {"report", "request_id"} and _is_id(hex_or_words)
-    is_compared = member.role == "payee" and len(review.orders) == 1 and review.orders[0].payee is not None
+    is_compared = member.role == "payee" and len(compared.orders) == 1 and compared.orders[0].payee is not None
     is_compared |= is_chain_name(member.name) or member.path in _FEES
     is_value = member.plain == "hex" and member.step is not None  # of a transaction's native value
     if is_report or is_compared or is_value or hex_or_words in known:
         return True
     address = f"0x{hex_or_words}"
-    return not hex_or_words.strip("0") or bool(known_contract_at(address, review.policy) or burned_at(address))
+    return not hex_or_words.strip("0") or bool(known_contract_at(address, compared.policy) or burned_at(address))
 
 
 def _first(names: list[str]) -> str:
@@ -227,15 +227,15 @@ _MOST = 2**31
 """Numbers of transactions are below it."""
 
 
-def review_metadata(review: PaymentReview) -> Iterator[Finding]:
+def check_metadata(compared: Comparison) -> Iterator[Finding]:
     """Yield the findings about what a response says of its transactions, of the wallet, and of how long it holds."""
     approvals = [
-        effect.step for each in review.transactions for effect in each.effects if effect.kind == EffectKind.APPROVE
+        effect.step for each in compared.transactions for effect in each.effects if effect.kind == EffectKind.APPROVE
     ]
-    payments = [payment.step for payment in review.payments]
+    payments = [payment.step for payment in compared.payments]
     allowance = [True] if not approvals else [True, False]  # an approval makes up for what is missing
     claims: list[tuple[str, Collection[Any], str]] = [
-        ("steps_required", [len(review.payment.transactions)], "metadata_differs"),
+        ("steps_required", [len(compared.payment.transactions)], "metadata_differs"),
         ("needs_approval", [bool(approvals)], "metadata_differs"),
         ("approval_transaction_index", approvals, "metadata_differs"),
         ("payment_transaction_index", payments, "metadata_differs"),
@@ -244,15 +244,15 @@ def review_metadata(review: PaymentReview) -> Iterator[Finding]:
         ("has_enough_allowance", allowance, "wallet_short.allowance"),
     ]
     for name, right, key in claims:
-        for member in review.statements[name]:
+        for member in compared.statements[name]:
             if isinstance(member.value, bool) != name.startswith(("needs", "has")) or not _is_count(member.value):
-                yield finding("type_unexpected", field=shown(member.path))
+                yield payment_finding("type_unexpected", field=shown(member.path))
             elif member.value not in right:
-                yield finding(key, field=shown(member.path))
-    for member in review.statements["quote_expires_at"]:
+                yield payment_finding(key, field=shown(member.path))
+    for member in compared.statements["quote_expires_at"]:
         expiry = read_time(member.value)
-        key = "type_unexpected" if expiry is None else "quote_valid" if review.now < expiry else "quote_expired"
-        yield finding(key, field=shown(member.path), time=f"{expiry:%Y-%m-%d %H:%M:%S} UTC" if expiry else "")
+        key = "type_unexpected" if expiry is None else "quote_valid" if compared.now < expiry else "quote_expired"
+        yield payment_finding(key, field=shown(member.path), time=f"{expiry:%Y-%m-%d %H:%M:%S} UTC" if expiry else "")
 
 
 def _is_count(value: Any) -> bool:
@@ -268,23 +268,23 @@ _IN_HEX = {"request_id", "payment_reference"}
 """Of these, capital and small letters are the same."""
 
 
-def review_payout(review: PaymentReview) -> Iterator[Finding]:
+def check_payout(compared: Comparison) -> Iterator[Finding]:
     """Yield the findings about the bank account, if the payment pays out to one."""
-    payout = review.payment.payout
+    payout = compared.payment.payout
     if payout is None:
         return
-    yield finding("payout_account", account=f"the account {review.account}")
+    yield payment_finding("payout_account", account=f"the account {compared.account}")
     if payout.also_listed:
-        yield finding("account_repeated", others=shown(payout.also_listed, 160))
-    yield from _compare_with_asked(review, payout)
+        yield payment_finding("account_repeated", others=shown(payout.also_listed, 160))
+    yield from _compare_with_asked(compared, payout)
     status = explain_word(payout.status, "account")
     if not status.is_passed:
-        yield finding("account_status", meaning=status.meaning, advice=status.what_to_do)
-    if len(review.orders) == 1 and payout.currency:
-        yield from _compare_currencies(review.orders[0], payout, review.policy)
+        yield payment_finding("account_status", meaning=status.meaning, advice=status.what_to_do)
+    if len(compared.orders) == 1 and payout.currency:
+        yield from _compare_currencies(compared.orders[0], payout, compared.policy)
 
 
-def _compare_with_asked(review: PaymentReview, payout: Payout) -> Iterator[Finding]:
+def _compare_with_asked(compared: Comparison, payout: Payout) -> Iterator[Finding]:
     """Compare what the response says of request, account, payer and references with what was asked for.
 
     The reference of the response itself is compared with those of the transactions.
@@ -293,20 +293,20 @@ def _compare_with_asked(review: PaymentReview, payout: Payout) -> Iterator[Findi
         asked: list[object] = [getattr(payout, name)]
         if name == "reference":  # some call that of the payment so, too
             asked.append(payout.payment_reference)
-        for member in review.statements[name] if asked[0] else []:
+        for member in compared.statements[name] if asked[0] else []:
             values = [member.value, *asked]
             said, *same = map(comparable, values) if name in _IN_HEX else values
             if said not in same and member.path != "paymentReference":
-                yield finding("request_differs", field=shown(member.path), what=what)
+                yield payment_finding("request_differs", field=shown(member.path), what=what)
 
 
 def _compare_currencies(order: OrderTerms, payout: Payout, policy: PaymentPolicy) -> Iterator[Finding]:
     invoice, currency = shown(order.invoice_currency), shown(str(payout.currency)).upper()
     if _worth(order.invoice_currency, policy) != currency:
-        yield finding("account_currency", invoice=invoice, currency=currency)
+        yield payment_finding("account_currency", invoice=invoice, currency=currency)
     elif (least := least_above(order.amount, order.invoice_currency, payout, policy)) is not None:
         amount, rails = f"{shown(order.amount)} {invoice}", f" by {shown(payout.rails)}" if payout.rails else ""
-        yield finding("amount_least", least=f"{format_number(least)} {currency}", amount=amount, rails=rails)
+        yield payment_finding("amount_least", least=f"{format_number(least)} {currency}", amount=amount, rails=rails)
 
 
 def least_above(

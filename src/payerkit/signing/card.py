@@ -14,15 +14,13 @@ from typing import Any, NamedTuple, Unpack
 
 from payerkit import html
 from payerkit.findings import SEVERITIES, Finding, PaymentFindings, Severity
-from payerkit.models.compared_with import ComparedWith, OrderTerms
-from payerkit.models.payments import Payment
+from payerkit.models.payments import ComparedWith, Payment
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import format_amount, format_effect_amount
+from payerkit.onchain.calldata import UNLIMITED, Effect
 from payerkit.onchain.currencies import networks, real_money_note
-from payerkit.onchain.effects import Effect
-from payerkit.payment.check_payment import MAX_TRANSACTIONS, review_findings
-from payerkit.payment.payment_review import PaymentReview
-from payerkit.payment.transactions import UNLIMITED, DecodedTransaction, contract_name
+from payerkit.payment.check import MAX_TRANSACTIONS, findings_of
+from payerkit.payment.compare import Comparison, DecodedTransaction, OrderTerms, contract_name
 from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.signing.device import device_lines, digest_of
 from payerkit.signing.sentence import payment_sentence
@@ -145,8 +143,8 @@ class CardContent:
     sign, which nobody should because of this card: the member of the response that holds it, and what it says.
     """
 
-    def __init__(self, review: PaymentReview, *, order_source: str, sources: Mapping[str, str]) -> None:
-        self.findings = findings = review_findings(review)
+    def __init__(self, review: Comparison, *, order_source: str, sources: Mapping[str, str]) -> None:
+        self.findings = findings = findings_of(review)
         many, is_stopped = len(review.transactions) > 1, findings.verdict == "stop"
         told = [each for each in findings if not each.unchecked]
         unchecked = _points((each for each in findings if each.unchecked), many=many)
@@ -229,7 +227,7 @@ def _own_word(compared: Iterable[Compared]) -> Iterator[Point]:
         yield Point("info", "Account", _OWN_ACCOUNT, "Compare it with your own records.")
 
 
-def _compared_with(review: PaymentReview, compared: Iterable[Compared]) -> str:
+def _compared_with(review: Comparison, compared: Iterable[Compared]) -> str:
     """Return what the payment was compared with, in short."""
     if not review.orders:
         return "Compared with no order"
@@ -239,7 +237,7 @@ def _compared_with(review: PaymentReview, compared: Iterable[Compared]) -> str:
     return f"Compared with {orders} ({', otherwise '.join(sources)})"
 
 
-def _compared(review: PaymentReview, order_source: str, sources: Mapping[str, str]) -> Iterator[Compared]:
+def _compared(review: Comparison, order_source: str, sources: Mapping[str, str]) -> Iterator[Compared]:
     if not review.orders:
         yield Compared("order", "none", "nothing to compare payee and amount with")
     elif len(review.orders) == 1:
@@ -265,7 +263,7 @@ def _compared(review: PaymentReview, order_source: str, sources: Mapping[str, st
             yield Compared("rate", f"{review.rate:f}", "as given; not needed, since the currencies are the same")
 
 
-def _members(review: PaymentReview, order: OrderTerms) -> dict[str, str]:
+def _members(review: Comparison, order: OrderTerms) -> dict[str, str]:
     reference = {"reference": order.payment_reference} if order.payment_reference else {}
     nobody = "none: the operator is paid" if review.account else "none"
     return reference | {
@@ -284,7 +282,7 @@ class TransactionToSign:
     they read. lookup: pages about contract and payee, with their titles.
     """
 
-    def __init__(self, review: PaymentReview, transaction: DecodedTransaction) -> None:
+    def __init__(self, review: Comparison, transaction: DecodedTransaction) -> None:
         call, network, effects = transaction.call, review.network, transaction.effects
         kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in effects))
         before = sum(len(each.effects) for each in review.transactions[: transaction.index])
@@ -304,7 +302,7 @@ class TransactionToSign:
         self.calldata = data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)"
 
 
-def _does(review: PaymentReview, effect: Effect) -> Iterator[tuple[str, str]]:
+def _does(review: Comparison, effect: Effect) -> Iterator[tuple[str, str]]:
     """Yield the titles and texts of an effect: what it allows, pays and takes as a fee."""
     token = review.token(effect.token)
     place = "" if effect.place is None else f" {effect.place + 1}"
@@ -322,7 +320,7 @@ def _does(review: PaymentReview, effect: Effect) -> Iterator[tuple[str, str]]:
             yield f"in all{place}", format_effect_amount(effect, effect.amount + effect.fee, token)
 
 
-def _named(review: PaymentReview, address: str | None) -> str:
+def _named(review: Comparison, address: str | None) -> str:
     """Return an address in full, with the name that the policy has for it."""
     if address is None:
         return "an unknown wallet"
@@ -330,7 +328,7 @@ def _named(review: PaymentReview, address: str | None) -> str:
     return f"{with_checksum(address)}{f' ({name})' if name else ''}"
 
 
-def _lookup(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[tuple[str, str]]:
+def _lookup(review: Comparison, transaction: DecodedTransaction) -> Iterator[tuple[str, str]]:
     """Yield explorer pages about the contract and, outside a batch, the payee."""
     if review.network is None or not transaction.effects:
         return
@@ -368,7 +366,7 @@ class PaymentCard:
 
     @classmethod
     def of(
-        cls, review: PaymentReview, *, order_source: str | None = None, sources: Mapping[str, str] | None = None
+        cls, review: Comparison, *, order_source: str | None = None, sources: Mapping[str, str] | None = None
     ) -> PaymentCard:
         """Return the card of a payment under review; the sources of its order are those of `CardContent`."""
         content = CardContent(review, order_source=order_source or "given", sources=sources or {})
@@ -400,7 +398,7 @@ class PaymentCard:
 def card_of(payment: Payment, **given: Unpack[ComparedWith]) -> PaymentCard:
     """Return the card of a payment, as `Payment.card` documents it."""
     is_given = given.get("order") is not None or given.get("orders") is not None
-    review = PaymentReview(payment, **given)
+    review = Comparison(payment, **given)
     return PaymentCard.of(review, order_source="given" if is_given else payment.order_source)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from payerkit.onchain.addresses import keccak, with_checksum
 from payerkit.onchain.amounts import format_number, to_units
 from payerkit.onchain.currencies import Currency, native_currency, networks
-from payerkit.payment.transactions import DecodedTransaction, resolve_currency
+from payerkit.payment.compare import DecodedTransaction, resolve_currency
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
 
 _NOT_BYTES = {"missing", "not_hex", "elided", "odd", "too_long"}

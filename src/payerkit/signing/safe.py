@@ -14,21 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, located, without_internal_frames
 from payerkit.frames import columns, frame_of
-from payerkit.models.compared_with import ComparedWith, KnowsPaid
-from payerkit.models.payments import Payment
+from payerkit.models.payments import ComparedWith, KnowsPaid, Payment
 from payerkit.onchain.addresses import address_problem, is_same, keccak, read_address, with_checksum
 from payerkit.onchain.amounts import format_effect_amount
 from payerkit.onchain.currencies import networks
-from payerkit.payment.check_payment import review_findings
-from payerkit.payment.payment_review import PaymentReview
-from payerkit.payment.transactions import DecodedTransaction
+from payerkit.payment.check import findings_of
+from payerkit.payment.compare import Comparison, DecodedTransaction
 from payerkit.signing.device import calldata_digest, digest_of
 from payerkit.wording import count_of, visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from payerkit.payment.check_payments import CheckedPayment, Source
+    from payerkit.payment.check_many import CheckedPayment, Source
     from payerkit.policy.payment_policy import PaymentPolicy
 
 
@@ -230,8 +228,8 @@ class SafeBatch:
     """
 
     def __init__(self, payment: Payment, safe: str, *, anyway: bool, **given: Unpack[ComparedWith]) -> None:
-        self._safe, self._review = read_address(safe, "safe"), PaymentReview(payment, **given)
-        found = review_findings(self._review)
+        self._safe, self._review = read_address(safe, "safe"), Comparison(payment, **given)
+        found = findings_of(self._review)
         if found.verdict == "stop" and not anyway:
             raise InvalidInput(
                 f"The verdict is stop: {found.errors[0].message} Nothing was made for the Safe. "
@@ -272,7 +270,7 @@ class SafeBatch:
         )
 
 
-def calls_of(review: PaymentReview, *, anyway: bool) -> Sequence[SafeCall]:
+def calls_of(review: Comparison, *, anyway: bool) -> Sequence[SafeCall]:
     """Return the transactions of a payment as calls.
 
     Those that stand elsewhere in its response are left out. As the verdict is about all of them, this raises
@@ -290,7 +288,7 @@ def calls_of(review: PaymentReview, *, anyway: bool) -> Sequence[SafeCall]:
     return tuple(map(_safe_call, review.transactions[:own]))
 
 
-def _describe(review: PaymentReview) -> str:
+def _describe(review: Comparison) -> str:
     """Return a payment in a few words: the order if there is one, else what the transactions pay."""
     if len(review.orders) == 1 and review.orders[0].payee:
         order = review.orders[0]
@@ -342,7 +340,7 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
         >>> write_safe_files(["monday.json"], "safe", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177")["path"][0]
         'safe/safe-sepolia.json'
     """
-    from payerkit.payment.check_payments import checked_payments  # noqa: PLC0415 - it loads pandas
+    from payerkit.payment.check_many import checked_payments  # noqa: PLC0415 - it loads pandas
 
     labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now, client=client)
     if not checked:
@@ -369,7 +367,7 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
 
 def _checked_calls(checked: CheckedPayment, label: object, *, anyway: bool) -> tuple[str, Sequence[SafeCall]]:
     """Return the network and the calls of a payment that may be handed over. Raises InvalidInput for any other."""
-    review, errors = checked.review, [found for found in checked.findings if found.severity == "error"]
+    review, errors = checked.compared, [found for found in checked.findings if found.severity == "error"]
     if review is None:
         raise InvalidInput(f"payments: {label} cannot be read: {errors[0].message} Nothing was written.")
     if errors and not anyway:

@@ -6,11 +6,9 @@ from decimal import Context, Decimal
 
 from payerkit.onchain.addresses import is_same, with_checksum
 from payerkit.onchain.amounts import format_number, format_percentage, to_units
-from payerkit.onchain.calldata import EffectKind
+from payerkit.onchain.calldata import UNLIMITED, Effect, EffectKind
 from payerkit.onchain.currencies import Currency, networks, request_decimals
-from payerkit.onchain.effects import Effect
-from payerkit.payment.payment_review import PaymentReview
-from payerkit.payment.transactions import UNLIMITED, contract_at
+from payerkit.payment.compare import Comparison, contract_at
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NOTHING = "There is nothing to sign."
@@ -19,7 +17,7 @@ _TWO_DIGITS = Context(prec=2)
 """The share of a fee is rounded to what a person remembers of it; the findings have it exactly."""
 
 
-def payment_sentence(review: PaymentReview, *, is_stopped: bool = False) -> str:
+def payment_sentence(review: Comparison, *, is_stopped: bool = False) -> str:
     """Return who is paid what, on which network, for which bank account, with which fee and how many signatures.
 
     It says "would" if the payment is stopped.
@@ -41,7 +39,7 @@ def short_address(address: str) -> str:
     return address if len(address) <= 14 else f"{address[:6]}...{address[-4:]}"
 
 
-def _pays(review: PaymentReview, payments: list[Effect], *, is_stopped: bool) -> str:
+def _pays(review: Comparison, payments: list[Effect], *, is_stopped: bool) -> str:
     pay, make = ("Would pay", "Would make") if is_stopped else ("Pays", "Makes")
     where = f" on {networks()[review.network].title}" if review.network else ""
     if not payments:
@@ -58,7 +56,7 @@ def _pays(review: PaymentReview, payments: list[Effect], *, is_stopped: bool) ->
     return f"{make} {_number(len(payments))} payments{where} to {to}{purpose}{f', {total} in all' if total else ''}"
 
 
-def _is_unknown_contract(review: PaymentReview) -> bool:
+def _is_unknown_contract(review: Comparison) -> bool:
     """Return True if a payment goes through a contract that payerkit does not know: then it may pay nobody."""
     for transaction in {payment.step: review.transactions[payment.step] for payment in review.payments}.values():
         contracts = transaction.call.function.contracts if transaction.call.function else ("ERC20",)
@@ -70,7 +68,7 @@ def _is_unknown_contract(review: PaymentReview) -> bool:
     return False
 
 
-def _payee(review: PaymentReview, payment: Effect) -> str:
+def _payee(review: Comparison, payment: Effect) -> str:
     """Return the recipient: short if the order or the address book names it, in full if nothing vouches for it.
 
     One that looks like a known address is in full, too: short, it would be taken for that.
@@ -86,7 +84,7 @@ def _payee(review: PaymentReview, payment: Effect) -> str:
     return short_address(address) if is_ordered and not is_lookalike else address
 
 
-def _amount_to_pay(review: PaymentReview, payment: Effect) -> str:
+def _amount_to_pay(review: Comparison, payment: Effect) -> str:
     token = review.token(payment.token)
     if payment.amount is None:
         return "an unknown amount"
@@ -108,7 +106,7 @@ def _in_units(base: int, currency: Currency | None, decimals: int | None = None)
     return f"{format_number(found or Decimal(0))} {currency.ticker}"
 
 
-def _fee_words(review: PaymentReview, payments: list[Effect]) -> list[str]:
+def _fee_words(review: Comparison, payments: list[Effect]) -> list[str]:
     """Return the fees of all payments as a share of all amounts, or as an amount; nothing if they cannot be added."""
     legs = review.fee_legs.values()
     fees = [*(payment.fee for payment in payments), *(leg.amount for leg in legs)]
@@ -124,7 +122,7 @@ def _fee_words(review: PaymentReview, payments: list[Effect]) -> list[str]:
     return [f"fee {format_percentage(_TWO_DIGITS.divide(Decimal(100 * fee), Decimal(amount)))}"]
 
 
-def _sum(review: PaymentReview, effects: list[Effect], amounts: list[int | None]) -> str:
+def _sum(review: Comparison, effects: list[Effect], amounts: list[int | None]) -> str:
     """Return the sum of amounts in one token; "" if there are several tokens, or something is not known."""
     tokens = {(each.token, each.unit) for each in effects}
     token = review.token(effects[0].token)
@@ -132,7 +130,7 @@ def _sum(review: PaymentReview, effects: list[Effect], amounts: list[int | None]
     return _in_units(sum(each or 0 for each in amounts), token) if is_known else ""
 
 
-def _signatures(review: PaymentReview) -> list[str]:
+def _signatures(review: Comparison) -> list[str]:
     """Return how many signatures it takes, and for what else than payments and approvals some of them are."""
     effects = [transaction.effects for transaction in review.transactions]
     unread = sum(not each for each in effects)

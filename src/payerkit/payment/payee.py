@@ -1,4 +1,4 @@
-"""Review who is paid, in which token, and who may take how many: against the order and what the user agreed to."""
+"""Check who is paid, in which token, and who may take how many: against the order and what the user agreed to."""
 
 from __future__ import annotations
 
@@ -6,91 +6,90 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from payerkit._tsv import rows
-from payerkit.findings import Finding
-from payerkit.models.compared_with import OrderTerms
+from payerkit.findings import Finding, payment_finding
 from payerkit.onchain.addresses import address_problem, are_alike, is_same, with_checksum
 from payerkit.onchain.amounts import share_of, to_units
-from payerkit.onchain.calldata import EffectKind
+from payerkit.onchain.calldata import NATIVE, UNLIMITED, Effect, EffectKind
 from payerkit.onchain.currencies import deployments_at, find_by_hash, is_currency_id, network_in_id, networks, tokens_at
-from payerkit.onchain.effects import NATIVE, Effect
-from payerkit.payment.payment_review import PaymentReview
-from payerkit.payment.transactions import UNLIMITED, DecodedTransaction, finding, shown
+from payerkit.payment.compare import Comparison, DecodedTransaction, OrderTerms
 from payerkit.policy.address_book import AddressBook
 from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy, address_line, allowance_line, symbol_in, token_line
-from payerkit.wording import visible
+from payerkit.wording import shown, visible
 
 
-def review_terms(review: PaymentReview) -> Iterator[Finding]:
+def check_terms(compared: Comparison) -> Iterator[Finding]:
     """Yield the findings about the currencies and the payees that the orders name, whatever is paid."""
     fields = "invoice_currency", "payment_currency"
-    for field, name in dict.fromkeys((field, getattr(order, field)) for order in review.orders for field in fields):
-        currency, network = review.policy.find_currency(name), network_in_id(name)
+    for field, name in dict.fromkeys((field, getattr(order, field)) for order in compared.orders for field in fields):
+        currency, network = compared.policy.find_currency(name), network_in_id(name)
         if not is_currency_id(name):
-            yield finding("currency_form", field=field, currency=ascii(name)[1:-1][:80])
+            yield payment_finding("currency_form", field=field, currency=ascii(name)[1:-1][:80])
         elif field == "invoice_currency":
             continue
         elif (currency.network if currency else network and network.name) == "tron":
-            yield finding("network_unsupported")
+            yield payment_finding("network_unsupported")
         elif currency is None and network is None:
-            yield finding("currency_unknown")
+            yield payment_finding("currency_unknown")
         elif currency is None and network is not None:
-            yield finding("currency_unlisted", currency=visible(name), network=network.name)
+            yield payment_finding("currency_unlisted", currency=visible(name), network=network.name)
     keys = {"address_malformed": "payee_malformed", "address_checksum": "payee_checksum"}
-    for payee in dict.fromkeys(order.payee for order in review.orders if order.payee is not None):
+    for payee in dict.fromkeys(order.payee for order in compared.orders if order.payee is not None):
         if problem := address_problem(payee):
-            yield finding(keys[problem], payee=shown(payee))
+            yield payment_finding(keys[problem], payee=shown(payee))
 
 
-def review_payee(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
+def check_payee(compared: Comparison, payment: Effect) -> Iterator[Finding]:
     """Yield the findings about the recipient of a payment."""
-    recipient, order = payment.recipient, review.order_of(payment)
+    recipient, order = payment.recipient, compared.order_of(payment)
     if recipient is None:
-        yield finding("recipient_unknown", payment)
+        yield payment_finding("recipient_unknown", payment)
         return
     if address_problem(recipient) == "address_checksum":  # of a plain transfer: calldata has no capital letters
-        yield finding("recipient_checksum", payment)
+        yield payment_finding("recipient_checksum", payment)
     if burned := burned_at(recipient):
-        yield finding("recipient_burned", payment, what=burned)
-    elif contract := known_contract_at(recipient, review.policy):
-        yield finding("recipient_contract", payment, what=contract)
+        yield payment_finding("recipient_burned", payment, what=burned)
+    elif contract := known_contract_at(recipient, compared.policy):
+        yield payment_finding("recipient_contract", payment, what=contract)
     elif order is None or order.payee is None:
-        yield finding("recipient", payment, recipient=with_checksum(recipient))
-        yield from _compare_with_book(review, payment, recipient, order)
+        yield payment_finding("recipient", payment, recipient=with_checksum(recipient))
+        yield from _compare_with_book(compared, payment, recipient, order)
     elif is_same(recipient, order.payee):
-        yield finding("payee_matches", payment)
-        yield from _compare_with_book(review, payment, recipient, order)
+        yield payment_finding("payee_matches", payment)
+        yield from _compare_with_book(compared, payment, recipient, order)
     else:
         key = "payee_differs.lookalike" if are_alike(recipient, order.payee) else "payee_differs"
         words = {"recipient": with_checksum(recipient), "payee": str(with_checksum(order.payee))[:80]}
-        yield finding(key, payment, **words)
+        yield payment_finding(key, payment, **words)
 
 
 def _compare_with_book(
-    review: PaymentReview, payment: Effect, recipient: str, order: OrderTerms | None
+    compared: Comparison, payment: Effect, recipient: str, order: OrderTerms | None
 ) -> Iterator[Finding]:
     """Tell whether the user knows a recipient. Findings are saved with notebooks, so they name no one."""
-    book = review.policy.book
-    is_payout = review.payment.payout is not None or (order is not None and order.is_payout)
+    book = compared.policy.book
+    is_payout = compared.payment.payout is not None or (order is not None and order.is_payout)
     names_none = is_payout if order is None else order.payee is None
     name, role = ("Operator", "operator") if is_payout else ("", "payee")  # a payee's name is for the user to fill in
-    lines = address_line(recipient, name, review.network, role)
-    if is_payout and _lacks_role(book, recipient, review.network):
-        yield finding("payee_role", payment, recipient=with_checksum(recipient))
-    elif names_none and recipient.lower() in review.fee_recipients:
-        yield finding("payee_unnamed.fee", payment)
-    elif book.find(recipient, review.network):
+    lines = address_line(recipient, name, compared.network, role)
+    if is_payout and _lacks_role(book, recipient, compared.network):
+        yield payment_finding("payee_role", payment, recipient=with_checksum(recipient))
+    elif names_none and recipient.lower() in compared.fee_recipients:
+        yield payment_finding("payee_unnamed.fee", payment)
+    elif book.find(recipient, compared.network):
         warning = book.warning(recipient)
         key = "payee_known.warned" if warning else "payee_known"
-        yield finding(key, payment, warning=warning and warning.message)
-    elif alike := review.policy.lookalike(recipient):
-        yield finding("payee_lookalike", payment, recipient=with_checksum(recipient), known=alike)
+        yield payment_finding(key, payment, warning=warning and warning.message)
+    elif alike := compared.policy.lookalike(recipient):
+        yield payment_finding("payee_lookalike", payment, recipient=with_checksum(recipient), known=alike)
     elif names_none:
-        yield finding("payee_operator" if is_payout else "payee_unnamed", payment, policy_lines=lines)
-    elif review.policy.addresses is not None and recipient in book and review.network is None:
-        yield finding("payee_new.unplaced", payment)
-    elif review.policy.addresses is not None:
-        words = {"recipient": with_checksum(recipient), "network": review.network}
-        yield finding("payee_new.network" if recipient in book else "payee_new", payment, **words, policy_lines=lines)
+        yield payment_finding("payee_operator" if is_payout else "payee_unnamed", payment, policy_lines=lines)
+    elif compared.policy.addresses is not None and recipient in book and compared.network is None:
+        yield payment_finding("payee_new.unplaced", payment)
+    elif compared.policy.addresses is not None:
+        words = {"recipient": with_checksum(recipient), "network": compared.network}
+        yield payment_finding(
+            "payee_new.network" if recipient in book else "payee_new", payment, **words, policy_lines=lines
+        )
 
 
 def _lacks_role(book: AddressBook, recipient: str, network: str | None) -> bool:
@@ -149,118 +148,120 @@ def _reserved() -> Mapping[str, str]:
     return {row["address"].lower(): row["what"] for row in rows(__package__, "reserved_addresses")}
 
 
-def review_token(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
+def check_token(compared: Comparison, payment: Effect) -> Iterator[Finding]:
     """Yield the finding about the token of a payment; none without a network."""
-    if review.network is None:
+    if compared.network is None:
         return
-    order = review.order_of(payment)
-    token, expected = review.token(payment.token), review.currency(order)
+    order = compared.order_of(payment)
+    token, expected = compared.token(payment.token), compared.currency(order)
     is_unlisted = order is not None and expected is None and network_in_id(order.payment_currency) is not None
     if order is not None and payment.token is not None and is_unlisted:
-        yield _compare_with_unlisted(review, payment, order)
+        yield _compare_with_unlisted(compared, payment, order)
     elif token is None:
-        yield finding("token_unknown", payment, network=review.network)
+        yield payment_finding("token_unknown", payment, network=compared.network)
     elif expected and token != expected:
-        yield finding("token_differs", payment, token=token.id, expected=expected.id)
+        yield payment_finding("token_differs", payment, token=token.id, expected=expected.id)
     else:
-        yield finding("token_matches", payment, token=token.id)
+        yield payment_finding("token_matches", payment, token=token.id)
 
 
-def _compare_with_unlisted(review: PaymentReview, payment: Effect, order: OrderTerms) -> Finding:
+def _compare_with_unlisted(compared: Comparison, payment: Effect, order: OrderTerms) -> Finding:
     """Compare the token of a payment with a currency of the order that the token list does not have.
 
     The service's list moves on: such a currency may be new, or have another id in the list.
     """
-    network, address, token = str(review.network), str(payment.token), review.token(payment.token)
+    network, address, token = str(compared.network), str(payment.token), compared.token(payment.token)
     currency = visible(order.payment_currency)
     if token is None and address == NATIVE:
-        return finding("token_unlisted.coin", payment, network=network, currency=currency)
+        return payment_finding("token_unlisted.coin", payment, network=network, currency=currency)
     if token is None:
         lines = token_line(currency, network, address, None)
-        return finding("token_unlisted", payment, address=with_checksum(address), currency=currency, policy_lines=lines)
+        return payment_finding(
+            "token_unlisted", payment, address=with_checksum(address), currency=currency, policy_lines=lines
+        )
     is_same_symbol = symbol_in(currency, network).lower() == token.symbol.lower()
     if token.kind != "erc20" or not (is_same_symbol or networks()[network].is_test):
-        return finding("token_differs", payment, token=token.id, expected=currency)
+        return payment_finding("token_differs", payment, token=token.id, expected=currency)
     lines = token_line(currency, network, token.address, token.decimals)
-    return finding("token_renamed", payment, token=token.id, currency=currency, policy_lines=lines)
+    return payment_finding("token_renamed", payment, token=token.id, currency=currency, policy_lines=lines)
 
 
-def review_token_contract(review: PaymentReview, transaction: DecodedTransaction) -> Finding:
+def check_token_contract(compared: Comparison, transaction: DecodedTransaction) -> Finding:
     """Return the finding about a transaction that goes to a token, such as an approval."""
-    token = review.token(transaction.to)
-    expected = {currency.id: currency for order in review.orders if (currency := review.currency(order))}
-    if token is None and any(is_same(payment.token, transaction.to) for payment in review.payments):
-        return finding("token.unlisted", transaction)  # what is wrong with the token is told where it is paid
+    token = compared.token(transaction.to)
+    expected = {currency.id: currency for order in compared.orders if (currency := compared.currency(order))}
+    if token is None and any(is_same(payment.token, transaction.to) for payment in compared.payments):
+        return payment_finding("token.unlisted", transaction)  # what is wrong with the token is told where it is paid
     if token is None:
-        return finding("token_unknown.contract", transaction, network=review.network)
+        return payment_finding("token_unknown.contract", transaction, network=compared.network)
     if expected and token not in expected.values():
-        return finding("token_differs.contract", transaction, token=token.id, expected=" or ".join(expected))
-    return finding("token", transaction, token=token.id)
+        return payment_finding("token_differs.contract", transaction, token=token.id, expected=" or ".join(expected))
+    return payment_finding("token", transaction, token=token.id)
 
 
-def review_approval(review: PaymentReview, approval: Effect) -> Iterator[Finding]:
+def check_approval(compared: Comparison, approval: Effect) -> Iterator[Finding]:
     """Yield the findings about an approval."""
-    spending, end = _spending(review, approval), _end(review, approval)
+    spending, end = _spending(compared, approval), _end(compared, approval)
     if not spending:
-        yield finding("spender_differs", approval)
+        yield payment_finding("spender_differs", approval)
         return
-    yield finding("spender", approval)
+    yield payment_finding("spender", approval)
     later = [payment.step for payment in spending if payment.step > approval.step]
     if later and end < later[0]:
-        yield finding("allowance_reset.replaced" if approval.allowance else "allowance_reset", approval)
+        yield payment_finding("allowance_reset.replaced" if approval.allowance else "allowance_reset", approval)
     elif not later and not approval.allowance:
-        yield finding("allowance_taken_back", approval)
+        yield payment_finding("allowance_taken_back", approval)
     else:
         places = range(approval.step + 1, end)
         uses = [each for each in spending if each.step in places and is_same(each.token, approval.token)]
-        key = _compare_allowance(review, approval, uses) if later else "allowance_late"
-        yield _check_allowance(review, approval, key)
+        key = _compare_allowance(compared, approval, uses) if later else "allowance_late"
+        yield _check_allowance(compared, approval, key)
 
 
-def _spending(review: PaymentReview, approval: Effect) -> list[Effect]:
+def _spending(compared: Comparison, approval: Effect) -> list[Effect]:
     """Return the payments that use an allowance: their contract is its spender.
 
     A plain transfer needs no allowance, neither of the token that makes it nor of the wallet that receives coins.
     """
     return [
         payment
-        for other in review.transactions
+        for other in compared.transactions
         if is_same(other.to, approval.spender) and other.call.function and other.call.function.contracts != ("ERC20",)
         for payment in other.effects
         if payment.is_payment
     ]
 
 
-def _end(review: PaymentReview, approval: Effect) -> int:
+def _end(compared: Comparison, approval: Effect) -> int:
     """Return the index of the next transaction that approves the same token for the same spender, else their number."""
-    for other in review.transactions[approval.step + 1 :]:
+    for other in compared.transactions[approval.step + 1 :]:
         for effect in other.effects:
             is_same_spender = effect.kind == EffectKind.APPROVE and is_same(effect.spender, approval.spender)
             if is_same_spender and is_same(other.to, approval.token):
                 return other.index
-    return len(review.transactions)
+    return len(compared.transactions)
 
 
-def _check_allowance(review: PaymentReview, approval: Effect, key: str) -> Finding:
+def _check_allowance(compared: Comparison, approval: Effect, key: str) -> Finding:
     """Return the finding with a key, unless the policy accepts an allowance of this size."""
     if key not in _MORE_THAN_NEEDED:
-        return finding(key, approval)
-    token = review.token(approval.token)
+        return payment_finding(key, approval)
+    token = compared.token(approval.token)
     if token is None or approval.spender is None:  # a policy names tokens by their ids
-        return finding(key, approval, lines=" its token, then this allowance.")
+        return payment_finding(key, approval, lines=" its token, then this allowance.")
     taken = to_units(approval.allowance, token.decimals)
-    accepted = review.policy.accepted_allowance(token.id, approval.spender)
+    accepted = compared.policy.accepted_allowance(token.id, approval.spender)
     if accepted and (accepted.most is None or (taken is not None and taken <= accepted.most)):
-        return finding("allowance_accepted", approval)
+        return payment_finding("allowance_accepted", approval)
     most = None if approval.allowance == UNLIMITED else taken
-    return finding(key, approval, policy_lines=allowance_line(token.id, approval.spender, most))
+    return payment_finding(key, approval, policy_lines=allowance_line(token.id, approval.spender, most))
 
 
 _MORE_THAN_NEEDED = {"allowance_late", "allowance_unlimited", "allowance_unchecked", "allowance_large"}
 """What a policy may accept: an allowance that is, or may be, more than the payments need."""
 
 
-def _compare_allowance(review: PaymentReview, approval: Effect, payments: list[Effect]) -> str:
+def _compare_allowance(compared: Comparison, approval: Effect, payments: list[Effect]) -> str:
     """Return the key of the finding. payments: those in the approved token up to the next approval, which replaces it.
 
     They need their sum, or that and the agreed fee of a batch contract. What some of them need, the calldata may not
@@ -276,6 +277,6 @@ def _compare_allowance(review: PaymentReview, approval: Effect, payments: list[E
     in_batch = sum([each.amount or 0 for each in payments if each.place is not None and each.unit == "token"])
     if allowance < sum(known):
         return "allowance_small"
-    if allowance > sum(known) + share_of(in_batch, review.policy.batch_fee):
+    if allowance > sum(known) + share_of(in_batch, compared.policy.batch_fee):
         return "allowance_large"
     return "allowance_exact" if allowance == sum(known) else "allowance_exact.batch"

@@ -11,10 +11,8 @@ from payerkit.frames import columns, frame_of
 from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import effect_units
-from payerkit.onchain.calldata import NOTES, DecodedCall, read_call
-from payerkit.onchain.effects import Effect, read_effects
-from payerkit.payment.payment_review import PaymentReview
-from payerkit.payment.transactions import DecodedTransaction, contract_name, resolve_currency
+from payerkit.onchain.calldata import NOTES, DecodedCall, Effect, read_call, read_effects
+from payerkit.payment.compare import Comparison, DecodedTransaction, contract_name, resolve_currency
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.wording import visible
 
@@ -75,13 +73,13 @@ def decode_transactions(
            step does                token                amount
         0     0  pay  ETH-sepolia-sepolia  0.004000000000000000
     """
-    review = PaymentReview(payment, network=network, policy=policy)
-    rows = [row for each in review.transactions for row in _transaction_rows(review, each)]
+    compared = Comparison(payment, network=network, policy=policy)
+    rows = [row for each in compared.transactions for row in _transaction_rows(compared, each)]
     return frame_of(rows, TRANSACTION_COLUMNS)
 
 
-def _transaction_rows(review: PaymentReview, transaction: DecodedTransaction) -> list[dict[str, Any]]:
-    call, network, policy = transaction.call, review.network, review.policy
+def _transaction_rows(compared: Comparison, transaction: DecodedTransaction) -> list[dict[str, Any]]:
+    call, network, policy = transaction.call, compared.network, compared.policy
     shared = {
         "step": transaction.index,
         "network": network,
@@ -94,16 +92,16 @@ def _transaction_rows(review: PaymentReview, transaction: DecodedTransaction) ->
         "note": (note := _note(transaction)),
     }
     effects = [
-        _effect_columns(effect, network, policy, f"{_purpose(review, effect)} {note}".strip())
+        _effect_columns(effect, network, policy, f"{_purpose(compared, effect)} {note}".strip())
         for effect in transaction.effects
     ]
     return [dict.fromkeys(TRANSACTION_COLUMNS) | shared | columns for columns in effects or [{}]]
 
 
-def _purpose(review: PaymentReview, effect: Effect) -> str:
+def _purpose(compared: Comparison, effect: Effect) -> str:
     """Return for which bank account an effect pays, as the request says; "" if it pays a wallet, or only a fee."""
-    is_payout = review.account and effect.is_payment and effect.at not in review.fee_legs
-    return f"For the account {review.account}, by the request." if is_payout else ""
+    is_payout = compared.account and effect.is_payment and effect.at not in compared.fee_legs
+    return f"For the account {compared.account}, by the request." if is_payout else ""
 
 
 def _note(transaction: DecodedTransaction) -> str:

@@ -8,24 +8,20 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from payerkit.errors import without_internal_frames
-from payerkit.findings import Finding, PaymentFindings
-from payerkit.models.compared_with import KnowsPaid
-from payerkit.models.payments import Payment
+from payerkit.findings import Finding, PaymentFindings, payment_finding
+from payerkit.models.payments import KnowsPaid, Payment
 from payerkit.onchain.addresses import address_problem
-from payerkit.onchain.calldata import NOTES, EffectKind
+from payerkit.onchain.calldata import NOTES, Effect, EffectKind
 from payerkit.onchain.currencies import deployments_at, networks
-from payerkit.onchain.effects import Effect
-from payerkit.payment.amounts import review_amount, review_maximum, review_value
-from payerkit.payment.fees import review_fees
-from payerkit.payment.orders import review_orders
-from payerkit.payment.payees import review_approval, review_payee, review_terms, review_token, review_token_contract
-from payerkit.payment.payment_review import PaymentReview
-from payerkit.payment.response import review_members, review_metadata, review_payout, review_response
-from payerkit.payment.transactions import DecodedTransaction, contract_at, finding, network_of
+from payerkit.payment.compare import Comparison, DecodedTransaction, contract_at, network_of
+from payerkit.payment.money import check_amount, check_fees, check_maximum, check_value
+from payerkit.payment.orders import check_orders
+from payerkit.payment.payee import check_approval, check_payee, check_terms, check_token, check_token_contract
+from payerkit.payment.response import check_members, check_metadata, check_payout, check_response
 from payerkit.policy.payment_policy import PaymentPolicy
 
 if TYPE_CHECKING:
-    from payerkit.models.compared_with import AnyOrder, Orders
+    from payerkit.models.payments import AnyOrder, Orders
 
 
 MAX_TRANSACTIONS = 50
@@ -89,24 +85,24 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
           0.0044 ETH-sepolia-sepolia. That is 9.1 % too little. Compare the rate with a second source. If it is right,
           ask for a new payment; if not, give a newer one.  [amount_differs: order]
     """
-    return review_findings(
-        PaymentReview(
+    return findings_of(
+        Comparison(
             payment, order=order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
         )
     )
 
 
-def review_findings(review: PaymentReview) -> PaymentFindings:
+def findings_of(compared: Comparison) -> PaymentFindings:
     """Return the findings about a payment with what it is compared with."""
-    if len(review.transactions) > MAX_TRANSACTIONS:
-        return PaymentFindings([finding("too_many", count=len(review.transactions), limit=MAX_TRANSACTIONS)])
-    effects = sum(len(each.effects) for each in review.transactions)
+    if len(compared.transactions) > MAX_TRANSACTIONS:
+        return PaymentFindings([payment_finding("too_many", count=len(compared.transactions), limit=MAX_TRANSACTIONS)])
+    effects = sum(len(each.effects) for each in compared.transactions)
     if effects > MAX_EFFECTS:
-        return PaymentFindings([finding("too_many.effects", count=effects, limit=MAX_EFFECTS)])
-    found = [*_check_whole(review), *review_payout(review), *review_response(review), *review_metadata(review)]
-    for transaction in review.transactions:
-        found += _check_transaction(review, transaction)
-    found += review_fees(review)
+        return PaymentFindings([payment_finding("too_many.effects", count=effects, limit=MAX_EFFECTS)])
+    found = [*_check_whole(compared), *check_payout(compared), *check_response(compared), *check_metadata(compared)]
+    for transaction in compared.transactions:
+        found += _check_transaction(compared, transaction)
+    found += check_fees(compared)
     return PaymentFindings(sorted(found, key=_place))
 
 
@@ -117,121 +113,123 @@ def _place(found: Finding) -> int:
     return -1 if found.step is None else found.step
 
 
-def _check_whole(review: PaymentReview) -> Iterator[Finding]:
+def _check_whole(compared: Comparison) -> Iterator[Finding]:
     """Check what is not about one transaction: the orders, the network, and how many payments there are."""
-    if not review.orders:
-        yield finding("no_order")
-    yield from _check_network(review)
-    yield from review_terms(review)
-    if not review.payments:
-        yield finding("no_payment")
-    if len(review.orders) > 1:
-        yield from review_orders(review)
-    elif len(review.payments) > 1:
-        key = "several_payments" if review.orders else "several_payments.no_order"
-        yield finding(key, count=len(review.payments))
+    if not compared.orders:
+        yield payment_finding("no_order")
+    yield from _check_network(compared)
+    yield from check_terms(compared)
+    if not compared.payments:
+        yield payment_finding("no_payment")
+    if len(compared.orders) > 1:
+        yield from check_orders(compared)
+    elif len(compared.payments) > 1:
+        key = "several_payments" if compared.orders else "several_payments.no_order"
+        yield payment_finding(key, count=len(compared.payments))
 
 
-def _check_network(review: PaymentReview) -> Iterator[Finding]:
-    of_orders = sorted({of for order in review.orders if (of := network_of(order, review.policy))})
+def _check_network(compared: Comparison) -> Iterator[Finding]:
+    of_orders = sorted({of for order in compared.orders if (of := network_of(order, compared.policy))})
     if len(of_orders) > 1:
-        yield finding("network_differs.orders", networks=", ".join(of_orders))
-    elif review.given_network and of_orders and [review.given_network] != of_orders:
-        yield finding("network_differs", expected=of_orders[0], given=review.given_network)
-    if review.network is None:
-        yield finding("network_unknown")
+        yield payment_finding("network_differs.orders", networks=", ".join(of_orders))
+    elif compared.given_network and of_orders and [compared.given_network] != of_orders:
+        yield payment_finding("network_differs", expected=of_orders[0], given=compared.given_network)
+    if compared.network is None:
+        yield payment_finding("network_unknown")
     else:
-        yield finding("network", network=networks()[review.network])
+        yield payment_finding("network", network=networks()[compared.network])
 
 
-def _check_transaction(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
-    yield from _check_calldata(review, transaction)
-    yield from _check_contract(review, transaction)
-    yield from review_value(review, transaction)
-    yield from review_members(transaction)
+def _check_transaction(compared: Comparison, transaction: DecodedTransaction) -> Iterator[Finding]:
+    yield from _check_calldata(compared, transaction)
+    yield from _check_contract(compared, transaction)
+    yield from check_value(compared, transaction)
+    yield from check_members(transaction)
     if transaction.call.arguments is not None and not transaction.effects:
-        yield finding("empty_batch", transaction)
+        yield payment_finding("empty_batch", transaction)
     for effect in transaction.effects:
         if effect.kind == EffectKind.APPROVE:
-            yield from review_approval(review, effect)
-        elif effect.at in review.fee_legs:
+            yield from check_approval(compared, effect)
+        elif effect.at in compared.fee_legs:
             # Its share is one of all fees.
-            is_known = effect.reference is None or any(effect.reference == each.reference for each in review.payments)
-            yield finding("fee_leg" if is_known else "fee_leg.reference", effect)
-            yield from _check_execution(review, effect)
+            is_known = effect.reference is None or any(effect.reference == each.reference for each in compared.payments)
+            yield payment_finding("fee_leg" if is_known else "fee_leg.reference", effect)
+            yield from _check_execution(compared, effect)
         elif effect.is_payment:
-            yield from _check_payment(review, effect)
+            yield from _check_payment(compared, effect)
         else:
-            yield finding("other_function", transaction, effect=effect.kind.value)
+            yield payment_finding("other_function", transaction, effect=effect.kind.value)
 
 
-def _check_calldata(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
+def _check_calldata(compared: Comparison, transaction: DecodedTransaction) -> Iterator[Finding]:
     code, data = transaction.call.code, transaction.data
     if data and not data.startswith("0x"):
-        yield finding("data_prefix", transaction)
-    is_fee = any(effect.at in review.fee_legs for effect in transaction.effects)
+        yield payment_finding("data_prefix", transaction)
+    is_fee = any(effect.at in compared.fee_legs for effect in transaction.effects)
     if code and not (is_fee and code in {"empty", "reference_only"}):
         keys = {"not_canonical": "not_canonical", "empty": "plain_transfer", "reference_only": "plain_transfer"}
-        yield finding(keys.get(code, "unreadable_data"), transaction, note=NOTES[code])
+        yield payment_finding(keys.get(code, "unreadable_data"), transaction, note=NOTES[code])
 
 
-def _check_contract(review: PaymentReview, transaction: DecodedTransaction) -> Iterator[Finding]:
+def _check_contract(compared: Comparison, transaction: DecodedTransaction) -> Iterator[Finding]:
     problem = address_problem(transaction.to)
     if problem:
-        yield finding(problem, transaction)
+        yield payment_finding(problem, transaction)
     function = transaction.call.function
-    if function is None or review.network is None or problem == "address_malformed":
+    if function is None or compared.network is None or problem == "address_malformed":
         return
     if function.contracts == ("ERC20",):
-        yield review_token_contract(review, transaction)
+        yield check_token_contract(compared, transaction)
         return
-    others = ", ".join(sorted({each.network for each in deployments_at(transaction.to)} - {review.network}))
-    found = contract_at(transaction.to, review.network, function.contracts)
+    others = ", ".join(sorted({each.network for each in deployments_at(transaction.to)} - {compared.network}))
+    found = contract_at(transaction.to, compared.network, function.contracts)
     if found and found.contract in function.contracts:
-        yield finding("contract", transaction, contract=f"{found.contract} {found.version}", network=review.network)
+        yield payment_finding(
+            "contract", transaction, contract=f"{found.contract} {found.version}", network=compared.network
+        )
         if function.payable and others:
-            yield finding("other_networks", transaction, networks=others)
+            yield payment_finding("other_networks", transaction, networks=others)
     else:
         known = f" It is {found.contract}." if found else ""
         known += f" It is a known contract on {others}." if others else ""
-        yield finding("contract_unknown", transaction, network=review.network, known=known)
+        yield payment_finding("contract_unknown", transaction, network=compared.network, known=known)
 
 
-def _check_payment(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
+def _check_payment(compared: Comparison, payment: Effect) -> Iterator[Finding]:
     """Yield the findings about a payment."""
-    yield from review_payee(review, payment)
-    yield from review_token(review, payment)
-    yield from review_amount(review, payment)
-    yield from _check_reference(review, payment)
+    yield from check_payee(compared, payment)
+    yield from check_token(compared, payment)
+    yield from check_amount(compared, payment)
+    yield from _check_reference(compared, payment)
     if payment.kind != EffectKind.TRANSFER:
-        yield finding("other_way", payment, effect=payment.kind.value)
-    yield from _check_execution(review, payment)
+        yield payment_finding("other_way", payment, effect=payment.kind.value)
+    yield from _check_execution(compared, payment)
 
 
-def _check_execution(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
+def _check_execution(compared: Comparison, payment: Effect) -> Iterator[Finding]:
     if payment.revert_reason:
-        yield finding("would_fail", payment, reason=payment.revert_reason)
+        yield payment_finding("would_fail", payment, reason=payment.revert_reason)
     if payment.kept_reason:
-        yield finding("kept_back", payment, reason=payment.kept_reason)
+        yield payment_finding("kept_back", payment, reason=payment.kept_reason)
     if payment.unit == "request":
-        yield review_maximum(review, payment)
+        yield check_maximum(compared, payment)
     elif payment.max_to_spend or payment.max_rate_age:
-        yield finding("maximum_unread", payment)
+        yield payment_finding("maximum_unread", payment)
 
 
-def _check_reference(review: PaymentReview, payment: Effect) -> Iterator[Finding]:
+def _check_reference(compared: Comparison, payment: Effect) -> Iterator[Finding]:
     if payment.reference is None:
-        yield finding("reference_missing", payment)
+        yield payment_finding("reference_missing", payment)
         return
     if payment.reference and not any(payment.reference):
-        yield finding("reference_zero", payment)
+        yield payment_finding("reference_zero", payment)
     if len(payment.reference) != 8:
-        yield finding("reference_malformed", payment)
+        yield payment_finding("reference_malformed", payment)
         return
-    order, payout = review.order_of(payment), review.payment.payout
+    order, payout = compared.order_of(payment), compared.payment.payout
     ordered = None if order is None else order.payment_reference
     requested = None if payout is None else payout.payment_reference
-    told = review.payment.payment_reference
+    told = compared.payment.payment_reference
     sources = [
         (ordered, "reference_matches.order", "reference_differs.order"),
         (requested, "reference_matches.request", "reference_differs.request"),
@@ -240,6 +238,6 @@ def _check_reference(review: PaymentReview, payment: Effect) -> Iterator[Finding
     for reference, matches, differs in sources:
         if reference is not None:
             is_match = reference.lower() == f"0x{payment.reference.hex()}"
-            yield finding(matches if is_match else differs, payment)
+            yield payment_finding(matches if is_match else differs, payment)
     if all(reference is None for reference, *_ in sources):
-        yield finding("reference_unchecked", payment)
+        yield payment_finding("reference_unchecked", payment)

@@ -14,18 +14,15 @@ from typing import Any, Unpack
 import pandas as pd
 
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
-from payerkit.findings import Finding, PaymentFindings
+from payerkit.findings import Finding, PaymentFindings, payment_finding
 from payerkit.frames import columns, frame_of
-from payerkit.models import Payment
-from payerkit.models.compared_with import ComparedWith, KnowsPaid
-from payerkit.models.payments import read_payment
+from payerkit.models.payments import ComparedWith, KnowsPaid, Payment, read_payment
 from payerkit.onchain.addresses import lookalikes, with_checksum
 from payerkit.onchain.amounts import to_units
-from payerkit.onchain.effects import Effect
-from payerkit.payment.check_payment import review_findings
-from payerkit.payment.fees import find_charges
-from payerkit.payment.payment_review import PaymentReview
-from payerkit.payment.transactions import finding
+from payerkit.onchain.calldata import Effect
+from payerkit.payment.check import findings_of
+from payerkit.payment.compare import Comparison
+from payerkit.payment.money import find_charges
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.wording import listed, visible
 
@@ -103,18 +100,19 @@ def checked_payments(payments: Any, **given: Unpack[ComparedWith]) -> tuple[pd.I
     """Return payments with their findings, also those of comparing them, and a label for each."""
     labels, sources = _labelled(payments)
     checked = [_check(source, **given) for source in sources]
-    read = [(each, each.review, str(label)) for each, label in zip(checked, labels, strict=True) if each.review]
-    reviews = [review for _, review, _ in read]
-    for place, found in (*_find_repeated(reviews, [label for *_, label in read]), *_find_lookalikes(reviews)):
+    read = [(each, each.compared, str(label)) for each, label in zip(checked, labels, strict=True) if each.compared]
+    comparisons = [compared for _, compared, _ in read]
+    repeated = _find_repeated(comparisons, [label for *_, label in read])
+    for place, found in (*repeated, *_find_lookalikes(comparisons)):
         read[place][0].findings.append(found)
     return labels, checked
 
 
 @dataclass(slots=True)
 class CheckedPayment:
-    """A payment with its findings; review: None if it could not be read."""
+    """A payment with its findings; compared: None if it could not be read."""
 
-    review: PaymentReview | None
+    compared: Comparison | None
     findings: list[Finding]
 
     def row(self) -> dict[str, Any]:
@@ -122,15 +120,15 @@ class CheckedPayment:
         found = PaymentFindings(self.findings)
         row: dict[str, Any] = dict.fromkeys(_COLUMNS)
         words = [f"{each.severity} {each} [{each.code}]" for each in (*found.errors, *found.warnings)]
-        payments = [] if self.review is None else self.review.payments
+        payments = [] if self.compared is None else self.compared.payments
         row |= {"verdict": found.verdict, "payments": len(payments), "findings": "; ".join(words)}
-        if self.review is not None:
-            response = self.review.payment
+        if self.compared is not None:
+            response = self.compared.payment
             told = {"request_id": response.request_id, "payment_reference": response.payment_reference}
             row |= {name: value and visible(value) for name, value in told.items()}
-            row |= {"network": self.review.network, "account": self.review.account or None}
+            row |= {"network": self.compared.network, "account": self.compared.account or None}
             row["order_source"] = response.order_source
-            row |= _payment_cells(self.review, *payments) if len(payments) == 1 else {}
+            row |= _payment_cells(self.compared, *payments) if len(payments) == 1 else {}
         return row
 
 
@@ -166,30 +164,30 @@ def _check(source: Any, **given: Unpack[ComparedWith]) -> CheckedPayment:
     try:
         payment = source if isinstance(source, Payment) else read_payment(Path(source))
     except InvalidInput as error:
-        return CheckedPayment(None, [finding("payment_unreadable", problem=error)])
-    review = PaymentReview(payment, **given)
-    return CheckedPayment(review, [*review_findings(review)])
+        return CheckedPayment(None, [payment_finding("payment_unreadable", problem=error)])
+    compared = Comparison(payment, **given)
+    return CheckedPayment(compared, [*findings_of(compared)])
 
 
 _MOST_NAMED = 5
 """Other payments that a finding names; more only make it long."""
 
 
-def _find_repeated(reviews: Sequence[PaymentReview], labels: Sequence[str]) -> Iterator[tuple[int, Finding]]:
+def _find_repeated(comparisons: Sequence[Comparison], labels: Sequence[str]) -> Iterator[tuple[int, Finding]]:
     """Yield a finding for each payment that shares what no two payments share."""
     holders = defaultdict(list)
-    for place, review in enumerate(reviews):
-        for identity in _identities(review):
+    for place, compared in enumerate(comparisons):
+        for identity in _identities(compared):
             holders[identity].append(place)
-    for place, review in enumerate(reviews):
-        shared = [identity for identity in _identities(review) if len(holders[identity]) > 1]
+    for place, compared in enumerate(comparisons):
+        shared = [identity for identity in _identities(compared) if len(holders[identity]) > 1]
         if shared:
             found = (other for identity in shared for other in holders[identity] if other != place)
             others = [*dict.fromkeys(islice(found, _MOST_NAMED + 1))]
             named = [labels[other] for other in others[:_MOST_NAMED]] + ["others"] * (len(others) > _MOST_NAMED)
             kinds = [*dict.fromkeys(kind for kind, _ in shared)]
             key = _OF_EQUALS.get(kinds[0], "perhaps_paid") if len(kinds) == 1 else "perhaps_paid"
-            yield place, finding(key, what=listed(kinds), others=listed(named))
+            yield place, payment_finding(key, what=listed(kinds), others=listed(named))
 
 
 _EQUAL = "payee with token and amount"
@@ -202,45 +200,47 @@ _OF_EQUALS = {_EQUAL: "perhaps_paid.equal", _EQUAL_PAYOUT: "perhaps_paid.account
 """The findings where nothing else is shared."""
 
 
-def _identities(review: PaymentReview) -> dict[tuple[str, str], None]:
+def _identities(compared: Comparison) -> dict[tuple[str, str], None]:
     """Return what a payment shares only with one that pays the same: its kinds and values, each once.
 
     Ids are compared without case: who changes that of a letter has the same payment.
     """
-    payment, payout = review.payment, review.payment.payout
+    payment, payout = compared.payment, compared.payment.payout
     kind, account = (_EQUAL, None) if payout is None else (_EQUAL_PAYOUT, payout.payment_details_id)
     found = [("request id", payment.request_id), ("request id", payout and payout.request_id)]
     found += [("reference", payment.payment_reference)]
-    found += [("reference", f"0x{each.reference.hex()}") for each in review.payments if each.reference]
+    found += [("reference", f"0x{each.reference.hex()}") for each in compared.payments if each.reference]
     found += [
-        (kind, f"{account} {review.network} {each.recipient} {each.token} {each.amount}")
-        for each in review.payments
+        (kind, f"{account} {compared.network} {each.recipient} {each.token} {each.amount}")
+        for each in compared.payments
         if each.recipient
     ]
     return dict.fromkeys((kind, value.strip().casefold()) for kind, value in found if value and value.strip())
 
 
-def _find_lookalikes(reviews: Sequence[PaymentReview]) -> Iterator[tuple[int, Finding]]:
+def _find_lookalikes(comparisons: Sequence[Comparison]) -> Iterator[tuple[int, Finding]]:
     """Yield a finding for each payment whose payee looks like another one's, unless the address book has it."""
-    paying: dict[str, dict[int, None]] = defaultdict(dict)
-    for place, review in enumerate(reviews):
-        for payment in review.payments:
+    paying: dict[str, dict[int, Comparison]] = defaultdict(dict)
+    for place, compared in enumerate(comparisons):
+        for payment in compared.payments:
             if payment.recipient:
-                paying[payment.recipient.lower()][place] = None
+                paying[payment.recipient.lower()][place] = compared
     pairs = [*lookalikes(paying)]
     for payee, other in (*pairs, *(pair[::-1] for pair in pairs)):
-        told = finding("payee_lookalike.table", payee=with_checksum(payee), other=with_checksum(other))
-        yield from ((place, told) for place in paying[payee] if reviews[place].known(payee) is None)
+        told = payment_finding("payee_lookalike.table", payee=with_checksum(payee), other=with_checksum(other))
+        for place, compared in paying[payee].items():
+            if compared.known(payee) is None:
+                yield place, told
 
 
-def _payment_cells(review: PaymentReview, payment: Effect) -> dict[str, Any]:
+def _payment_cells(compared: Comparison, payment: Effect) -> dict[str, Any]:
     """Return what the only payment pays; no amounts if they are converted on execution."""
-    token = review.token(payment.token)
+    token = compared.token(payment.token)
     decimals = token.decimals if token and payment.unit != "request" else None
-    fee = sum(charge.fee for charge in find_charges(review.payments, review.fee_legs.values()))
+    fee = sum(charge.fee for charge in find_charges(compared.payments, compared.fee_legs.values()))
     return {
         "payee": with_checksum(payment.recipient),
-        "payee_name": review.policy.name_of(payment.recipient, review.network),
+        "payee_name": compared.policy.name_of(payment.recipient, compared.network),
         "token": payment.token if token is None else token.id,
         "amount": to_units(payment.amount, decimals),
         "fee": to_units(fee, decimals),
