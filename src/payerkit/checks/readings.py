@@ -317,12 +317,8 @@ def find_code(lookup: str, text: str) -> Code | None:
 
 def name_of(lookup: str, code: str) -> str:
     """Return the name of a code in any case; "" if it is unknown, or if a field has no lookup."""
-    return "" if not lookup else _names(lookup).get(code.upper(), "")
-
-
-@cache
-def _names(lookup: str) -> Mapping[str, str]:
-    return {each.code.upper(): each.name for each in codes(lookup)}
+    known = codes(lookup) if lookup else ()
+    return next((each.name for each in known if each.code.upper() == code.upper()), "")
 
 
 @cache

@@ -181,28 +181,21 @@ class Schema:
         return {spelling: name for name in self.fields for spelling in (name, wire_name(name))}
 
 
-_TEXTS = (
-    *("title", "help", "example", "section", "masking", "lookup", "applies_to"),
-    *("business_title", "business_help", "business_example"),
-)
-"""The columns of `fields.tsv` that a field has as they are."""
-
-
 def _read_fields(schema: str) -> dict[str, SchemaField]:
     """Return the fields of a schema from the table beside this module, in its order."""
     fields = {}
     for row in rows(__package__, "fields"):
-        if row["schema"] == schema:
-            texts: dict[str, Any] = {name: row[name] for name in _TEXTS}
-            fields[row["field"]] = SchemaField(
-                **texts,
-                format=FORMATS[row["format"]],
-                required=row["required"] == "*",
-                is_id=row["format"] == "id",
-                takes_numbers=row["format"] == "amount",
-                option_titles=tuple(filter(None, row["option_titles"].split("|"))),
-                aliases=tuple(row["aliases"].split()),
-            )
+        if row.pop("schema") == schema:
+            name = row.pop("field")
+            given: dict[str, Any] = row | {
+                "format": FORMATS[row["format"]],
+                "required": row["required"] == "*",
+                "is_id": row["format"] == "id",
+                "takes_numbers": row["format"] == "amount",
+                "option_titles": tuple(filter(None, row["option_titles"].split("|"))),
+                "aliases": tuple(row["aliases"].split()),
+            }
+            fields[name] = SchemaField(**given)
     return fields
 
 

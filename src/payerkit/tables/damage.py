@@ -19,7 +19,7 @@ from payerkit import _tsv
 from payerkit.checks.readings import error_values
 from payerkit.findings import Finding, finding_of_kind
 from payerkit.tables.header import HOLDER_IS_PAYER, field_of, holds_days
-from payerkit.tables.sheet import NoteKind, Sheet, cells_with
+from payerkit.tables.sheet import NoteKind, Sheet, cells_like
 
 BASIS = "file"
 """The basis of these findings."""
@@ -55,31 +55,33 @@ _NUMBERED = frozenset(
 )
 """Fields of numbers and codes, which never are a decimal number."""
 
-_WHOLE = "[0-9]+[.,]00?"
-_DATE = (
-    "(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T ]00:00(?::00)?)?"
-    "|[0-3]?[0-9](?:/[0-3]?[0-9]/|[.][0-3]?[0-9][.])(?:19|20)[0-9]{2}"
-    f"|[0-3]?[0-9][.]?[ -](?i:{_SHORT_MONTHS})[.]?[ -](?:19|20)?[0-9]{{2}}"
-)
-"""A day as spreadsheets write it. Shorter ones, such as 02-Jan, are no text of any field: `text_damage` finds them."""
+_AS_TEXT = {
+    "became_fraction": "[0-9]+[.,]00?",
+    "like_date": (
+        "(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T ]00:00(?::00)?)?"
+        "|[0-3]?[0-9](?:/[0-3]?[0-9]/|[.][0-3]?[0-9][.])(?:19|20)[0-9]{2}"
+        f"|[0-3]?[0-9][.]?[ -](?i:{_SHORT_MONTHS})[.]?[ -](?:19|20)?[0-9]{{2}}"
+    ),
+    "like_amount": r"[1-9][0-9]{0,2}(?:\.[0-9]{3}){2,}",
+    "like_digits_lost": "[1-9][0-9]{14}0+",
+    "like_boolean": "TRUE|FALSE|WAHR|FALSCH|VRAI|FAUX|VERDADERO|FALSO",
+}
+"""Values as spreadsheets write them into text files, by the code of the finding.
 
-_BOOLEAN = "TRUE|FALSE|WAHR|FALSCH|VRAI|FAUX|VERDADERO|FALSO"
-_GROUPED = r"[1-9][0-9]{0,2}(?:\.[0-9]{3}){2,}"
-"""A number in groups of three digits, as spreadsheets write large ones; account numbers with dots have others."""
+like_date: shorter days, such as 02-Jan, are no text of any field: `text_damage` finds them. like_amount: in groups of
+three digits; account numbers with dots have others. like_digits_lost: as it stands if 15 digits were kept.
+"""
 
-_ROUNDED = "[1-9][0-9]{14}0+"
-"""A number as it stands if a spreadsheet kept 15 digits of it."""
-
-_is_whole, _is_date, _is_boolean = (re.compile(pattern).fullmatch for pattern in (_WHOLE, _DATE, _BOOLEAN))
-_is_grouped, _is_rounded = re.compile(_GROUPED).fullmatch, re.compile(_ROUNDED).fullmatch
-_SUSPECT = f"^(?:{_WHOLE}|{_GROUPED}|{_ROUNDED}|{_DATE}|{_BOOLEAN})$"
+_is_suspect = re.compile("|".join(f"(?P<{code}>{pattern})" for code, pattern in _AS_TEXT.items())).fullmatch
+_is_long = re.compile("[0-9]{16,}").fullmatch
+_is_rounded = re.compile(_AS_TEXT["like_digits_lost"]).fullmatch
 
 _BEYOND_MONTHS = "(?:1[3-9]|2[0-9]|3[01])"
-_TEXT_DAY = (
+_is_day_in_order = re.compile(
     f"{_BEYOND_MONTHS}[/.-][0-9]{{1,2}}[/.-](?:19|20)?[0-9]{{2}}"
     f"|[0-9]{{1,2}}[/.-]{_BEYOND_MONTHS}[/.-](?:19|20)?[0-9]{{2}}"
-)
-"""A date whose order shows: one of its first two numbers is no month."""
+).fullmatch
+"""Matches a date whose order shows: one of its first two numbers is no month."""
 
 _ROUNDABLE = _NUMBERED | {"client_user_id"}
 """Fields whose values may be long numbers."""
@@ -139,12 +141,8 @@ def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> I
             continue
         cells = sheet.cells.loc[sheet.cells.index >= first_row, column].dropna()
         rows = [note.row for note in sheet.notes if note.column == column and note.kind == "date" and note.row in cells]
-        others = cells[~cells.index.isin(rows)]
-        if (
-            rows
-            and len(cells_with(f"^(?:{_TEXT_DAY})$", others))
-            and all(int(cells.loc[row][8:10]) <= 12 for row in rows)
-        ):
+        others = cells_like(_is_day_in_order, cells[~cells.index.isin(rows)])
+        if rows and len(others) and all(int(cells.loc[row][8:10]) <= 12 for row in rows):
             yield from ((row, column, file_finding("day_swapped", field_of(name))) for row in rows)
 
 
@@ -153,33 +151,24 @@ def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Fi
     if holds_days(column) or column == HOLDER_IS_PAYER:
         return
     field = field_of(column)
-    suspects = cells_with(_SUSPECT, cells)
-    if suspects.empty:
-        return
-    are_few = sum(_is_date(text) is not None for text in suspects) <= _FEW * cells.notna().sum()
-    are_rounded = any(map(_is_rounded, suspects)) and _are_rounded(cells)
-    for row, text in zip(suspects.index.tolist(), suspects.tolist(), strict=True):
-        code = _text_code(text, field, dates_are_few=are_few, are_rounded=are_rounded)
-        if code:
-            yield row, file_finding(code, field)
+    suspects = cells_like(_is_suspect, cells)
+    codes = [match.lastgroup or "" for match in map(_is_suspect, suspects) if match]
+    doubted = {
+        "became_fraction": field in _NUMBERED,
+        "like_date": field != "client_user_id" or codes.count("like_date") <= _FEW * cells.notna().sum(),
+        "like_amount": field == "account_number",
+        "like_digits_lost": field in _ROUNDABLE and _are_rounded(cells),
+        "like_boolean": True,
+    }
+    yield from (
+        (row, file_finding(code, field)) for row, code in zip(suspects.index, codes, strict=True) if doubted[code]
+    )
 
 
 def _are_rounded(cells: pd.Series[Any]) -> bool:
     """Return True if all numbers of more than 15 digits end in zeros, and too many of them to be so by chance."""
-    long = cells_with("^[0-9]{16,}$", cells)
+    long = cells_like(_is_long, cells)
     return all(map(_is_rounded, long)) and sum(len(text) - 15 for text in long) >= _ZEROS
-
-
-def _text_code(text: str, field: str, *, dates_are_few: bool, are_rounded: bool) -> str | None:
-    if _is_whole(text):
-        return "became_fraction" if field in _NUMBERED else None
-    if _is_date(text):
-        return "like_date" if dates_are_few or field != "client_user_id" else None
-    if _is_grouped(text):
-        return "like_amount" if field == "account_number" else None
-    if _is_rounded(text):
-        return "like_digits_lost" if are_rounded and field in _ROUNDABLE else None
-    return "like_boolean" if _is_boolean(text) else None
 
 
 # Texts of any field
@@ -196,10 +185,10 @@ class TextDamage(NamedTuple):
     repaired: str | None = None
 
 
-_DAMAGED = (
+_may_be_damaged = re.compile(
     r"[^ -~]|[&?<>#]|^ *['=]|^ *[mMtT][aAeE][iIlL][lL:]|[eE][+][0-9]|"
     r"^ *[0-9][0-9]?[-.] ?[A-Za-z][A-Za-z][A-Za-z] *$|^ *[A-Za-z][A-Za-z][A-Za-z][- ][0-9][0-9] *$"
-)
+).search
 """Matches every text that may be damaged."""
 
 
@@ -215,7 +204,7 @@ def find_text_damage(cells: pd.DataFrame) -> Iterator[tuple[int, Any, TextDamage
     """Yield the damaged texts of cells, column by column, with the label of their row and their column."""
     known = cache(text_damage)
     for column, texts in cells.items():
-        suspects = cells_with(_DAMAGED, texts)
+        suspects = cells_like(_may_be_damaged, texts)
         for row, text in zip(suspects.index.tolist(), suspects.tolist(), strict=True):
             if damage := known(text):
                 yield row, column, damage

@@ -49,14 +49,10 @@ def columns_by_field(schema: Schema, columns: Iterable[str], *, holder_is_payer:
     for name in schema.fields:
         candidates = [name]
         if schema is not PAYER and name in SHARED_FIELDS:
-            of_payer = [SHARED_FIELDS[name]]
-            candidates = [name, *of_payer]
-            if has_payers:
-                candidates = [*account_columns(name), *(of_payer if holder_is_payer else ())]
-        for column in candidates:
-            if column in present:
-                found[name] = column
-                break
+            of_payer = [SHARED_FIELDS[name]] if holder_is_payer or not has_payers else []
+            candidates = [*(account_columns(name) if has_payers else [name]), *of_payer]
+        if column := next(filter(present.__contains__, candidates), None):
+            found[name] = column
     return found if not own_columns(schema).isdisjoint(found.values()) else {}
 
 

@@ -52,10 +52,10 @@ class Sheet:
     name: str = ""
 
 
-def cells_with(pattern: str, cells: pd.Series[Any]) -> pd.Series[Any]:
-    """Return the cells of a column in which a pattern is found."""
-    search, texts = re.compile(pattern).search, cells.tolist()
-    found = {text for text in {cell for cell in texts if isinstance(cell, str)} if search(text)}
+def cells_like(matches: Callable[[str], object], cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the texts of a column that match."""
+    texts = cells.tolist()
+    found = {text for text in {cell for cell in texts if isinstance(cell, str)} if matches(text)}
     return cells[[isinstance(cell, str) and cell in found for cell in texts]] if found else cells[:0]
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
 from importlib import import_module
 from itertools import chain, repeat, takewhile
 from pathlib import Path
@@ -279,18 +279,13 @@ def encrypted() -> InvalidInput:
 
 
 def _kind_of_zip(path: Path) -> FileKind:
-    try:
-        with ZipFile(path) as archive:
-            names = set(archive.namelist())
-    except BadZipFile as error:
-        problem = _unreadable("Excel", error)
-    else:
-        if "Index/Document.iwa" in names:
-            problem = InvalidInput("source: Numbers files cannot be read.", advice=_ADVICE[".numbers"])
-        elif "xl/workbook.bin" in names:
-            problem = InvalidInput("source: .xlsb files cannot be read.", advice=SAVE_AS)
-        elif "content.xml" in names:
-            return "old_workbook"
-        else:
-            return "workbook"
-    raise problem
+    names: Collection[str] = ()
+    with suppress(BadZipFile), ZipFile(path) as archive:
+        names = archive.namelist()
+    if not names:
+        raise _unreadable("Excel", BadZipFile())
+    if "Index/Document.iwa" in names:
+        raise InvalidInput("source: Numbers files cannot be read.", advice=_ADVICE[".numbers"])
+    if "xl/workbook.bin" in names:
+        raise InvalidInput("source: .xlsb files cannot be read.", advice=SAVE_AS)
+    return "old_workbook" if "content.xml" in names else "workbook"
