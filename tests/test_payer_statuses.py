@@ -15,7 +15,7 @@ from clocks import LeapingClock
 from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.errors import UnreadableAnswer
-from payerkit.statuses.statuses import snapshots_frame, take_snapshots, without_replaced
+from payerkit.statuses.statuses import earlier_times, snapshots_frame, take_snapshots, without_replaced
 from published import BANK_DETAILS, PAYER
 from status_service import READY, REJECTED, REVIEW, UNSIGNED, StatusService, account, payer
 
@@ -417,7 +417,9 @@ def test_the_key_of_a_payer_depends_on_the_api_key(connected: Callable[..., Clie
     """It is the same for the same payer, differs for another, and does not tell the id without the key."""
     with StatusService({"user-1": READY, "user-2": READY}) as service:
         found = take_snapshots(connected(service.url), ["user-1", "user-2"], LeapingClock().limiter(workers=1))
-    one, again, other = (snapshots_frame(found, secret, reveal=False)["payer_key"] for secret in (b"a", b"a", b"b"))
+    one, again, other = (
+        snapshots_frame(found, secret, earlier_times(None), reveal=False)["payer_key"] for secret in (b"a", b"a", b"b")
+    )
 
     assert list(one) == list(again)
     assert 4 == len({*one, *other})

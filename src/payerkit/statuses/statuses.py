@@ -306,16 +306,30 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
     found = take_snapshots(client, wanted, limiter, accounts=accounts, progress=progress)
     if limiter.stop.is_interrupted:
         raise KeyboardInterrupt
-    return with_earlier_times(snapshots_frame(found, client.account_secret, said, reveal=reveal is True), known)
+    return snapshots_frame(found, client.account_secret, known, said, reveal=reveal is True)
 
 
 def snapshots_frame(
-    found: Mapping[str, Snapshot], secret: bytes, said: PayerEvents | None = None, *, reveal: bool
+    found: Mapping[str, Snapshot],
+    secret: bytes,
+    earlier: pd.DataFrame,
+    said: PayerEvents | None = None,
+    *,
+    reveal: bool,
 ) -> pd.DataFrame:
-    """Return snapshots by client user id as `payer_statuses` returns them. said: what events say of the payers."""
+    """Return snapshots by client user id as `payer_statuses` returns them.
+
+    earlier: a frame of `earlier_times`, from which `since` is taken over for payers whose statuses are the same. said:
+    what events say of the payers.
+    """
     said = said or PayerEvents(None)
     rows = (_row(client_user_id, snapshot, secret, said, reveal=reveal) for client_user_id, snapshot in found.items())
-    return frame_of(rows, _DTYPES)
+    table = frame_of(rows, _DTYPES)
+    before = earlier.reindex(table["payer_key"]).set_axis(table.index)
+    now, then = (frame[list(_SAME)].astype("string").fillna("") for frame in (table, before))
+    is_same = table["kyc_status"].notna() & (now == then).all(axis="columns")
+    since = before["since"].fillna(before["checked_at"]).where(is_same)
+    return table.assign(since=pd.concat([table["since"], since], axis=1).min(axis=1).astype(TIME))
 
 
 def _row(client_user_id: str, snapshot: Snapshot, secret: bytes, said: PayerEvents, *, reveal: bool) -> dict[str, Any]:
@@ -350,16 +364,6 @@ def earlier_times(previous: Any) -> pd.DataFrame:
     # It may come from a file, in which times and truth values are text.
     earlier = previous[needed].drop_duplicates("payer_key", keep="last").set_index("payer_key")
     return earlier.assign(**{name: read_times(earlier[name]) for name in ("since", "checked_at")})
-
-
-def with_earlier_times(table: pd.DataFrame, earlier: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with `since` from an earlier one for payers whose statuses are the same."""
-    before = earlier.reindex(table["payer_key"]).set_axis(table.index)
-    same = pd.Series(True, index=table.index) & table["kyc_status"].notna()
-    for name in _SAME:
-        same &= table[name].astype("string").fillna("") == before[name].astype("string").fillna("")
-    since = before["since"].fillna(before["checked_at"]).where(same)
-    return table.assign(since=pd.concat([table["since"], since], axis=1).min(axis=1).astype(TIME))
 
 
 @without_internal_frames

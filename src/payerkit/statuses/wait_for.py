@@ -14,16 +14,10 @@ from payerkit import html
 from payerkit.client.client import Client, check_client
 from payerkit.client.pace import is_non_negative
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
+from payerkit.frames import rows_of
 from payerkit.onboarding.limiter import RateLimiter
 from payerkit.onboarding.progress import Progress
-from payerkit.statuses.statuses import (
-    Snapshot,
-    distinct_ids,
-    earlier_times,
-    snapshots_frame,
-    take_snapshots,
-    with_earlier_times,
-)
+from payerkit.statuses.statuses import Snapshot, distinct_ids, earlier_times, snapshots_frame, take_snapshots
 from payerkit.wording import count_of, in_words
 
 Until = Literal["compliant", "approved"]
@@ -31,6 +25,11 @@ WaitState = Literal["reached", "final", "waiting", "unread"]
 
 _STATES: tuple[WaitState, ...] = get_args(WaitState)
 _SHOWN_ROWS = 20
+_ADVICE = {
+    "waiting": 'Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].',
+    "final": 'Waiting does not help the others: see what_to_do in frame[frame["state"] == "final"].',
+    "unread": 'Not read: see frame["error"].',
+}
 
 
 class WaitReport:
@@ -71,14 +70,9 @@ class WaitReport:
         return f"{count_of(len(self.frame), 'payer')}: {found or 'nothing to wait for'}."
 
     def _advice(self) -> list[str]:
-        waiting = 'Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].'
-        final = 'Waiting does not help the others: see what_to_do in frame[frame["state"] == "final"].'
-        return [
-            *([f"The wait ended early: {self.stopped}"] if self.stopped else []),
-            *([waiting] if self.counts["waiting"] else []),
-            *([final] if self.counts["final"] else []),
-            *(['Not read: see frame["error"].'] if self.counts["unread"] else []),
-        ]
+        counts = self.counts
+        ended = [f"The wait ended early: {self.stopped}"] if self.stopped else []
+        return ended + [advice for state, advice in _ADVICE.items() if counts[state]]
 
     def __str__(self) -> str:
         return "\n".join([self._summary(), *self._advice()])
@@ -87,13 +81,13 @@ class WaitReport:
 
     def _repr_html_(self) -> str:
         not_there = self.frame[self.frame["state"] != "reached"]
-        open_rows = not_there.head(_SHOWN_ROWS)
         names = ["client_user_id", "state", "kyc_status", "agreement_status", "account_statuses"]
-        columns = [*names, "whose_move", "what_to_do"]
-        cells = open_rows[columns].astype(object).where(open_rows[columns].notna(), None).to_numpy().tolist()
-        head = [in_words(name) for name in columns]
-        more = "" if len(open_rows) == len(not_there) else f" (the first {_SHOWN_ROWS})"
-        table = html.grid(head, cells, caption=f"Not {self.until}{more}") if cells else ""
+        cells = rows_of(not_there[[*names, "whose_move", "what_to_do"]].head(_SHOWN_ROWS))
+        more = "" if len(cells) == len(not_there) else f" (the first {_SHOWN_ROWS})"
+        table = ""
+        if cells:
+            grid = (row.values() for row in cells)
+            table = html.grid(map(in_words, cells[0]), grid, caption=f"Not {self.until}{more}")
         advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
         return html.picture(html.title(self._summary()), advice, table)
 
@@ -192,8 +186,7 @@ class _Wait:
     def _look(self, ids: list[str]) -> list[str]:
         """Read the statuses of some payers; return the payers to read again later."""
         started = time.monotonic()
-        with_accounts = self.until == "approved"
-        found = take_snapshots(self._client, ids, self._limiter, accounts=with_accounts)
+        found = take_snapshots(self._client, ids, self._limiter, accounts=self.until == "approved")
         for client_user_id, snapshot in found.items():
             earlier = self._snapshots.get(client_user_id)
             if earlier is None:
@@ -204,42 +197,30 @@ class _Wait:
         return [each for each in ids if self._may_get_there(self._snapshots[each])]
 
     def _may_get_there(self, snapshot: Snapshot) -> bool:
-        state = state_of(snapshot, self.until)
+        state, _ = _state_of(snapshot, self.until)
         return state == "waiting" or (state == "unread" and snapshot.error is not None and snapshot.error.retryable)
 
     def report(self, known: pd.DataFrame, *, reveal: bool) -> WaitReport:
         """Return the report. known: of earlier times, from `previous`."""
         unread = Snapshot(datetime.now(UTC), stopped=self.stop.reason)
         snapshots = {each: self._snapshots.get(each, unread) for each in self.ids}
-        states = {each: state_of(snapshot, self.until) for each, snapshot in snapshots.items()}
-        ordered = sorted(states.items(), key=lambda state: _STATES.index(state[1]))
-        reasons = Counter(_reason(snapshots[each], state, self.until) for each, state in ordered)
-        frame = with_earlier_times(snapshots_frame(snapshots, self._client.account_secret, reveal=reveal), known)
-        frame = frame.assign(state=pd.array(list(states.values()), dtype="string"))
+        states = [_state_of(snapshot, self.until) for snapshot in snapshots.values()]
+        reasons = Counter(words for _, words in sorted(states, key=lambda each: _STATES.index(each[0])))
+        frame = snapshots_frame(snapshots, self._client.account_secret, known, reveal=reveal)
+        frame["state"] = pd.array([state for state, _ in states], dtype="string")
         return WaitReport(frame, reasons, self.until, self.seconds, self.stop.reason)
 
 
-def state_of(snapshot: Snapshot, until: Until) -> WaitState:
-    """Return whether a payer is there, may get there by waiting, or cannot."""
+def _state_of(snapshot: Snapshot, until: Until) -> tuple[WaitState, str]:
+    """Return whether a payer is there, may get there by waiting, or cannot; and the same in words."""
     found = snapshot.explanation
     if snapshot.status is None or (until == "approved" and snapshot.compliant and snapshot.accounts is None):
-        return "unread"
+        return "unread", "not read"
     if snapshot.compliant and (until == "compliant" or found.is_passed):
-        return "reached"
-    return "final" if found.final else "waiting"
-
-
-def _reason(snapshot: Snapshot, state: WaitState, until: Until) -> str:
-    """Return the words of a summary that say where a payer stands."""
-    if state == "reached":
-        return until
-    if state == "unread":
-        return "not read"
-    if state == "waiting":
-        move = snapshot.explanation.whose_move
-        return f"still waiting for {'you' if move == 'you' else f'the {move}'}"
-    refused = next((part.of for part in snapshot.explanation.parts if part.final and not part.is_passed), "")
-    return _REFUSED[refused]
+        return "reached", until
+    if not found.final:
+        return "waiting", f"still waiting for {'you' if found.whose_move == 'you' else f'the {found.whose_move}'}"
+    return "final", _REFUSED[next((part.of for part in found.parts if part.final and not part.is_passed), "")]
 
 
 _REFUSED = {
