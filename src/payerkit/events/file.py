@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
 from typing import Any, Self
 
@@ -85,22 +86,6 @@ def kept_headers(headers: Any) -> dict[str, str]:
     return {name: lower[name][:_MAX_HEADER] for name in HEADERS if name in lower}
 
 
-def read_delivery(content: bytes | Mapping[str, Any]) -> Delivery:
-    """Return the delivery in a line, or in a body alone, which then has no headers.
-
-    Raises ValueError if it is neither: no JSON object, or one without an event.
-    """
-    parsed = parse_json(content) if isinstance(content, bytes) else content
-    if isinstance(parsed, Mapping) and "event" not in parsed and {"body", "body_base64"} & parsed.keys():
-        return Delivery.of_line(parsed)
-    if not isinstance(parsed, Mapping) or "event" not in parsed:
-        raise ValueError("expected an event")
-    try:
-        return Delivery(content if isinstance(content, bytes) else json.dumps(parsed).encode())
-    except TypeError:  # from Python: other types than JSON has
-        raise ValueError("expected JSON") from None
-
-
 _START = b'{"received_at"'
 """How each line begins, and so the file."""
 
@@ -132,58 +117,42 @@ class EventsFile:
         Raises OSError, and TimeoutError if other processes hold the file for too long: then nothing was appended.
         """
         is_new = not self.path.exists()
-        # Only for its owner, since events have personal data.
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-        try:
-            _wait_for_lock(descriptor)
-            end = _end_of_lines(descriptor)
+        with open(self.path, "r+b", buffering=0, opener=_open_for_owner) as file:  # closing it ends the lock, too
+            _wait_for_lock(file.fileno())
+            end = _end_of_lines(file)
             try:
-                _write(descriptor, end, line)
-                sync_file(descriptor)
+                file.truncate(end)
+                file.seek(end)
+                while line:
+                    line = line[os.write(file.fileno(), line) :]
+                sync_file(file.fileno())
             except OSError:  # the disk is full, say
-                os.ftruncate(descriptor, end)
+                file.truncate(end)
                 raise
-        finally:
-            os.close(descriptor)  # which ends the lock, too
         if is_new:
             sync_folder(self.path.parent)
 
 
-def _write(descriptor: int, end: int, line: bytes) -> None:
-    """Write a line at the end of the whole lines, and nothing after it."""
-    if os.fstat(descriptor).st_size != end:
-        os.ftruncate(descriptor, end)
-    os.lseek(descriptor, end, os.SEEK_SET)
-    while line:
-        line = line[os.write(descriptor, line) :]
+def _open_for_owner(path: str, flags: int) -> int:
+    """Open a file, and create it for its owner alone, since events have personal data."""
+    return os.open(path, flags | os.O_CREAT, 0o600)
 
 
-def _end_of_lines(descriptor: int) -> int:
+def _end_of_lines(file: FileIO) -> int:
     """Return where the last whole line ends; one that lacks only its line break gets it."""
-    size = os.fstat(descriptor).st_size
-    half = _read_half_line(descriptor, size)
-    if half and _is_whole(half):
-        os.lseek(descriptor, size, os.SEEK_SET)
-        return size + os.write(descriptor, b"\n")
-    return size - len(half)
-
-
-def _read_half_line(descriptor: int, size: int) -> bytes:
-    """Return what follows the last line break: nothing, unless somebody was killed."""
-    tail = b""
-    while b"\n" not in tail and len(tail) < size:
-        start = max(0, size - len(tail) - (_BLOCK if tail else 1))
-        os.lseek(descriptor, start, os.SEEK_SET)
-        tail = os.read(descriptor, size - len(tail) - start) + tail
-    return tail.rpartition(b"\n")[2]
-
-
-def _is_whole(line: bytes) -> bool:
+    size = file.seek(0, os.SEEK_END)
+    half = b""  # what follows the last line break: nothing, unless somebody was killed
+    while b"\n" not in half and len(half) < size:
+        start = max(0, size - len(half) - (_BLOCK if half else 1))
+        file.seek(start)
+        half = file.read(size - len(half) - start) + half
+    half = half.rpartition(b"\n")[2]
     try:
-        parse_json(line)
+        parse_json(half)
     except ValueError:
-        return False
-    return True
+        return size - len(half)
+    file.seek(size)
+    return size + file.write(b"\n")
 
 
 def _wait_for_lock(descriptor: int) -> None:
@@ -248,19 +217,16 @@ def read_deliveries(source: EventSource) -> Iterator[Delivery | None]:
 
 def _read_file(file: Path) -> Iterator[Delivery | None]:
     """Yield the deliveries of a file: a line each, or the whole file is one of them, or a JSON array of them."""
+    content: Any = None
     if file.suffix.lower() == ".json":
-        content = file.read_bytes()
-        try:
-            parsed = parse_json(content)
-        except ValueError:  # it has lines, whatever its name says
-            parsed = None
-        if isinstance(parsed, list):
-            yield from (_read_one(item) if isinstance(item, Mapping) else None for item in parsed)
-            return
-        if parsed is not None:
-            yield _read_one(content)
-            return
-    yield from read_lines(file)
+        with suppress(ValueError):  # else it has lines, whatever its name says
+            content = parse_json(file.read_bytes())
+    if isinstance(content, list):
+        yield from (_read_one(item) if isinstance(item, Mapping) else None for item in content)
+    elif content is not None:
+        yield _read_one(file.read_bytes())
+    else:
+        yield from read_lines(file)
 
 
 def read_lines(file: Path) -> Iterator[Delivery | None]:
@@ -275,8 +241,15 @@ def read_lines(file: Path) -> Iterator[Delivery | None]:
 
 
 def _read_one(item: str | bytes | Mapping[str, Any]) -> Delivery | None:
-    """Return a delivery; None for what is not one. Lines lose their ends, bodies keep every byte."""
+    """Return the delivery in a line, or in a body alone, which then has no headers; None for anything else.
+
+    Lines lose their ends, bodies keep every byte.
+    """
     try:
-        return read_delivery(item.encode() if isinstance(item, str) else item)
-    except ValueError:
+        content = item if isinstance(item, Mapping) else item.encode() if isinstance(item, str) else item
+        parsed = content if isinstance(content, Mapping) else parse_json(content)
+        if isinstance(parsed, Mapping) and "event" in parsed:
+            return Delivery(json.dumps(parsed).encode() if isinstance(content, Mapping) else content)
+        return Delivery.of_line(parsed) if isinstance(parsed, Mapping) else None
+    except (TypeError, ValueError):  # TypeError: other types than JSON has, from Python
         return None
