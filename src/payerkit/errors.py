@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -48,6 +48,7 @@ class FieldProblem:
         return f"{self.field}: {self.message}" if self.field else self.message
 
 
+@dataclass(eq=False, repr=False)
 class PayerkitError(Exception):
     """Base class of payerkit's errors. Every attribute is there on every error.
 
@@ -62,64 +63,45 @@ class PayerkitError(Exception):
         outcome: Of a call that failed, the code and the parameters of which the message is made; else None.
     """
 
-    retryable: bool = False
+    message: str
+    _: KW_ONLY
+    fields: tuple[FieldProblem, ...] = ()
     advice: str = ""
+    status_code: int | None = None
+    retryable: bool = False
+    retry_after: float | None = None
+    request: str | None = None
     outcome: Any = None
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        fields: tuple[FieldProblem, ...] = (),
-        status_code: int | None = None,
-        retry_after: float | None = None,
-        request: str | None = None,
-        advice: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.fields = fields
-        self.status_code = status_code
-        self.retry_after = retry_after
-        self.request = request
-        if advice is not None:
-            self.advice = advice
 
     def __str__(self) -> str:
         lines = [self.message, *(f"  {problem}" for problem in self.fields), self.advice]
         return "\n".join(line for line in lines if line)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (type(self), self.message, self.__dict__)
-
-
-def _rebuilt(kind: type[PayerkitError], message: str, state: dict[str, Any]) -> PayerkitError:
-    error = kind.__new__(kind, message)
-    error.__dict__.update(state)
-    return error
 
 
 class InvalidInput(PayerkitError, ValueError):  # noqa: N818 - named after what a caller did
     """An argument cannot be used; found here, before anything was sent. `fields` names every invalid field."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class InvalidSignature(InvalidInput):
     """The signature of an event does not match its body: anybody may have sent it, so nothing in it can be believed."""
 
-    advice = (
+    advice: str = (
         "Verify the raw bytes of the body as they arrived, such as request.get_data() in Flask or await request.body() "
         "in FastAPI: a body that was parsed and written again has another signature. If these were the raw bytes, the "
         "secret is that of another webhook, or somebody else sent them."
     )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NotSent(PayerkitError):  # noqa: N818
     """The request never left this machine: nothing happened on the service."""
 
-    retryable = True
-    advice = "Nothing was sent. Check the address and the network, then call again."
+    retryable: bool = True
+    advice: str = "Nothing was sent. Check the address and the network, then call again."
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Refused(PayerkitError):  # noqa: N818
     """The service read the request and refused it; nothing was changed.
 
@@ -135,21 +117,24 @@ class Refused(PayerkitError):  # noqa: N818
     advice: str = Wording("<Nothing was changed. |>Correct what the service names, then <call|send it> again.")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class WrongKey(Refused):
     """The service does not accept the API key."""
 
-    advice = (
+    advice: str = (
         "Check the key: connect(api_key=...) or the environment variable PAYERKIT_API_KEY; of a profile, the variable "
         "that ends in its name, or the keyring."
     )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NotFound(Refused):
     """The service does not know the payer, the account or the route."""
 
-    advice = "Check the id, and that it was created with this key on this service."
+    advice: str = "Check the id, and that it was created with this key on this service."
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RateLimited(Refused):
     """The service received too many requests; `retry_after` has the seconds to wait, if they are known.
 
@@ -157,23 +142,26 @@ class RateLimited(Refused):
     than a call may take.
     """
 
-    retryable = True
+    retryable: bool = True
     advice: str = Wording("<Nothing was changed. Call|Send it> again after the wait.")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ServiceError(PayerkitError):
     """A read failed on the service or on the way to it; nothing was changed."""
 
-    retryable = True
+    retryable: bool = True
     advice: str = Wording("<Nothing was changed. Call|Send it> again later.")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class UnreadableAnswer(PayerkitError):  # noqa: N818
     """A read got a response that the API does not document; nothing was changed."""
 
-    advice = "Check that base_url is the address of the service itself."
+    advice: str = "Check that base_url is the address of the service itself."
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class UnknownOutcome(PayerkitError):  # noqa: N818
     """A write was sent, and whether it happened is unknown. `str(error)` says how to find out.
 
@@ -184,27 +172,17 @@ class UnknownOutcome(PayerkitError):  # noqa: N818
         elapsed: Seconds since the call began.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        operation: str = "",
-        client_user_id: str | None = None,
-        fingerprint: str | None = None,
-        elapsed: float = 0.0,
-        **facts: Any,
-    ) -> None:
-        super().__init__(message, **facts)
-        self.operation = operation
-        self.client_user_id = client_user_id
-        self.fingerprint = fingerprint
-        self.elapsed = elapsed
+    operation: str = ""
+    client_user_id: str | None = None
+    fingerprint: str | None = None
+    elapsed: float = 0.0
 
 
 class InterruptedCall(UnknownOutcome, KeyboardInterrupt):
     """A write was interrupted after it was sent, and whether it happened is unknown."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class InterruptedRun(PayerkitError, KeyboardInterrupt):  # noqa: N818 - what a person did
     """A run over many rows was interrupted. Nothing is lost: the same call with the same journal resumes it.
 
@@ -212,11 +190,9 @@ class InterruptedRun(PayerkitError, KeyboardInterrupt):  # noqa: N818 - what a p
         report: The `Report` or the `WaitReport` with the state of every row.
     """
 
-    advice = "Call again with the same journal to resume."
+    advice: str = "Call again with the same journal to resume."
 
-    def __init__(self, message: str, *, report: Any = None, **facts: Any) -> None:
-        super().__init__(message, **facts)
-        self.report = report
+    report: Any = None
 
 
 class RealMoneyWarning(UserWarning):

@@ -332,8 +332,14 @@ class CallEnd(Generic[T]):
         advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
         if until and kind is Refused:
             advice = Wording(f"<Nothing was changed. Call|Send it> again once {until}.")
-        error = self._error(kind, Outcome(code, params), fields=body.fields, advice=advice)
-        error.code, error.foreign = body.code, not body.is_from_api
+        error = self._error(
+            kind,
+            Outcome(code, params),
+            fields=body.fields,
+            advice=advice,
+            code=body.code,
+            foreign=not body.is_from_api,
+        )
         error.retryable = error.retryable or is_cut or (until is not None and kind is Refused)
         return error
 
@@ -342,13 +348,8 @@ class CallEnd(Generic[T]):
             host = urlsplit(self.end.headers.get("location", "")).hostname or "another address"
         except ValueError:
             host = "another address"
-        error = self._error(
-            Refused,
-            Outcome("redirected", {"status": status, "host": self._redact(host)}),
-            advice="Give the final address to connect(base_url).",
-        )
-        error.foreign = True
-        return error
+        outcome = Outcome("redirected", {"status": status, "host": self._redact(host)})
+        return self._error(Refused, outcome, advice="Give the final address to connect(base_url).", foreign=True)
 
     def _failed(self, what: Outcome) -> PayerkitError:
         if self.call.is_write:
@@ -371,9 +372,7 @@ class CallEnd(Generic[T]):
     def _error(self, kind: type[E], outcome: Outcome, **facts: Any) -> E:
         outcome = Outcome(outcome.code, {"call": self.call.name, **outcome.params})
         facts |= {"status_code": self.end.status, "retry_after": self._retry_after(), "request": self.call.name}
-        error = kind(outcome.text, **facts)
-        error.outcome = outcome
-        return error
+        return kind(outcome.text, outcome=outcome, **{name: fact for name, fact in facts.items() if fact is not None})
 
     def _retry_after(self) -> float | None:
         """Return the seconds that the service requests to wait, given as a number or as a date."""

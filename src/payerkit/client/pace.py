@@ -290,9 +290,7 @@ class Pace:
 def _paused(seconds: float) -> RateLimited:
     outcome = Outcome("paused", {"seconds": math.ceil(seconds)})
     advice = "Nothing was sent. Call again after that time; connect(rate=...) sets a slower pace."
-    error = RateLimited(outcome.text, retry_after=seconds, advice=advice)
-    error.outcome = outcome
-    return error
+    return RateLimited(outcome.text, retry_after=seconds, advice=advice, outcome=outcome)
 
 
 def checked_rate(rate: object) -> float:
