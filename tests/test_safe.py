@@ -1,4 +1,4 @@
-"""A payment for a Safe: the file of the Transaction Builder, the hashes that devices show, and what is refused."""
+"""Payments for a Safe: the files of the Transaction Builder, the hashes that devices show, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,50 +11,56 @@ import pytest
 from eth_abi import encode
 from eth_hash.auto import keccak
 
-from example_payments import DEAD, GOOD, PAYEE, SWAPPED, data, payment
+from example_payments import DEAD, GOOD, MAIN, MAIN_PAYMENT, PAYEE, SWAPPED, data
+from example_payments import payment as response
 from payerkit import InvalidInput, read_payment
 from payerkit.models import Payment
 from payerkit.signing import write_safe_files
+from test_check_payments import payment
 
 SAFE = "0x111CEEee040739fD91D29C34C33E6B3E112F2177"
 AT = datetime.fromtimestamp(1763769600, UTC)
 TOKEN, PROXY = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
-APPROVE = (TOKEN, data("095ea7b3", PROXY, 10_000_000))
-PAY = (PROXY, data("c219a14d", TOKEN, PAYEE, 10_000_000, bytes.fromhex("44d119773d96f724"), 0, DEAD))
-ORDER = {
-    "payee": PAYEE,
-    "amount": "10",
-    "invoiceCurrency": "USD",
-    "paymentCurrency": "fUSDC-sepolia",
+APPROVE = {"to": TOKEN, "data": data("095ea7b3", PROXY, 10_000_000), "value": "0"}
+PAY = {
+    "to": PROXY,
+    "data": data("c219a14d", TOKEN, PAYEE, 10_000_000, bytes.fromhex("44d119773d96f724"), 0, DEAD),
+    "value": "0",
 }
+ORDER = {"payee": PAYEE, "amount": "10", "invoiceCurrency": "USD", "paymentCurrency": "fUSDC-sepolia"}
 """An order whose amount is in another currency than the payment's."""
 
 
-def published(*transactions: tuple[str, str]) -> Payment:
-    """Return a payment with these transactions, each of no value."""
-    sent = [{"to": to, "data": data, "value": 0} for to, data in transactions]
-    return read_payment({"paymentReference": "0x44d119773d96f724", "transactions": sent}, order=ORDER)
+def published(*transactions: dict[str, str], **others: Any) -> Payment:
+    """Return a payment with these transactions."""
+    answer = {"paymentReference": "0x44d119773d96f724", "transactions": [*transactions], **others}
+    return read_payment(answer, order=ORDER)
+
+
+def calls_in(file: Path) -> list[dict[str, Any]]:
+    """Return the transactions in a file for the Transaction Builder."""
+    return [*json.loads(file.read_text("utf-8"))["transactions"]]
 
 
 def test_the_file_is_that_of_the_transaction_builder(tmp_path: Path) -> None:
     """Its checksum is right, so that Safe does not call it modified; numbers are texts, as Safe demands."""
     file = tmp_path / "safe.json"
     published(APPROVE, PAY).to_safe(file, safe=SAFE, created_at=AT, rate=1)
-    content = json.loads(file.read_text("utf-8"))
 
-    assert {
-        "name": "payerkit 0x44d119773d96f724",
-        "description": "10 USD to 0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
-        "txBuilderVersion": "1.18.3",
-        "createdFromSafeAddress": SAFE,
-        "createdFromOwnerAddress": "",
-        "checksum": "0x109d300b2c4ffedcb704a3681c49af0db7d895adb93f39177009e030596229bf",
-    } == content["meta"]
-    assert ("1.0", "11155111", 1763769600000) == (content["version"], content["chainId"], content["createdAt"])
-    assert [
-        {"to": to, "value": "0", "data": data, "contractMethod": None, "contractInputsValues": None}
-        for to, data in (APPROVE, PAY)
-    ] == content["transactions"]
+    assert json.loads(file.read_text("utf-8")) == {
+        "version": "1.0",
+        "chainId": "11155111",
+        "createdAt": 1763769600000,
+        "meta": {
+            "name": "payerkit 0x44d119773d96f724",
+            "description": "10 USD to 0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+            "txBuilderVersion": "1.18.3",
+            "createdFromSafeAddress": SAFE,
+            "createdFromOwnerAddress": "",
+            "checksum": "0x109d300b2c4ffedcb704a3681c49af0db7d895adb93f39177009e030596229bf",
+        },
+        "transactions": [{**each, "contractMethod": None, "contractInputsValues": None} for each in (APPROVE, PAY)],
+    }
 
 
 def test_a_batch_has_the_hashes_of_its_delegate_call() -> None:
@@ -73,7 +79,7 @@ def test_one_transaction_is_called_directly() -> None:
 
     assert "0x7a2dcc12e4715442cc8a139f08ebab33adef02a9b6a7efaaedef95a67ca5892a" == found.message_hash
     assert "0x947aa7800f2b56e5d334d4e2c120543a3d3b18f6476392003a877730750695a4" == found.safe_tx_hash
-    assert (0, PAY[0]) == (found.operation, found.to)
+    assert (0, PROXY) == (found.operation, found.to)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +112,7 @@ def test_every_good_payment_can_be_handed_over(name: str, tmp_path: Path) -> Non
     """Coins too: the value of each transaction is kept, in wei and as text."""
     file = tmp_path / "safe.json"
     GOOD[name].to_safe(file, safe=SAFE)
-    written = json.loads(file.read_text("utf-8"))["transactions"]
+    written = calls_in(file)
 
     assert [str(each.wei) for each in GOOD[name].transactions] == [each["value"] for each in written]
     assert GOOD[name].safe_hashes(safe=SAFE, nonce=0).operation == (len(written) > 1)
@@ -116,48 +122,40 @@ STOPPED = next(row[1] for row in SWAPPED if row[0] == "payee")
 
 
 def test_a_payment_to_stop_is_refused(tmp_path: Path) -> None:
-    """Nothing is written, unless a person overrules the verdict."""
+    """Nothing is written, unless a person overrules the verdict; it is that of the given order."""
     file = tmp_path / "safe.json"
     with pytest.raises(InvalidInput, match=r"verdict is stop: .*payee.*anyway=True"):
         STOPPED.to_safe(file, safe=SAFE)
     with pytest.raises(InvalidInput, match="verdict is stop"):
         STOPPED.safe_hashes(safe=SAFE, nonce=1)
+    with pytest.raises(InvalidInput, match="verdict is stop"):
+        GOOD["token"].to_safe(file, safe=SAFE, order={**ORDER, "amount": "11"}, rate=1)
 
     assert not file.exists()
     STOPPED.to_safe(file, safe=SAFE, anyway=True)
     assert file.exists()
 
 
-def test_the_check_takes_what_it_always_takes(tmp_path: Path) -> None:
-    """An order that is given wins over the one that the payment remembers."""
-    with pytest.raises(InvalidInput, match="verdict is stop"):
-        GOOD["token"].to_safe(tmp_path / "safe.json", safe=SAFE, order={**ORDER, "amount": "11"}, rate=1)
-
-
-def _hashes(**changed: Any) -> Any:
-    given = {"safe": SAFE, "nonce": 7, "rate": 1, **changed}
-    return lambda: published(APPROVE, PAY).safe_hashes(**given)
-
-
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("changed", "words"),
     [
-        (_hashes(safe="0x111CEEee040739fD91D29C34C33E6B3E112F2178"), "safe: .*checksum"),  # a digit mistyped
-        (_hashes(safe="sep:0x111CEEee040739fD91D29C34C33E6B3E112F2177"), "safe: expected an address"),  # with a prefix
-        (_hashes(safe=None), "safe: expected an address"),
-        (_hashes(nonce=-1), "nonce: "),
-        (_hashes(nonce=True), "nonce: "),
-        (_hashes(nonce="7"), "nonce: "),
-        (_hashes(version="1.4.2"), r"version: expected one of .*1\.4\.1"),
-        (_hashes(version="1.2.0"), "version: no MultiSendCallOnly of 1.2.0 is known on sepolia"),
-        (_hashes(version="1.2.0", multi_send=SAFE), "multi_send: .* it has none"),
-        (_hashes(multi_send=SAFE), "multi_send: not a MultiSendCallOnly of 1.4.1: .*0x9641"),  # it could do anything
+        ({"safe": "0x111CEEee040739fD91D29C34C33E6B3E112F2178"}, "safe: .*checksum"),  # a digit mistyped
+        ({"safe": f"sep:{SAFE}"}, "safe: expected an address"),
+        ({"safe": None}, "safe: expected an address"),
+        ({"nonce": -1}, "nonce: "),
+        ({"nonce": True}, "nonce: "),
+        ({"nonce": "7"}, "nonce: "),
+        ({"version": "1.4.2"}, r"version: expected one of .*1\.4\.1"),
+        ({"version": "1.2.0"}, "version: no MultiSendCallOnly of 1.2.0 is known on sepolia"),
+        ({"version": "1.2.0", "multi_send": SAFE}, "multi_send: .* it has none"),
+        ({"multi_send": SAFE}, "multi_send: not a MultiSendCallOnly of 1.4.1: .*0x9641"),  # it could do anything
     ],
+    ids=str,
 )
-def test_unusable_arguments_are_refused(call: Any, words: str) -> None:
+def test_unusable_arguments_are_refused(changed: dict[str, Any], words: str) -> None:
     """The message names the argument."""
     with pytest.raises(InvalidInput, match=words):
-        call()
+        published(APPROVE, PAY).safe_hashes(**{"safe": SAFE, "nonce": 7, "rate": 1, **changed})
 
 
 def test_a_time_without_its_zone_is_refused(tmp_path: Path) -> None:
@@ -170,18 +168,18 @@ def test_a_time_without_its_zone_is_refused(tmp_path: Path) -> None:
     ("transactions", "words"),
     [
         ([], "no transactions"),
-        ([("0x39", PAY[1], 0)], "transaction 1: `to`"),
-        ([(*APPROVE, 0), (PAY[0], PAY[1][:-1], 0)], "transaction 2: its calldata"),  # a digit is missing
-        ([(PAY[0], "0xc219…", 0)], "transaction 1: its calldata"),
-        ([(*PAY, "1 ETH")], "transaction 1: its value"),
+        ([PAY | {"to": "0x39"}], "transaction 1: `to`"),
+        ([APPROVE, PAY | {"data": PAY["data"][:-1]}], "transaction 2: its calldata"),  # a digit is missing
+        ([PAY | {"data": "0xc219…"}], "transaction 1: its calldata"),
+        ([PAY | {"value": "1 ETH"}], "transaction 1: its value"),
     ],
 )
-def test_what_cannot_be_sent_as_it_is_cannot_be_overruled(transactions: Any, words: str, tmp_path: Path) -> None:
+def test_what_cannot_be_sent_as_it_is_cannot_be_overruled(
+    transactions: list[dict[str, str]], words: str, tmp_path: Path
+) -> None:
     """`anyway` overrules the verdict; it does not guess bytes."""
-    unreadable = payment(*transactions, asked=GOOD["token"].order)
-
     with pytest.raises(InvalidInput, match=words):
-        unreadable.to_safe(tmp_path / "safe.json", safe=SAFE, anyway=True)
+        published(*transactions).to_safe(tmp_path / "safe.json", safe=SAFE, anyway=True)
 
 
 def test_without_a_network_there_is_no_file(tmp_path: Path) -> None:
@@ -194,43 +192,73 @@ def test_without_a_network_there_is_no_file(tmp_path: Path) -> None:
     assert "10 fUSDC-sepolia to 0x6923" in (tmp_path / "safe.json").read_text("utf-8")
 
 
-def test_only_the_transactions_of_the_payment_are_handed_over(tmp_path: Path) -> None:
-    """A transaction that stands elsewhere in the response is checked, and left out."""
-    answer = GOOD["enough allowance"].to_dict(reveal=True)
-    answer["fallback"] = {"to": TOKEN, "data": APPROVE[1], "value": "0"}
-    file = tmp_path / "safe.json"
-    answered = Payment.read(answer, order=GOOD["token"].order)
-    answered.to_safe(file, safe=SAFE, anyway=True)
-
-    assert 1 == len(json.loads(file.read_text("utf-8"))["transactions"])
-
-
 def test_a_verdict_about_more_than_the_safe_makes_is_refused(tmp_path: Path) -> None:
     """The payment stands elsewhere: the file would hold nothing but the approval, and name the payment."""
-    calls = [{"to": to, "data": data, "value": 0} for to, data in (APPROVE, PAY)]
-    split = read_payment(
-        {"paymentReference": "0x44d119773d96f724", "transactions": calls[:1], "next": calls[1]}, order=ORDER
-    )
+    split, file = published(APPROVE, next=PAY), tmp_path / "safe.json"
 
     assert "look" == split.card(rate=1).verdict
     for hand_over in (
-        lambda: split.to_safe(tmp_path / "safe.json", safe=SAFE, rate=1),
+        lambda: split.to_safe(file, safe=SAFE, rate=1),
         lambda: split.safe_hashes(safe=SAFE, nonce=7, rate=1),
         lambda: write_safe_files([split], tmp_path, safe=SAFE, rate=1),
     ):
         with pytest.raises(InvalidInput, match="A transaction stands elsewhere in the response, in next"):
             hand_over()
     assert [] == [*tmp_path.iterdir()]
+    split.to_safe(file, safe=SAFE, rate=1, anyway=True)
+    assert [TOKEN] == [each["to"] for each in calls_in(file)]
 
 
 def test_a_batch_for_many_payees_is_handed_over(tmp_path: Path) -> None:
     """The response of a batch has its transactions in members of other names."""
-    call = {"to": PAY[0], "data": PAY[1], "value": "0"}
-    answer = {
-        "ERC20ApprovalTransactions": [{"to": TOKEN, "data": APPROVE[1], "value": 0}],
-        "batchPaymentTransaction": call,
-    }
+    answer = {"ERC20ApprovalTransactions": [APPROVE], "batchPaymentTransaction": PAY}
     file = tmp_path / "safe.json"
     read_payment(answer, order=ORDER).to_safe(file, safe=SAFE, rate=1, anyway=True)
 
-    assert [TOKEN, PROXY] == [each["to"] for each in json.loads(file.read_text("utf-8"))["transactions"]]
+    assert [TOKEN, PROXY] == [each["to"] for each in calls_in(file)]
+
+
+SEVERAL = [payment(), response(MAIN_PAYMENT, asked=MAIN), payment(2, amount=20)]
+"""Two payments on Sepolia, and one on Ethereum between them."""
+
+
+def test_of_many_payments_there_is_one_file_per_network(tmp_path: Path) -> None:
+    """A Safe signs for one network, where it has its own address; its payments stay in their order."""
+    by_network = {"mainnet": PAYEE, "sepolia": SAFE}
+    frame = write_safe_files(SEVERAL, tmp_path / "safe", safe=by_network, created_at=AT)
+    files = [json.loads(Path(path).read_text("utf-8")) for path in frame["path"]]
+
+    assert [["mainnet", 1, 1], ["sepolia", 2, 2]] == frame.drop(columns="path").to_numpy().tolist()
+    assert [("1", PAYEE, "1 payment on mainnet"), ("11155111", SAFE, "2 payments on sepolia")] == [
+        (file["chainId"], file["meta"]["createdFromSafeAddress"], file["meta"]["description"]) for file in files
+    ]
+    sepolia = [each.transactions[0].data for each in (SEVERAL[0], SEVERAL[2])]
+    assert sepolia == [call["data"] for call in files[1]["transactions"]]
+
+
+@pytest.mark.parametrize(
+    ("payments", "options", "words"),
+    [
+        ([payment(), STOPPED], {}, "verdict of 1 is stop: .*payee"),
+        ([payment(), payment()], {}, "verdict of 0 is stop: Perhaps paid already"),  # alone, each would be ok
+        ([], {}, "there are none"),
+        (["none.json"], {"anyway": True}, r"none\.json cannot be read"),
+        (SEVERAL, {"safe": {"sepolia": SAFE}}, r"safe: give the address of the Safe on mainnet \(Ethereum"),
+        (SEVERAL, {"safe": SAFE[:-1]}, "safe: expected an address"),
+        ([response(MAIN_PAYMENT, asked=None)], {}, "0: network: not known"),
+        ([response(("0x39", "0x", 0), asked=MAIN)], {"anyway": True}, "0: transaction 1: `to`"),
+    ],
+)
+def test_nothing_is_written_if_something_is_wrong(payments: Any, options: Any, words: str, tmp_path: Path) -> None:
+    """The message names the payment; no file is written, not even for another network."""
+    with pytest.raises(InvalidInput, match=words):
+        write_safe_files(payments, tmp_path / "safe", **{"safe": SAFE} | options)
+
+    assert not (tmp_path / "safe").exists()
+
+
+def test_a_person_can_overrule_the_verdict_on_many(tmp_path: Path) -> None:
+    """Then everything is written."""
+    frame = write_safe_files([payment(), payment()], tmp_path, safe=SAFE, anyway=True)
+
+    assert [2] == frame["payments"].to_list()
