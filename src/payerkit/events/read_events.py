@@ -30,16 +30,13 @@ _DTYPES = columns(
 )
 """Columns and their dtypes."""
 
-_OF_ALL = (
+_OF_EVENT = [name for name in _DTYPES if name in Event.model_fields]
+"""Columns that are members of the event."""
+
+_SAME = (
     *("client_user_id", "payment_details_id", "request_id", "payment_reference", "kyc_status", "agreement_status"),
-    *("sub_status", "status", "tx_hash"),
+    *("sub_status", "status", "tx_hash", "amount"),
 )
-"""Columns that are members of the event as they are, and the same in its variants."""
-
-_OF_EVENT = (*_OF_ALL, "is_compliant", "currency", "payment_currency", "network")
-"""Columns that are members of the event as they are."""
-
-_SAME = (*_OF_ALL, "amount")
 """What an event and its variants have in common; their times may differ by a moment."""
 
 SignatureState = Literal["valid", "unchecked", "invalid", "unreadable"]

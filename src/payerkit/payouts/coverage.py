@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -25,7 +26,6 @@ ID_NAMES = ("request_id", "payment_reference", "reference")
 """What tells which order a payment is for, the strongest first."""
 
 _NAMES = (*ID_NAMES, "amount", "invoice_currency", "payment_currency", "payee")
-
 
 AnyOrder: TypeAlias = "PaymentRequest | Payment | PayoutOrder | Mapping[str, Any] | pd.Series[Any]"
 
@@ -337,11 +337,11 @@ def _copies(payments: Sequence[SeenPayment]) -> list[SeenPayment]:
     last: dict[tuple[Any, ...], SeenPayment] = {}
     for each in payments:
         key = (each.request, each.amount, _symbol_of(each.payment_currency).lower())
-        before = last.get(key)
-        last[key] = each
-        if before is not None and not before.tx_hashes & each.tx_hashes:
-            is_soon = each.time is None or before.time is None or each.time - before.time <= _SOON
-            found += [each] * is_soon
+        before, last[key] = last.get(key), each
+        if before is None or before.tx_hashes & each.tx_hashes:
+            continue
+        if each.time is None or before.time is None or each.time - before.time <= _SOON:
+            found.append(each)
     return found
 
 
@@ -359,12 +359,8 @@ def _sum_of(payments: Sequence[SeenPayment]) -> Decimal | None:
 
 def _covered_at(amount: Decimal, payments: Sequence[SeenPayment]) -> pd.Timestamp | None:
     """Return the time of the payment with which an amount was paid in full; None if it was not."""
-    total = Decimal(0)
-    for each in payments:
-        total = EXACT.add(total, each.amount or Decimal(0))
-        if total >= amount:
-            return each.time
-    return None
+    totals = accumulate((each.amount or Decimal(0) for each in payments), EXACT.add)
+    return next((each.time for each, total in zip(payments, totals, strict=True) if total >= amount), None)
 
 
 def _is_worth(token: str | None, order: ExpectedOrder) -> bool:
@@ -392,5 +388,6 @@ def _unit_of(currency_id: str | None) -> str:
 
 def _symbol_of(currency_id: str | None) -> str:
     """Return the symbol of a currency; of an id that is not in the token list, what stands before its network."""
-    known, name = find_currency(currency_id or ""), currency_id or ""
+    name = currency_id or ""
+    known = find_currency(name)
     return known.symbol if known is not None and known.id.lower() == name.lower() else name.partition("-")[0]
