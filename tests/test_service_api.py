@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import Any, get_args
 
@@ -11,13 +12,31 @@ import pytest
 import requests
 
 import payerkit
+from cases import table
 from house_figures import measure, recorded
 from payerkit.service.payers import AgreementState, KycState
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
-DETAILS = "/v1/payer/{id}/payment-details"
+DETAILS = "/v1/payer/user-123/payment-details"
+
+
+# Specification 2.4, 2.1 and 2.7: the fields that are required, and other texts.
+FIELDS = {
+    "/v2/payer": (
+        "clientUserId email firstName lastName beneficiaryType dateOfBirth addressLine1 city state postcode country "
+        "nationality phone ssn",
+        "companyName addressLine2 sourceOfFunds businessActivity",
+    ),
+    DETAILS: (
+        "bankName accountName beneficiaryType currency addressLine1 city country dateOfBirth postalCode",
+        "accountNumber routingNumber addressLine2 state sortCode iban swiftBic documentNumber documentType ribNumber "
+        "bsbNumber ncc branchCode bankCode ifsc",
+    ),
+    "/v1/pay": ("payee amount invoiceCurrency paymentCurrency", ""),
+}
+CALLS = {"payer": ("/v2/payer", PAYER), "account": (DETAILS, BANK_DETAILS), "order": ("/v1/pay", ORDER)}
 
 
 class Caller:
@@ -33,27 +52,30 @@ class Caller:
         return self.session.request(method, self.url + path, json=body, timeout=20, **options)
 
 
+@contextmanager
+def serving(**settings: Any) -> Iterator[Caller]:
+    """Give a caller of a service with some settings."""
+    service = Service(Settings(seed=1, **settings), environment={})
+    service.start()
+    caller = Caller(service)
+    with caller.session:
+        yield caller
+    service.stop()
+
+
 @pytest.fixture
 def call(request: pytest.FixtureRequest) -> Iterator[Caller]:
     """Yield a caller of a service with the test's settings."""
-    service = Service(Settings(**{"seed": 1, "clock": "manual", **getattr(request, "param", {})}), environment={})
-    service.start()
-    caller = Caller(service)
-    yield caller
-    caller.session.close()
-    service.stop()
+    with serving(clock="manual", **getattr(request, "param", {})) as caller:
+        yield caller
 
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[Caller]:
     """Yield a caller of one service, shared by tests that use their own ids."""
-    service = Service(Settings(seed=1, decide_after=0), environment={})
-    service.start()
-    caller = Caller(service)
-    caller("POST", "/v2/payer", PAYER)
-    yield caller
-    caller.session.close()
-    service.stop()
+    with serving(decide_after=0) as caller:
+        caller("POST", "/v2/payer", PAYER)
+        yield caller
 
 
 @pytest.mark.parametrize("kind", ["new", "sent again"])
@@ -76,20 +98,11 @@ def test_published_calls_get_published_statuses(call: Caller) -> None:
     """The published bodies are accepted, each with its published success status."""
     statuses = [call("POST", "/v2/payer", body).status_code for body in PUBLISHED["payers"].values()]
     statuses += [call("PATCH", "/v1/payer/user-123", {"agreementCompleted": True}).status_code]
-    statuses += [
-        call("POST", DETAILS.format(id="user-123"), body).status_code for body in PUBLISHED["bank_details"].values()
-    ]
-    statuses += [call("GET", DETAILS.format(id="user-123")).status_code, call("GET", "/v2/payer/user-123").status_code]
+    statuses += [call("POST", DETAILS, body).status_code for body in PUBLISHED["bank_details"].values()]
+    statuses += [call("GET", DETAILS).status_code, call("GET", "/v2/payer/user-123").status_code]
     statuses += [call("POST", "/v1/pay", ORDER).status_code]
 
     assert [200, 200, 200, 201, 201, 201, 201, 200, 200, 201] == statuses
-
-
-def shape(value: Any) -> Any:
-    """Return the names and types of a response, without its values."""
-    if isinstance(value, dict):
-        return {name: shape(item) for name, item in value.items()}
-    return [shape(value[0])] if isinstance(value, list) and value else type(value).__name__
 
 
 def covers(response: Any, published: Any) -> bool:
@@ -106,17 +119,15 @@ def test_responses_have_every_published_field(call: Caller) -> None:
     got = {
         "create_payer": call("POST", "/v2/payer", PAYER).json(),
         "update_agreement": call("PATCH", "/v1/payer/user-123", {"agreementCompleted": True}).json(),
-        "create_payment_detail": call("POST", DETAILS.format(id="user-123"), BANK_DETAILS).json(),
-        "list_payment_details": call("GET", DETAILS.format(id="user-123")).json(),
+        "create_payment_detail": call("POST", DETAILS, BANK_DETAILS).json(),
+        "list_payment_details": call("GET", DETAILS).json(),
         "get_payer_status": call("GET", "/v2/payer/user-123").json(),
         "pay_native": call("POST", "/v1/pay", ORDER).json(),
         "pay_token": call("POST", "/v1/pay", {**ORDER, "paymentCurrency": "FAU-sepolia"}).json(),
     }
 
-    assert [] == [(name, shape(response)) for name, response in got.items() if not covers(response, ANSWERS[name])]
-    assert [{"requestId", "requestID"}] * 2 == [
-        {n for n in got[name] if n.lower() == "requestid"} for name in ("pay_native", "pay_token")
-    ]
+    assert [] == [(name, response) for name, response in got.items() if not covers(response, ANSWERS[name])]
+    assert {"requestId", "requestID"} <= got["pay_native"].keys() & got["pay_token"].keys()
 
 
 def test_request_ids_look_as_published(plain: Caller) -> None:
@@ -129,14 +140,21 @@ def test_request_ids_look_as_published(plain: Caller) -> None:
 
 
 @pytest.mark.parametrize("key", [None, "", "wrong", "schlüssel".encode()])
-@pytest.mark.parametrize(
-    "path", ["/v2/payer", "/v1/pay", "/v1/payer/x", "/v1/payer/x/payment-details", "/sandbox/rates"]
-)
-def test_a_wrong_key_gets_401(plain: Caller, path: str, key: Any) -> None:
-    """Without the key every path responds alike, before the body is read."""
-    response = requests.post(plain.url + path, data=b"not json", headers={"x-api-key": key} if key else {}, timeout=20)
+def test_everything_but_the_pages_needs_the_key(plain: Caller, key: Any) -> None:
+    """Without the key every other path responds alike, before the body is read, and none redirects."""
+    paths = ["/v2/payer", "/v1/pay", "/v1/payer/x", "/sandbox/rates", "/v3/anything", "/nothing", "//x", "/v2/payer/x/"]
+    headers = {"x-api-key": key} if key else {}
+    options: dict[str, Any] = {"data": b"not json", "headers": headers, "timeout": 20, "allow_redirects": False}
+    responses = [requests.request(method, plain.url + path, **options) for path in paths for method in ("GET", "POST")]
 
-    assert (401, {"statusCode": 401, "message": "Unauthorized"}) == (response.status_code, response.json())
+    unauthorized = {"statusCode": 401, "message": "Unauthorized"}
+    assert [(401, unauthorized)] * 16 == [(response.status_code, response.json()) for response in responses]
+
+
+@pytest.mark.parametrize("path", ["/docs/", "/v2/payer/user-123/"])
+def test_no_path_redirects(plain: Caller, path: str) -> None:
+    """A path with a slash too many is an unknown one."""
+    assert 404 == plain("GET", path, allow_redirects=False).status_code
 
 
 MALFORMED = [
@@ -155,7 +173,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("body", "kind", "status"), MALFORMED)
-@pytest.mark.parametrize("path", ["/v2/payer", "/v1/pay", "/v1/payer/user-123/payment-details"])
+@pytest.mark.parametrize("path", FIELDS)
 def test_malformed_bodies_are_refused(plain: Caller, path: str, body: bytes, kind: str, status: int) -> None:
     """A body that is not a JSON object gets an error in the published format, never a 500."""
     headers = {"Content-Type": kind} if kind else {}
@@ -164,100 +182,39 @@ def test_malformed_bodies_are_refused(plain: Caller, path: str, body: bytes, kin
     assert (status, status) == (response.status_code, response.json()["statusCode"])
 
 
-def test_a_body_without_a_length_is_bounded(plain: Caller) -> None:
-    """A body sent in chunks is bounded as well."""
-    pieces = (b" " * 65536 for _ in range(40))
-    headers = {"Content-Type": "application/json", "x-api-key": plain.session.headers["x-api-key"]}
-    try:
-        status = requests.post(plain.url + "/v1/pay", data=pieces, headers=headers, timeout=20).status_code
-    except requests.ConnectionError:
-        status = 413  # refused and closed before all of it was sent
-
-    assert status == 413
+def invalid_fields(response: requests.Response) -> list[tuple[str, str]]:
+    """Return the names of the fields that are refused, each with its code."""
+    assert (400, "Bad Request") == (response.status_code, response.json()["error"])
+    return [(each["field"], each["code"]) for each in response.json()["errors"]]
 
 
-# Specification 2.4, 2.1 and 2.7.
-REQUIRED = {
-    "/v2/payer": "clientUserId email firstName lastName beneficiaryType dateOfBirth addressLine1 city state postcode "
-    "country nationality phone ssn",
-    "/v1/payer/user-123/payment-details": "bankName accountName beneficiaryType currency addressLine1 city country "
-    "dateOfBirth postalCode",
-    "/v1/pay": "payee amount invoiceCurrency paymentCurrency",
-}
-OPTIONAL_TEXT = {
-    "/v2/payer": "companyName addressLine2 sourceOfFunds businessActivity",
-    "/v1/payer/user-123/payment-details": "accountNumber routingNumber addressLine2 state sortCode iban swiftBic "
-    "documentNumber documentType ribNumber bsbNumber ncc branchCode bankCode ifsc",
-}
+@pytest.mark.parametrize("path", FIELDS)
+def test_all_invalid_fields_are_named(plain: Caller, path: str) -> None:
+    """One response names every field that is missing, and every text that is null."""
+    required, optional = (names.split() for names in FIELDS[path])
+    expected = {*((name, "missing") for name in required), *((name, "string_type") for name in optional)}
 
-# One row per constraint: call, field, a value that violates it, the code.
-CONSTRAINTS: list[tuple[str, str, Any, str]] = [
-    *((path, name, "absent", "missing") for path, names in REQUIRED.items() for name in names.split()),
-    *((path, name, None, "string_type") for path, names in OPTIONAL_TEXT.items() for name in names.split()),
-    ("/v2/payer", "email", "john", "string_pattern_mismatch"),
-    ("/v2/payer", "phone", "+0", "string_pattern_mismatch"),
-    ("/v2/payer", "dateOfBirth", "1985-1-1", "string_pattern_mismatch"),
-    ("/v2/payer", "beneficiaryType", "person", "literal_error"),
-    ("/v2/payer", "country", "USA", "string_too_long"),
-    ("/v2/payer", "nationality", "U", "string_too_short"),
-    ("/v2/payer", "ssn", 5, "string_type"),
-    ("/v2/payer", "addressLine2", "\ud800", "string_unicode"),
-    ("/v1/payer/user-123/payment-details", "currency", "us", "string_too_short"),
-    ("/v1/payer/user-123/payment-details", "rails", "sepa", "literal_error"),
-    ("/v1/payer/user-123/payment-details", "rails", None, "literal_error"),
-    ("/v1/payer/user-123/payment-details", "accountType", "x", "literal_error"),
-    ("/v1/pay", "amount", "ten", "amount_format"),
-    ("/v1/pay", "amount", "-1", "amount_format"),
-    ("/v1/pay", "amount", "1e3", "amount_format"),
-    ("/v1/pay", "amount", "٣", "amount_format"),  # digits of another script
-    ("/v1/pay", "amount", "0.00", "amount_range"),
-    ("/v1/pay", "amount", "1.001", "amount_digits"),  # dollars have two
-    ("/v1/pay", "amount", "9" * 78, "amount_range"),
-    ("/v1/pay", "amount", f"{2**256 // 100}.00", "amount_range"),  # converted, one more than the contracts count
-    ("/v1/pay", "payee", "0x123", "address_format"),
-    ("/v1/pay", "payee", "6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7", "address_format"),  # without 0x
-    ("/v1/pay", "payee", "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7d7", "address_checksum"),
-    ("/v1/pay", "payee", "0x" + "0" * 40, "address_zero"),
-    ("/v1/pay", "invoiceCurrency", "USDX", "currency_unknown"),
-    ("/v1/pay", "invoiceCurrency", "AFN", "no_rate"),  # in the list, without a rate of the sandbox
-    ("/v1/pay", "paymentCurrency", "DAI-sepolia", "currency_unknown"),  # quoted in documentation, not in the list
-    ("/v1/pay", "paymentCurrency", "EUR", "currency_kind"),
-    ("/v1/pay", "paymentCurrency", "USDT-tron", "currency_kind"),
-    ("/v1/pay", "paymentCurrency", "USDC-base-sepolia", "currency_network"),  # no payment contract there
-]
-BODIES = {"/v2/payer": PAYER, "/v1/payer/user-123/payment-details": BANK_DETAILS, "/v1/pay": ORDER}
+    assert expected == set(invalid_fields(plain("POST", path, dict.fromkeys(optional))))
 
 
-@pytest.mark.parametrize(("path", "field", "value", "code"), CONSTRAINTS)
-def test_every_constraint_is_checked(plain: Caller, path: str, field: str, value: Any, code: str) -> None:
-    """An invalid field is refused by name, with a code and without its value."""
-    body = {**BODIES[path], field: value}
-    if value == "absent":
-        del body[field]
-    response = plain("POST", path, body)
-    error = response.json()
+@table("service_constraints")
+def test_every_constraint_is_checked(plain: Caller, call: str, changes: dict[str, Any], code: str) -> None:
+    """An invalid field is refused by name, with a code."""
+    path, body = CALLS[call]
 
-    assert (400, "Bad Request", [(field, code)]) == (
-        response.status_code,
-        error["error"],
-        [(each["field"], each["code"]) for each in error["errors"]],
-    )
+    assert [(*changes, code)] == invalid_fields(plain("POST", path, {**body, **changes}))
 
 
-def test_all_invalid_fields_are_named(plain: Caller) -> None:
-    """One response names every invalid field, and repeats no value."""
-    error = plain("POST", "/v2/payer", {"clientUserId": "", "email": "secret-mail", "ssn": ""}).json()
-
-    assert set(REQUIRED["/v2/payer"].split()) == {each["field"] for each in error["errors"]}
-    assert "secret-mail" not in str(error)
+def test_a_refusal_repeats_no_value(plain: Caller) -> None:
+    """What was sent may be personal."""
+    assert "secret-mail" not in plain("POST", "/v2/payer", {**PAYER, "email": "secret-mail"}).text
 
 
 def test_extra_fields_are_ignored(plain: Caller) -> None:
     """Clients may send whole rows of their own; the service ignores unknown fields."""
-    assert (
-        plain("POST", "/v2/payer", {**PAYER, "clientUserId": "extra", "rowNumber": 5, "isActive": None}).status_code
-        == 200
-    )
+    body = {**PAYER, "clientUserId": "extra", "rowNumber": 5, "isActive": None}
+
+    assert plain("POST", "/v2/payer", body).status_code == 200
 
 
 def test_a_missing_agreement_gets_the_published_error(plain: Caller) -> None:
@@ -290,26 +247,6 @@ def test_unknown_payers_get_the_published_error(plain: Caller) -> None:
 
     assert [404] * 4 == [response.status_code for response in responses]
     assert [payer, payer, user, payer] == [response.json() for response in responses]
-
-
-ODD_IDS = [
-    ("a\nb", "string_pattern_mismatch"),
-    ("a\x00", "string_pattern_mismatch"),
-    ("\x7f", "string_pattern_mismatch"),
-    ("a\x85", "string_pattern_mismatch"),  # a line break beyond ASCII
-    ("\ud800", "string_unicode"),
-    ("x" * 257, "string_too_long"),
-    ("漢" * 257, "string_too_long"),
-    ("", "string_too_short"),
-]
-
-
-@pytest.mark.parametrize(("client_user_id", "code"), ODD_IDS)
-def test_an_id_that_no_path_can_carry_is_refused(plain: Caller, client_user_id: str, code: str) -> None:
-    """Such an id could be registered, and never be asked for."""
-    error = plain("POST", "/v2/payer", {**PAYER, "clientUserId": client_user_id}).json()
-
-    assert [("clientUserId", code)] == [(each["field"], each["code"]) for each in error["errors"]]
 
 
 @pytest.mark.parametrize(
@@ -355,38 +292,10 @@ def test_a_wrong_method_is_told_the_right_ones(plain: Caller) -> None:
     assert {"/v2/payer/x": "GET, PATCH", "/v2/payer": "POST", "/sandbox/fees": "GET"} == allowed
 
 
-EMAILS = [
-    ("a@b.co", True),
-    ("first.last+tag_1%x@sub-domain.example.com", True),
-    ("o'brien@example.museum", True),
-    ("x" * 64 + "@example.com", True),
-    ("x@" + "a" * 63 + ".com", True),
-    ("x@xn--bcher-kva.example", True),
-    ("x" * 65 + "@example.com", False),  # RFC 5321: at most 64 before the @
-    ("x@" + "a" * 64 + ".com", False),  # a label has at most 63
-    (f"x@{'a' * 63}.{'b' * 63}.{'c' * 63}.{'d' * 63}.com", False),  # 254 at most
-    (".x@example.com", False),
-    ("x.@example.com", False),
-    ("x..y@example.com", False),
-    ("x y@example.com", False),
-    ("x@-example.com", False),
-    ("x@example-.com", False),
-    ("x@example..com", False),
-    ("x@example", False),
-    ("x@example.c", False),
-    ("x@127.0.0.1", False),
-    ("x@exam_ple.com", False),
-    ("jürgen@example.com", False),  # the published format is ASCII
-    ("x@example.com\n", False),
-    ("<x@example.com>", False),
-    ("x@y@example.com", False),
-]
-
-
-@pytest.mark.parametrize(("email", "is_valid"), EMAILS)
-def test_an_email_has_the_published_format(plain: Caller, email: str, is_valid: bool) -> None:
+@table("service_emails")
+def test_an_email_has_the_published_format(plain: Caller, changes: dict[str, str], is_valid: bool) -> None:
     """An e-mail address is words with dots and a domain, each of a bounded length."""
-    response = plain("POST", "/v2/payer", {**PAYER, "clientUserId": "email format", "email": email})
+    response = plain("POST", "/v2/payer", {**PAYER, "clientUserId": "email format", **changes})
 
     assert (200 if is_valid else 400) == response.status_code
 
@@ -444,15 +353,6 @@ def test_ids_are_not_taken_for_routes(plain: Caller) -> None:
 
     assert [200, 404] == statuses
     assert "paymentDetails" in plain("GET", "/v2/payer/newest/payment-details").json()
-
-
-def test_everything_but_the_pages_needs_the_key(plain: Caller) -> None:
-    """Any other path requires the key, and none redirects."""
-    paths = ["/v1/payer/x", "/v3/anything", "/sandbox/rates", "/nothing", "/admin", "//x", "/v2/payer/x/"]
-    responses = [requests.get(plain.url + path, allow_redirects=False, timeout=20) for path in paths]
-    with_key = [plain("GET", path, allow_redirects=False).status_code for path in ("/docs/", "/v2/payer/user-123/")]
-
-    assert ([401] * len(paths), [404, 404]) == ([response.status_code for response in responses], with_key)
 
 
 def test_models_and_schemas_have_the_same_fields(plain: Caller) -> None:
@@ -531,7 +431,7 @@ REFUSALS = [
 def test_a_refusal_has_a_code(call: Caller, bank: str, code: str) -> None:
     """Bank details that are too early are refused with the service's code, and nothing is stored."""
     call("POST", "/v2/payer", PAYER)
-    response = call("POST", DETAILS.format(id="user-123"), {**BANK_DETAILS, "bankName": bank})
+    response = call("POST", DETAILS, {**BANK_DETAILS, "bankName": bank})
     body = response.json()
 
     assert {"statusCode": 403, "message": body["message"], "error": "Forbidden", "code": code} == body
@@ -545,7 +445,7 @@ def test_a_passed_check_lets_accounts_in(call: Caller, kyc: str) -> None:
     """Any word for a passed identity check will do; the agreement is not required."""
     call("POST", "/v2/payer", {**PAYER, "email": f"kyc-{kyc.replace('_', '-')}@example.com"})
 
-    assert call("POST", DETAILS.format(id="user-123"), BANK_DETAILS).status_code == 201
+    assert call("POST", DETAILS, BANK_DETAILS).status_code == 201
 
 
 @pytest.mark.parametrize(
@@ -562,7 +462,7 @@ def test_a_passed_check_lets_accounts_in(call: Caller, kyc: str) -> None:
 )
 def test_test_banks_lead_to_states(plain: Caller, bank: str, status: str) -> None:
     """A documented bank name sets the state of the bank details."""
-    response = plain("POST", "/v1/payer/user-123/payment-details", {**BANK_DETAILS, "bankName": bank}).json()
+    response = plain("POST", DETAILS, {**BANK_DETAILS, "bankName": bank}).json()
 
     assert status == response["payment_detail"]["status"]
 
@@ -580,10 +480,10 @@ def test_decisions_take_their_time(call: Caller, decided_after: tuple[int, int])
     """An identity check is pending once it is submitted, an account once it is stored; each is decided in its time."""
     call("POST", "/v2/payer", PAYER)
     call("POST", "/sandbox/kyc/user-123/submit", {})
-    call("POST", DETAILS.format(id="user-123"), BANK_DETAILS)
+    call("POST", DETAILS, BANK_DETAILS)
     statuses = []
     for _ in range(6):
-        account = call("GET", DETAILS.format(id="user-123")).json()["paymentDetails"][0]["status"]
+        account = call("GET", DETAILS).json()["paymentDetails"][0]["status"]
         statuses.append((call("GET", "/v2/payer/user-123").json()["kycStatus"], account))
         call("POST", "/sandbox/clock/advance", {"seconds": 1})
 
@@ -627,32 +527,6 @@ def test_the_rate_limit_says_how_long_to_wait(call: Caller) -> None:
     assert 1 <= int(responses[-1].headers["Retry-After"]) <= 60
 
 
-def test_every_response_has_the_sandbox_header(plain: Caller) -> None:
-    """No response can be mistaken for one of the live service."""
-    paths = [
-        ("GET", "/"),
-        ("GET", "/docs"),
-        ("GET", "/nothing"),
-        ("GET", "/v2/payer/x"),
-        ("POST", "/v1/pay"),
-        ("GET", "/kyc/x"),
-    ]
-    labels = {plain(method, path).headers.get("x-payerkit-sandbox") for method, path in paths}
-
-    assert (1, False) == (len(labels), None in labels)
-
-
-def test_documents_show_the_calls_and_need_no_network(plain: Caller) -> None:
-    """The interactive documentation lists the five calls, and loads nothing from the network."""
-    document = plain("GET", "/openapi.json").json()
-    operations = {each["operationId"] for path in document["paths"].values() for each in path.values()}
-    page = plain("GET", "/docs").text
-
-    assert {
-        "create_payer",
-        "update_agreement",
-        "create_payment_detail",
-        "list_payment_details",
-        "initiate_payment",
-    } <= operations
-    assert "http" not in page.replace(plain.url, "")
+def test_the_documentation_needs_no_network(plain: Caller) -> None:
+    """The interactive documentation loads nothing from elsewhere."""
+    assert "http" not in plain("GET", "/docs").text.replace(plain.url, "")
