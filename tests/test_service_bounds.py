@@ -1,25 +1,37 @@
-"""Bounds on callers without a key: memory, connections, time, host names; caches; a subpath behind a proxy."""
+"""Bounds on callers: memory, connections, time, host names, limits; caches; a subpath behind a proxy.
+
+For cases that no socket can produce, the middleware is called as by a server.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from http.client import HTTPResponse
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import requests
+from sqlalchemy.exc import OperationalError
 
 import payerkit
+from cases import table
 from payerkit.client import SandboxClient
 from payerkit.service import app as service_app
 from payerkit.service import server
-from published import BANK_DETAILS, PAYER
+from payerkit.service.app import RequestGuard, create_app
+from payerkit.service.clock import Identifiers
+from payerkit.service.errors import Problem
+from payerkit.service.faults import FaultInjector
+from payerkit.service.settings import Settings
+from payerkit.service.world import BLOCK_SECONDS, BREACH, CallLimits, World
+from published import PAYER
 
 
 @pytest.fixture(scope="module")
@@ -168,29 +180,12 @@ def test_a_malformed_body_writes_no_traceback(
     assert [] == [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
 
 
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        ("localhost:1", 200),
-        ("127.0.0.1", 200),
-        ("[::1]:8765", 200),
-        ("192.0.2.7:8765", 200),  # a number leads to one machine, whoever gives it
-        ("team.example.com", 200),  # of public_url
-        ("TEAM.example.com:80", 200),
-        ("attacker.example.com", 421),
-        ("localhost.attacker.example.com", 421),
-        ("[", 421),
-        ("attacker@localhost", 421),
-        ("localhost/attacker", 421),
-        ("localhost?attacker", 421),
-        ("localhost:port", 421),
-        ("localhost:-1", 421),
-        ("[::1]attacker", 421),
-    ],
-)
-def test_other_host_names_are_refused(named: SandboxClient, host: str, status: int) -> None:
+@table("service_hosts")
+def test_other_host_names_are_refused(named: SandboxClient, headers: dict[str, str], is_served: bool) -> None:
     """A web page elsewhere cannot read the sandbox, though its name leads to this machine."""
-    assert status == requests.get(named.base_url, headers={"Host": host}, timeout=20).status_code
+    response = requests.get(named.base_url, headers=headers, timeout=20)
+
+    assert (200 if is_served else 421) == response.status_code
 
 
 @pytest.fixture(scope="module")
@@ -201,67 +196,307 @@ def named() -> Iterator[SandboxClient]:
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/kyc/x", "/v2/payer/x", "/nowhere", "/openapi.json"])
-def test_nothing_is_kept_by_caches(client: SandboxClient, path: str) -> None:
-    """Every response says so, whatever it is."""
-    response = requests.get(client.base_url + path, timeout=20)
+def test_every_response_says_whose_it_is_and_is_kept_by_no_cache(client: SandboxClient, path: str) -> None:
+    """None can be mistaken for one of the live service."""
+    headers = requests.get(client.base_url + path, timeout=20).raw.headers
 
-    assert ["no-store"] == response.raw.headers.getlist("cache-control")
+    assert (["no-store"], 36) == (headers.getlist("cache-control"), len(headers["x-payerkit-sandbox"]))
 
 
 @pytest.mark.parametrize("strips", [True, False])
 def test_a_sandbox_works_below_a_path(strips: bool) -> None:
     """Behind a proxy that strips the path, or leaves it there, links, pages, forms and the documentation work."""
-    with proxy("/pay/box", strips=strips) as (url, forward_to), payerkit.sandbox(public_url=url) as direct:
-        forward_to(direct.base_url)
-        with payerkit.client.Client(url, direct.reveal_key()) as client:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/pay/box"
+
+    def forwarded(link: str) -> str:
+        assert link.startswith(f"{url}/")
+        return link.replace("/pay/box", "") if strips else link
+
+    with payerkit.sandbox(port=port, public_url=url) as direct:
+        with payerkit.client.Client(forwarded(f"{url}/"), direct.reveal_key()) as client:
             payer = payerkit.create_payer(client, PAYER)
-            links = str(payer.kyc_url), str(payer.agreement_url)
-            payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
-            assert 1 == len(payerkit.list_payment_details(client, PAYER["clientUserId"]))
-        assert (True, True) == (links[0].startswith(f"{url}/kyc/"), links[1].startswith(f"{url}/agreement/"))
-        signed = requests.post(links[1], data={"consent": "yes"}, timeout=20)
-        assert (200, True) == (signed.status_code, signed.url.startswith(f"{url}/agreement/"))
-        document = requests.get(f"{url}/openapi.json", timeout=20).json()
-        docs = requests.get(f"{url}/docs", timeout=20).text
+        opened = requests.get(forwarded(str(payer.kyc_url)), timeout=20)
+        signed = requests.post(forwarded(str(payer.agreement_url)), data={"consent": "yes"}, timeout=20)
+        document = requests.get(forwarded(f"{url}/openapi.json"), timeout=20).json()
+        docs = requests.get(forwarded(f"{url}/docs"), timeout=20).text
 
-    assert ([{"url": "/pay/box"}], True) == (document["servers"], "/pay/box/openapi.json" in docs)
+    assert (200, 200, [{"url": "/pay/box"}]) == (opened.status_code, signed.status_code, document["servers"])
+    assert "/pay/box/openapi.json" in docs
 
 
-class proxy:  # noqa: N801 - used as a function
-    """A small reverse proxy: gives its URL below a path, and a function that says where it leads."""
+KEY = "key-of-a-test"
+SCOPE = {
+    "type": "http",
+    "method": "GET",
+    "path": "/v2/payer/x",
+    "raw_path": b"/v2/payer/x",
+    "query_string": b"",
+    "server": ("127.0.0.1", 80),
+    "scheme": "http",
+}
 
-    def __init__(self, path: str, *, strips: bool) -> None:
-        target: list[str] = []
 
-        class Handler(BaseHTTPRequestHandler):
-            def forward(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                sent_path = self.path.removeprefix(path) if strips else self.path
-                headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
-                response = requests.request(
-                    self.command, target[0] + sent_path, data=body, headers=headers, allow_redirects=False, timeout=20
-                )
-                self.send_response(response.status_code)
-                for name, value in response.headers.items():
-                    if name.lower() in {"content-type", "location"}:
-                        self.send_header(name, value)
-                self.send_header("Content-Length", str(len(response.content)))
-                self.end_headers()
-                self.wfile.write(response.content)
+class BrokenDatabase:
+    """A database whose calls fail with a given error."""
 
-            do_GET = do_POST = do_PATCH = forward  # noqa: N815 - the names of http.server
+    def __init__(self, error: Exception) -> None:
+        self._error = error
 
-            def log_message(self, *_: object) -> None:
-                """Say nothing."""
+    async def run(self, *_: object, **_options: object) -> None:
+        """Raise the error."""
+        raise self._error
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._url = f"http://127.0.0.1:{self._server.server_port}{path}"
-        self._target = target
 
-    def __enter__(self) -> tuple[str, Any]:
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        return self._url, self._target.append
+class OneWorld:
+    """One world behind one key."""
 
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    identity = "an identity"
+
+    def __init__(self, database: object = None, *, plan: str = "", limits: CallLimits | None = None) -> None:
+        faults = FaultInjector(plan, None)
+        limits = limits or CallLimits(Settings())
+        self._world = World("default", 1, database, Settings(), Identifiers(), faults, limits)  # type: ignore[arg-type]
+
+    def of_key(self, key: str) -> World | None:
+        """Return the world if this is its key."""
+        return self._world if key == KEY else None
+
+
+def call(app: Any, messages: list[dict[str, Any]], **scope: Any) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and body of an application's response."""
+    sent: list[dict[str, Any]] = []
+    waiting = iter(messages)
+
+    async def receive() -> dict[str, Any]:
+        return next(waiting)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    full = {**SCOPE, "headers": [(b"x-api-key", KEY.encode()), *scope.pop("headers", [])]}
+    try:
+        asyncio.run(app({**full, **scope}, receive, send))
+    except (RuntimeError, OperationalError):  # the framework raises it again after responding, for the server's log
+        assert sent
+    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:])
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(RuntimeError("secret detail"), 500), (OperationalError("SELECT secret", {}, ValueError()), 503)],
+)
+def test_failures_get_the_published_format_and_the_header(error: Exception, status: int) -> None:
+    """An internal error gets the published format and the header, without details."""
+    app = create_app(OneWorld(BrokenDatabase(error)), Settings())  # type: ignore[arg-type]  # a database that fails is the point
+    received, headers, body = call(app, [{"type": "http.request"}])
+
+    assert (status, status, "an identity") == (received, json.loads(body)["statusCode"], headers["x-payerkit-sandbox"])
+    assert b"secret" not in body
+
+
+def guarded(app: Any, plan: str = "", *, limits: CallLimits | None = None) -> RequestGuard:
+    """Return the middleware around an application."""
+    return RequestGuard(app, OneWorld(plan=plan, limits=limits), Settings())  # type: ignore[arg-type]
+
+
+async def unreachable(*_: object) -> None:
+    """Fail: this application must not be called."""
+    raise AssertionError
+
+
+async def respond(_scope: object, _receive: object, send: Any) -> None:
+    """Respond with 200."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+
+
+JSON = [(b"content-type", b"application/json")]
+
+
+@pytest.mark.parametrize(
+    ("messages", "headers", "status"),
+    [
+        ([{"type": "http.disconnect"}], JSON, 400),  # the client gave up
+        ([{"type": "http.request", "body": b"x" * 6, "more_body": True}] * 2, JSON, 413),  # in pieces, without a length
+        ([], [*JSON, (b"content-length", b"9" * 5000)], 413),  # a length that int() refuses
+    ],
+)
+def test_bodies_are_bounded_before_they_are_read(
+    monkeypatch: pytest.MonkeyPatch, messages: list[Any], headers: list[Any], status: int
+) -> None:
+    """A body that is too large or incomplete never reaches the application."""
+    monkeypatch.setattr(service_app, "MAX_BODY", 10)
+
+    assert call(guarded(unreachable), messages, method="POST", headers=headers)[0] == status
+
+
+@pytest.mark.parametrize("fault", ["reset_before", "reset_after", "cut", "slow"])
+def test_a_connection_out_of_reach_gets_502(fault: str) -> None:
+    """Under a server that hides its connections, a call whose response should be lost gets a 502."""
+    status, headers, body = call(guarded(respond), [], headers=[(b"x-payerkit-faults", f"{fault}=100%".encode())])
+
+    assert (502, "an identity", b"<html") == (status, headers["x-payerkit-sandbox"], body[:5])
+
+
+class Wire:
+    """A server's protocol object; notes what is done to it and to its connection."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        note = self.done.append
+        self.transport = SimpleNamespace(
+            get_extra_info=MagicMock(), abort=lambda: note("reset"), close=lambda: note("close")
+        )
+
+    async def send(self, message: Any) -> None:
+        """Note a message."""
+        self.done.append(message["type"])
+
+    async def receive(self) -> dict[str, Any]:
+        """Return that the client has disconnected."""
+        return {"type": "http.disconnect"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "done"),
+    [
+        ("reset_before", ["reset"]),
+        ("reset_after", ["stored", "reset"]),  # stored before the client sees the reset
+        ("cut", ["stored", "http.response.start", "http.response.body", "close"]),
+        ("fail_after", ["stored", "http.response.start", "http.response.body"]),
+    ],
+)
+def test_a_write_is_stored_before_its_response_is_lost(fault: str, done: list[str]) -> None:
+    """A write is finished when the client notices the fault."""
+    wire = Wire()
+
+    async def app(_scope: object, _receive: object, send: Any) -> None:
+        wire.done.append("stored")
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    before = guarded(app, f"{fault}=100%")
+    asyncio.run(before({**SCOPE, "headers": [(b"x-api-key", KEY.encode())]}, wire.receive, wire.send))
+
+    assert done == wire.done
+
+
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_a_service_that_stops_says_so(method: str) -> None:
+    """A write that waits for the database may still be stored; nobody is left with a reset or a plain 500."""
+    sent: list[dict[str, Any]] = []
+    scope = {**SCOPE, "method": method, "path": "/kyc/x", "raw_path": b"/kyc/x", "headers": []}
+
+    async def stuck(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request"}
+
+    async def note(message: Any) -> None:
+        sent.append(message)
+
+    async def stop() -> None:
+        running = asyncio.create_task(guarded(stuck)(scope, receive, note))
+        await asyncio.sleep(0)
+        running.cancel()
+        await running
+
+    asyncio.run(stop())
+
+    assert (503, "The sandbox is shutting down") == (sent[0]["status"], json.loads(sent[1]["body"])["message"])
+
+
+def test_a_limit_counts_the_last_minute() -> None:
+    """Calls older than a minute no longer count, and Retry-After is exact."""
+    times = iter([0.0, 30.0, 45.0, 61.0])
+    limited = guarded(respond, limits=CallLimits(Settings(rate_limit=2), clock=lambda: next(times)))
+    responses = [call(limited, []) for _ in range(4)]
+
+    assert [200, 200, 429, 200] == [status for status, _, _ in responses]
+    assert responses[2][1]["retry-after"] == "15"
+
+
+def test_no_limit_counts_the_controls() -> None:
+    """A live service does not have them, and a user who is blocked advances the clock with one."""
+    limited = guarded(respond, limits=CallLimits(Settings(rate_limit=1, live_like=True), clock=lambda: 0.0))
+    controls = [call(limited, [], path="/sandbox/clock", raw_path=b"/sandbox/clock")[0] for _ in range(20)]
+
+    assert ([200] * 20, [200, 429]) == (controls, [call(limited, [])[0] for _ in range(2)])
+
+
+class Limits:
+    """The live service's limits, at moments that a test chooses."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.limits = CallLimits(Settings(live_like=True), clock=lambda: self.now)
+        self.refusals: list[tuple[int, dict[str, str]]] = []
+
+    def is_refused(self, moment: float) -> bool:
+        """Return True if a call so many seconds after the start is refused."""
+        self.now = 1000.0 + moment
+        try:
+            self.limits.count()
+        except Problem as problem:
+            self.refusals.append((problem.status, problem.headers))
+            return True
+        return False
+
+
+@pytest.mark.parametrize(
+    ("moments", "refused"),
+    [
+        ([0] * 5, []),  # five calls at once
+        ([0] * 6, [5]),  # the sixth is one too many
+        ([0] * 5 + [0.1, 0.2], [5]),  # a fifth of a second allows one more
+        ([0] * 5 + [1] * 6, [10]),  # a second later, five more
+        ([0] * 5 + [60] * 6, [10]),  # however long it is quiet
+        ([place / 5 for place in range(100)], []),  # five a second can go on for good
+        ([place / 8 for place in range(20)], [11, 14, 17, 19]),  # of eight a second, three are refused
+    ],
+)
+def test_the_live_limit_is_five_calls_a_second(moments: list[float], refused: list[int]) -> None:
+    """Calls beyond it are refused, and the refusal does not say how long to wait."""
+    limits = Limits()
+
+    assert refused == [place for place, moment in enumerate(moments) if limits.is_refused(moment)]
+    assert [(429, {})] * len(refused) == limits.refusals
+
+
+def test_a_sustained_breach_blocks_for_five_minutes() -> None:
+    """Whoever goes on regardless is refused altogether, until the block ends."""
+    limits = Limits()
+    for place in range(5 + BREACH):
+        limits.is_refused(place / 1000)
+    last = (5 + BREACH - 1) / 1000
+    later = [limits.is_refused(last + after) for after in (2, BLOCK_SECONDS - 0.001, BLOCK_SECONDS)]
+
+    assert [True, True, False] == later
+
+
+@pytest.mark.parametrize("pause", [0.25, 11.0])  # between two refusals; between two bursts of them
+def test_a_breach_that_is_not_sustained_does_not_block(pause: float) -> None:
+    """Refusals that are rare, or fewer than fifty in a burst, cost nothing but themselves."""
+    limits = Limits()
+    burst = 1 if pause < 1 else BREACH - 1
+    moment = 0.0
+    for _ in range(4 * BREACH // burst):
+        while not limits.is_refused(moment):
+            pass
+        for _ in range(burst - 1):
+            limits.is_refused(moment)
+        moment += pause
+
+    assert not limits.is_refused(moment)
+
+
+def test_a_block_is_shortened_by_the_clock() -> None:
+    """Advancing the sandbox's clock spares the wait."""
+    limits = Limits()
+    for _ in range(5 + BREACH):
+        limits.is_refused(0)
+    limits.limits.advance(BLOCK_SECONDS)
+
+    assert not limits.is_refused(0)
