@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from decimal import Decimal
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import insert, select, text
 from sqlalchemy.exc import IntegrityError
 
+from cases import table
 from payerkit.service.accounts import add_account, listed_account
 from payerkit.service.clock import Identifiers
 from payerkit.service.database import open_database, sqlite_file
@@ -69,17 +70,15 @@ def test_writers_do_not_lose_each_others_writes(database: str | Path) -> None:
     worlds = [open_world(database, Settings(seed=5, accounts_after=60)) for _ in range(2)]
     save(worlds[0], "many")
 
-    def write(world: World) -> None:
+    turns = cycle(worlds)
+
+    def write() -> None:
+        world = next(turns)
         for _ in range(15):
             add(world, "many")
             save(world, "at once")
 
-    threads = [threading.Thread(target=write, args=(worlds[place % 2],)) for place in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
+    at_once(write, 8)
     records = accounts_of(worlds[0])
     assert (120, 120) == (len(records), len({record["id"] for record in records}))
     for world in worlds:
@@ -158,22 +157,15 @@ def test_a_service_runs_on_postgresql(postgres: str) -> None:
 
 
 def at_once(work: Callable[[], Any], count: int) -> list[Any]:
-    """Run a function in several threads at the same moment; return its results or errors."""
-    barrier, results = threading.Barrier(count), []
+    """Return the results of a function that several threads call at the same moment."""
+    barrier = threading.Barrier(count)
 
-    def run() -> None:
+    def run(_: int) -> Any:
         barrier.wait()
-        try:
-            results.append(work())
-        except Exception as error:  # noqa: BLE001 - whatever happens is the result
-            results.append(error)
+        return work()
 
-    threads = [threading.Thread(target=run) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(run, range(count)))
 
 
 def test_services_may_start_at_the_same_time(postgres: str) -> None:
@@ -252,9 +244,8 @@ def test_a_statement_that_fails_does_not_show_its_values(tmp_path: Path) -> None
     ("db", "words"),
     [
         ("nonsense://x", "db: "),
-        ("postgresql+psycopg://nobody@127.0.0.1:9/none", "cannot open the database"),
+        ("postgresql+psycopg://nobody@127.0.0.1:9/none", "cannot open the database: .*Connection refused"),
         ("postgresql+asyncpg://x/y", "db: "),  # a driver that is not installed
-        ("postgresql+psycopg://nobody@127.0.0.1:9/none", "Connection refused"),  # the cause, and not its class alone
         ("postgresql+psycopg://x:port/y", "db: "),
         ("/nonexistent/folder/x.db", "cannot open the database"),
         ("x" * 300, "File name too long"),
@@ -314,37 +305,18 @@ def test_compliance_requires_both(kyc: str, agreement: str, compliant: bool) -> 
     assert compliant == is_compliant(PayerRow(kyc=kyc, agreement=agreement))
 
 
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        ({"fee_percent": Decimal(100)}, "fee_percent"),
-        ({"fee_percent": Decimal(-1)}, "fee_percent"),
-        ({"fee_address": "0x123"}, "fee_address"),
-        ({"decide_after": -1}, "decide_after"),
-        ({"kyc_after": -1}, "kyc_after"),
-        ({"accounts_after": float("inf")}, "accounts_after"),
-        ({"kyc_after": None}, "kyc_after"),  # only decide_after may be left open
-        ({"clock": "sundial"}, "clock"),
-        ({"rate_limit": -1}, "rate_limit"),
-        ({"live_like": "maybe"}, "live_like"),
-        ({"kyc_required": None}, "kyc_required"),
-        ({"kyc_after": 10**400}, "kyc_after"),  # no time can be so late
-        ({"public_url": "example.com"}, "public_url"),
-        ({"public_url": "http://["}, "public_url"),
-        ({"public_url": "http://example.com:port"}, "public_url"),
-        ({"public_url": "http://:80"}, "public_url"),
-        ({"public_url": "http://user:password@example.com"}, "public_url"),  # it would be in every link
-        ({"public_url": "http://example.com/?a=b"}, "public_url"),  # no path can be added to a query
-        ({"public_url": "http://example.com/#a"}, "public_url"),
-        ({"public_url": "http://example.com/a/../b"}, "public_url"),  # which a browser would fold
-        ({"public_url": "http://example.com/a//b"}, "public_url"),
-        ({"public_url": b"http://example.com"}, "public_url"),
-    ],
-)
-def test_invalid_settings_are_refused(options: dict[str, Any], word: str) -> None:
+@table("service_settings")
+def test_invalid_settings_are_refused(options: dict[str, Any]) -> None:
     """An invalid setting is refused by name."""
-    with pytest.raises(SetupError, match=word):
+    (name,) = options
+    with pytest.raises(SetupError, match=name):
         Settings(**options)
+
+
+def test_a_url_is_text() -> None:
+    """Bytes are not taken for it."""
+    with pytest.raises(SetupError, match="public_url"):
+        Settings(public_url=b"http://example.com")
 
 
 def test_seeded_ids_depend_on_their_subject() -> None:
@@ -360,13 +332,10 @@ def test_of_two_signatures_at_once_one_counts(database: str | Path) -> None:
     world = open_world(database)
     save(world, "user-123")
 
-    def sign(_: int) -> bool:
-        return world.call(
-            lambda session: complete_step(session, find_payer(session, "user-123"), "agreement"), write=True
-        )
+    def sign(session: WorldSession) -> bool:
+        return complete_step(session, find_payer(session, "user-123"), "agreement")
 
-    with ThreadPoolExecutor(4) as threads:
-        signed = list(threads.map(sign, range(8)))
+    signed = at_once(lambda: world.call(sign, write=True), 8)
     world.database.close()
 
     assert 7 == signed.count(False)
