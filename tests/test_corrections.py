@@ -22,8 +22,8 @@ from payerkit.tables import SourceTable
 from payerkit.tables.corrections import OwnFile, own_file, own_header
 from payerkit.tables.damage import file_finding
 from payerkit.tables.mapping import FileColumn
+from payerkit.tables.normalise import CellFinding, Change, Origin
 from payerkit.tables.sheet import Sheet
-from payerkit.tables.source_table import CellFinding, Change, Origin
 from payerkit.tables.spreadsheets import COLOURS
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 

@@ -15,7 +15,7 @@ from payerkit.onboarding import RunOptions
 from payerkit.onboarding.tasks import Table
 from payerkit.tables import SourceTable
 from payerkit.tables.damage import file_finding
-from payerkit.tables.source_table import CellFinding, Origin
+from payerkit.tables.normalise import CellFinding, Origin
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 ACCOUNT = as_columns(TYPED_ACCOUNT)

@@ -15,8 +15,7 @@ from payerkit.checks.places import country_code
 from payerkit.checks.readings import reading
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER
 from payerkit.checks.texts import fold
-from payerkit.tables.normalise import reading_in_words, readings_of, shown_change
-from payerkit.tables.source_table import Change
+from payerkit.tables.normalise import Change, reading_in_words, readings_of, shown_change
 from published import PUBLISHED, TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 ROW: dict[str, Any] = TYPED_PAYER | as_columns(TYPED_ACCOUNT) | {"bank_name": "Typed Bank"}

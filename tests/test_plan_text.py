@@ -16,7 +16,7 @@ from payerkit.onboarding.journal import Journal
 from payerkit.onboarding.tasks import Table, Tasks
 from payerkit.tables import SourceTable
 from payerkit.tables.mapping import FileColumn
-from payerkit.tables.source_table import Change, Origin
+from payerkit.tables.normalise import Change, Origin
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 THEIRS = {"client_user_id": "Kundennr.", "email": "E-Mail", "country": "Land", "bank_country": "Land der Bank"}

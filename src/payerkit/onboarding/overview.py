@@ -18,8 +18,7 @@ from payerkit.onboarding.rows import Problem, Step, of_severity
 from payerkit.reasons import Outcome
 from payerkit.tables.corrections import RowProblem, write_corrections
 from payerkit.tables.damage import BASIS
-from payerkit.tables.normalise import reading_in_words
-from payerkit.tables.source_table import Origin, findings_in, origin_of
+from payerkit.tables.normalise import Origin, findings_in, origin_of, reading_in_words
 from payerkit.wording import Wording, count_of, in_file, in_words, visible
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from payerkit.onboarding.options import DEFAULTS, RunOptions
 from payerkit.onboarding.overview import HELD, PAYER_NOT_SENT, Naming, Overview, Reason, Which, shown_id
 from payerkit.onboarding.rows import Placeholders, Row, Step, of_severity
 from payerkit.onboarding.tasks import Table
-from payerkit.tables.source_table import Origin, changes_frame
+from payerkit.tables.normalise import Origin, changes_frame
 from payerkit.tables.spreadsheets import write_rows
 from payerkit.wording import count_of, visible
 

@@ -24,7 +24,7 @@ from payerkit.tables.header import (
     payer_columns,
 )
 from payerkit.tables.mapping import name_columns
-from payerkit.tables.source_table import findings_in
+from payerkit.tables.normalise import findings_in
 from payerkit.tables.spreadsheets import is_example
 from payerkit.wire import wire_name
 

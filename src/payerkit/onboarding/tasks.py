@@ -22,7 +22,7 @@ from payerkit.onboarding.overview import Naming
 from payerkit.onboarding.rows import ID, Placeholders, Row, Step, read_rows, tell_cells
 from payerkit.reasons import Outcome
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
-from payerkit.tables.source_table import origin_of
+from payerkit.tables.normalise import origin_of
 
 _ALL = "warnings"
 """Says that rows are kept back for any warning."""

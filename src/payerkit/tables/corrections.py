@@ -32,8 +32,8 @@ from payerkit.masking import mask
 from payerkit.tables.damage import file_finding
 from payerkit.tables.header import field_of
 from payerkit.tables.mapping import name_columns
+from payerkit.tables.normalise import FoundInCell, Origin, findings_in, origin_of
 from payerkit.tables.sheet import Sheet
-from payerkit.tables.source_table import FoundInCell, Origin, findings_in, origin_of
 from payerkit.tables.spreadsheets import Styled, inert, new_file_for_owner, require_new_file, write_workbook
 
 TITLE = "payerkit: leave this column as it is"

@@ -17,9 +17,18 @@ from payerkit.tables.corrections import OwnFile, own_file, own_header
 from payerkit.tables.damage import cell_findings, file_finding, find_text_damage
 from payerkit.tables.header import IsKnown, field_of, find_header, holds_days, is_known_header
 from payerkit.tables.mapping import Mapping as ColumnMapping
-from payerkit.tables.normalise import Readings, chosen_columns, readings_of, rewrite
+from payerkit.tables.normalise import (
+    CellFinding,
+    Change,
+    FoundInCell,
+    Origin,
+    Readings,
+    SourceTable,
+    chosen_columns,
+    readings_of,
+    rewrite,
+)
 from payerkit.tables.sheet import Sheet, SheetInfo, column_letters
-from payerkit.tables.source_table import CellFinding, Change, FoundInCell, Origin, SourceTable
 from payerkit.tables.text_files import EMPTY, read_delimited
 from payerkit.tables.workbooks import kind_of_file, read_sheets
 
