@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from payerkit.client.call import Call, RequestBody
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, PayeeWarning, RealMoneyWarning, without_internal_frames
+from payerkit.frames import frame_of
 from payerkit.masking import mask
 from payerkit.models import (
     AgreementUpdate,
@@ -414,18 +415,15 @@ def payment_details_frame(records: Sequence[Mapping[str, Any]], *, secret: bytes
     number are the same, so rows can be grouped and joined while the numbers are masked. Unless revealed, birth dates,
     addresses and people's names (except initials) are masked, too.
     """
-    import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
-
-    records = [_with_wire_names(record) for record in records]
-    others = dict.fromkeys(name for record in records for name in record if name not in _ACCOUNT_MEMBERS)
-    keys = [_account_key(record, secret) for record in records]
-    columns = {our_name(name): _values(name, records, reveal=reveal) for name in _ACCOUNT_MEMBERS}
-    columns["account_key"] = keys
-    columns |= {our_name(name): _values(name, records, reveal=reveal) for name in others}
+    rows = [_with_wire_names(record) for record in records]
+    rows = [row | {"accountKey": _account_key(row, secret)} for row in rows]
+    names = dict.fromkeys([*_ACCOUNT_MEMBERS, "accountKey", *(name for row in rows for name in row)])
+    shown = rows if reveal else mask("", rows)
+    columns = {our_name(name): [row.get(name) for row in shown] for name in names}
     # Values other than text are kept as they are: a conversion would be a guess.
-    texts = {name: all(value is None or isinstance(value, str) for value in values) for name, values in columns.items()}
-    return pd.DataFrame(
-        {name: pd.Series(values, dtype="string" if texts[name] else "object") for name, values in columns.items()}
+    is_text = {name: all(isinstance(value, str | None) for value in values) for name, values in columns.items()}
+    return frame_of(
+        zip(*columns.values(), strict=True), {name: "string" if is_text[name] else "object" for name in columns}
     )
 
 
@@ -433,13 +431,6 @@ def _with_wire_names(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record with wire names for any spelling; of two spellings, the wire name wins."""
     renamed = {wire_name(name): value for name, value in record.items()}
     return renamed | {name: value for name, value in record.items() if name in renamed}
-
-
-def _values(name: str, records: Iterable[Mapping[str, Any]], *, reveal: bool) -> list[Any]:
-    """Return a column's values, masked unless they are to be revealed."""
-    if reveal:
-        return [record.get(name) for record in records]
-    return [mask(name, record.get(name), is_business=record.get("beneficiaryType") == "business") for record in records]
 
 
 def _account_key(record: Mapping[str, Any], secret: bytes) -> str | None:

@@ -17,28 +17,15 @@ from pydantic_core import PydanticSerializationError, to_json
 from urllib3.exceptions import InvalidHeader
 from urllib3.util import Retry
 
+from payerkit import errors
 from payerkit.client.pace import Timeout
-from payerkit.errors import (
-    FieldProblem,
-    InterruptedCall,
-    InvalidInput,
-    NotFound,
-    NotSent,
-    PayerkitError,
-    RateLimited,
-    Refused,
-    ServiceError,
-    UnknownOutcome,
-    UnreadableAnswer,
-    WrongKey,
-)
 from payerkit.masking import holds_email, redact
 from payerkit.reasons import WAITING_CODES, Outcome
 from payerkit.wire import ApiKey, our_name, parse_json
 from payerkit.wording import Wording
 
 T = TypeVar("T")
-E = TypeVar("E", bound=PayerkitError)
+E = TypeVar("E", bound=errors.PayerkitError)
 
 ApiVersion = Literal["v1", "v2"]
 """Which paths the calls about payers have: those of the specification, or the newer ones of the operator's
@@ -57,7 +44,7 @@ class RequestBody:
         try:
             self.content = to_json(fields)
         except PydanticSerializationError:
-            raise InvalidInput(
+            raise errors.InvalidInput(
                 "A value cannot be written as JSON: it is not text, or has an unpaired surrogate (invalid Unicode). "
                 "Nothing was sent."
             ) from None
@@ -137,7 +124,7 @@ class Attempt(Generic[T]):
     started: float = field(default_factory=time.monotonic)
     deadline: float = math.inf
     left: bool = False
-    unknown: UnknownOutcome | None = None
+    unknown: errors.UnknownOutcome | None = None
     received: int = 0
     max_bytes: int = 0
 
@@ -192,7 +179,7 @@ class ErrorBody:
     """An error body: its message, its code, the fields it names. is_from_api: False for a proxy's page, say."""
 
     message: str
-    fields: tuple[FieldProblem, ...]
+    fields: tuple[errors.FieldProblem, ...]
     code: str = ""
     is_from_api: bool = True
 
@@ -213,7 +200,7 @@ def read_error_body(content: bytes, private: Iterable[str]) -> ErrorBody:
     for entry in [*_as_list(body.get("message")), *_as_list(body.get("errors"))]:
         name, text, code = (redact(part, private) for part in _parts(entry))
         if name:
-            fields.append(FieldProblem(our_name(name), name, text, code))
+            fields.append(errors.FieldProblem(our_name(name), name, text, code))
         else:
             texts.append(text)
     repeated = {problem.message for problem in fields}
@@ -255,11 +242,11 @@ def _repeats(code: str, private: Iterable[str]) -> bool:
     return redact(code, private) != code or any(value.casefold() in parts for value in private)
 
 
-_REFUSALS: dict[int, tuple[type[Refused], str]] = {
-    401: (WrongKey, "wrong_key"),
-    403: (WrongKey, "not_permitted"),
-    404: (NotFound, "not_found"),
-    429: (RateLimited, "too_many_requests"),
+_REFUSALS: dict[int, tuple[type[errors.Refused], str]] = {
+    401: (errors.WrongKey, "wrong_key"),
+    403: (errors.WrongKey, "not_permitted"),
+    404: (errors.NotFound, "not_found"),
+    429: (errors.RateLimited, "too_many_requests"),
 }
 
 _CHECK_ADDRESS = Wording("<Nothing was changed. |>The response is not the API's: check that base_url is its address.")
@@ -286,11 +273,11 @@ class CallEnd(Generic[T]):
         """Why no complete response came, redacted: a user's adapter or a proxy may quote what was sent."""
         return self._redact(str(self.end))
 
-    def result(self) -> T | PayerkitError:
+    def result(self) -> T | errors.PayerkitError:
         """Return the result of the call, or the error that its end proves."""
         status = self.end.status
         if isinstance(self.end, NotSentError):
-            return self._error(NotSent, Outcome("never_left", {"why": self.reason}))
+            return self._error(errors.NotSent, Outcome("never_left", {"why": self.reason}))
         if self.is_interrupted:
             return self._unknown(Outcome("interrupted_call"))
         if status is None:
@@ -303,7 +290,7 @@ class CallEnd(Generic[T]):
             return self._refusal(status)
         return self._failed(Outcome("responded", {"status": status}))
 
-    def _success(self, status: int) -> T | PayerkitError:
+    def _success(self, status: int) -> T | errors.PayerkitError:
         if isinstance(self.end, HttpResponse):
             try:
                 return self.call.read(parse_json(self.end.content))
@@ -313,9 +300,9 @@ class CallEnd(Generic[T]):
             problem = Outcome("broken_response", {"status": status, "why": self.reason})
         if self.call.is_write:
             return self._unknown(problem)
-        return self._error(UnreadableAnswer, Outcome("unreadable", {"cause": problem}))
+        return self._error(errors.UnreadableAnswer, Outcome("unreadable", {"cause": problem}))
 
-    def _refusal(self, status: int) -> T | PayerkitError:
+    def _refusal(self, status: int) -> T | errors.PayerkitError:
         content = self.end.content if isinstance(self.end, HttpResponse) else b""
         body = read_error_body(content, self._private())
         if status == HTTPStatus.NOT_FOUND and self.call.read_missing and body.is_from_api:
@@ -325,12 +312,12 @@ class CallEnd(Generic[T]):
         until = WAITING_CODES.get(body.code)
         # A 403 with such a code is about the payer, and the key is fine.
         known = {} if until and status == HTTPStatus.FORBIDDEN else _REFUSALS
-        kind, code = known.get(status, (Refused, "refused"))
+        kind, code = known.get(status, (errors.Refused, "refused"))
         is_cut = isinstance(self.end, BrokenOffError)
         params = {"status": status, "words": body.message, "is_cut": is_cut, "seconds": self._retry_after()}
-        is_foreign = not body.is_from_api and kind in {Refused, NotFound}
+        is_foreign = not body.is_from_api and kind in {errors.Refused, errors.NotFound}
         advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
-        if until and kind is Refused:
+        if until and kind is errors.Refused:
             advice = Wording(f"<Nothing was changed. Call|Send it> again once {until}.")
         error = self._error(
             kind,
@@ -340,27 +327,27 @@ class CallEnd(Generic[T]):
             code=body.code,
             foreign=not body.is_from_api,
         )
-        error.retryable = error.retryable or is_cut or (until is not None and kind is Refused)
+        error.retryable = error.retryable or is_cut or (until is not None and kind is errors.Refused)
         return error
 
-    def _redirect(self, status: int) -> PayerkitError:
+    def _redirect(self, status: int) -> errors.PayerkitError:
         try:
             host = urlsplit(self.end.headers.get("location", "")).hostname or "another address"
         except ValueError:
             host = "another address"
         outcome = Outcome("redirected", {"status": status, "host": self._redact(host)})
-        return self._error(Refused, outcome, advice="Give the final address to connect(base_url).", foreign=True)
+        return self._error(errors.Refused, outcome, advice="Give the final address to connect(base_url).", foreign=True)
 
-    def _failed(self, what: Outcome) -> PayerkitError:
+    def _failed(self, what: Outcome) -> errors.PayerkitError:
         if self.call.is_write:
             return self._unknown(what)
-        return self._error(ServiceError, Outcome("failed", {"cause": what}))
+        return self._error(errors.ServiceError, Outcome("failed", {"cause": what}))
 
-    def _unknown(self, what: Outcome) -> UnknownOutcome:
+    def _unknown(self, what: Outcome) -> errors.UnknownOutcome:
         call = self.call
         fingerprint = call.body.fingerprint(self.key.reveal().encode()) if call.body else None
         return self._error(
-            InterruptedCall if self.is_interrupted else UnknownOutcome,
+            errors.InterruptedCall if self.is_interrupted else errors.UnknownOutcome,
             Outcome("lost", {"operation": call.operation, "fingerprint": fingerprint, "cause": what}),
             advice=call.if_unknown,
             operation=call.operation,

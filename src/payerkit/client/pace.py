@@ -26,16 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from payerkit.errors import (
-    InvalidInput,
-    NotSent,
-    PayerkitError,
-    RateLimited,
-    Refused,
-    ServiceError,
-    UnknownOutcome,
-    UnreadableAnswer,
-)
+from payerkit import errors
 from payerkit.reasons import Outcome
 
 DEFAULT_RATE = 5.0
@@ -114,7 +105,7 @@ class Timeout:
 
     def __post_init__(self) -> None:
         if not all(is_non_negative(seconds) and seconds for seconds in (self.connect, self.read, self.total)):
-            raise InvalidInput("timeout: give positive numbers of seconds, such as Timeout(total=60).")
+            raise errors.InvalidInput("timeout: give positive numbers of seconds, such as Timeout(total=60).")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +131,23 @@ class Retries:
 
     def __post_init__(self) -> None:
         if not (is_non_negative(self.attempts) and self.attempts == int(self.attempts) >= 1):
-            raise InvalidInput("retries: attempts must be a whole number, 1 or more, such as Retries(attempts=3).")
+            raise errors.InvalidInput(
+                "retries: attempts must be a whole number, 1 or more, such as Retries(attempts=3)."
+            )
         if not (is_non_negative(self.backoff) and is_non_negative(self.max_backoff)):
-            raise InvalidInput("retries: backoff and max_backoff must be seconds, 0 or more.")
+            raise errors.InvalidInput("retries: backoff and max_backoff must be seconds, 0 or more.")
 
-    def allow(self, error: PayerkitError, attempt: int, *, idempotent: bool = False) -> bool:
+    def allow(self, error: errors.PayerkitError, attempt: int, *, idempotent: bool = False) -> bool:
         """Return True if a call may be tried again after its attempt number `attempt` (from 1) raised the error."""
         if attempt >= self.attempts:
             return False
-        if isinstance(error, UnknownOutcome):
+        if isinstance(error, errors.UnknownOutcome):
             return idempotent
-        if isinstance(error, RateLimited):
+        if isinstance(error, errors.RateLimited):
             return error.retry_after is not None
-        return isinstance(error, NotSent | ServiceError | UnreadableAnswer)
+        return isinstance(error, errors.NotSent | errors.ServiceError | errors.UnreadableAnswer)
 
-    def wait_after(self, error: PayerkitError, attempt: int) -> float:
+    def wait_after(self, error: errors.PayerkitError, attempt: int) -> float:
         """Return the seconds to wait: what the service requested, else full jitter on a doubling bound."""
         if error.retry_after is not None:
             return error.retry_after
@@ -217,7 +210,7 @@ class Pace:
         if rate is None:
             return self._lane
         if self.rate is not None and checked_rate(rate) > self.rate:
-            raise InvalidInput(
+            raise errors.InvalidInput(
                 f"rate: the client sends at most {self.rate:g} calls per second. Give no more, or change that with "
                 "connect(rate=...)."
             )
@@ -263,14 +256,14 @@ class Pace:
                 lane.free_at = now + lane.interval
             return left
 
-    def record(self, error: PayerkitError | None, departed: float) -> None:
+    def record(self, error: errors.PayerkitError | None, departed: float) -> None:
         """Record how a call ended that left at a time, and pause all calls if the service is called too often."""
         if error is not None and error.retry_after is not None:
             with self._lock:
                 self._pause(error.retry_after)
-        elif isinstance(error, RateLimited):
+        elif isinstance(error, errors.RateLimited):
             self._count_refusal(departed)
-        elif self._refusals and (error is None or isinstance(error, Refused)):
+        elif self._refusals and (error is None or isinstance(error, errors.Refused)):
             with self._lock:
                 self._refusals = 0 if departed > self._paused_at else self._refusals
 
@@ -287,14 +280,14 @@ class Pace:
         self._paused_at, self._paused_until = now, max(self._paused_until, now + seconds)
 
 
-def _paused(seconds: float) -> RateLimited:
+def _paused(seconds: float) -> errors.RateLimited:
     outcome = Outcome("paused", {"seconds": math.ceil(seconds)})
     advice = "Nothing was sent. Call again after that time; connect(rate=...) sets a slower pace."
-    return RateLimited(outcome.text, retry_after=seconds, advice=advice, outcome=outcome)
+    return errors.RateLimited(outcome.text, retry_after=seconds, advice=advice, outcome=outcome)
 
 
 def checked_rate(rate: object) -> float:
     """Return calls per second. Raises InvalidInput for anything but a positive number."""
     if not isinstance(rate, int | float) or not is_non_negative(rate) or not rate:
-        raise InvalidInput("rate: expected a positive number of calls per second, or None for no limit.")
+        raise errors.InvalidInput("rate: expected a positive number of calls per second, or None for no limit.")
     return rate
