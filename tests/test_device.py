@@ -46,17 +46,10 @@ def test_the_digest_is_that_of_erc_8213(call: str, digest: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        None,
-        "0xc219…0000",  # abbreviated
-        "hello",
-        "0xabc",  # half a byte
-        "0x" + "00" * 131_073,  # more than networks accept
-    ],
+    "call", [None, "0xc219…0000", "hello", "0xabc", "0x" + "00" * 131_073], ids=lambda call: str(call)[:9]
 )
 def test_what_is_no_calldata_has_no_digest(call: str | None) -> None:
-    """A digest of guessed bytes would be compared with the wrong one."""
+    """A digest of guessed bytes would be compared with the wrong one; so would one of more than networks accept."""
     unreadable = decoded(PAYEE, call, 0)
 
     assert (None, 1) == (digest_of(unreadable), len(device_lines(unreadable, "sepolia")))
