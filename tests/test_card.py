@@ -281,18 +281,14 @@ def test_what_to_compare_with_a_device_is_folded() -> None:
 def test_an_unlimited_allowance_is_called_that() -> None:
     """2^256-1 is not a number that a person recognises."""
     assert "to take everything, now and later" in shown(UNLIMITED)
-    assert "an unlimited allowance" in UNLIMITED.card().sentence
 
 
-@pytest.mark.parametrize(
-    ("environment", "words"), [("sandbox", ">Sandbox<"), ("staging", ">Staging<"), ("live", ">Live<")]
-)
-def test_the_card_shows_where_it_comes_from(environment: str, words: str) -> None:
+@pytest.mark.parametrize("environment", ["sandbox", "staging", "live"])
+def test_the_card_shows_where_it_comes_from(environment: str) -> None:
     """A payment that was requested here shows the environment beside the verdict; one from a file has none."""
-    answer = GOOD["token"].to_dict(reveal=True)
-    badge = shown(Payment.read(answer, order=USDC, environment=environment))
+    words, answer = f">{environment.capitalize()}<", GOOD["token"].to_dict(reveal=True)
 
-    assert words in badge.partition("</div>")[0]
+    assert words in shown(Payment.read(answer, order=USDC, environment=environment)).partition("</div>")[0]
     assert words not in shown(Payment.read(answer, order=USDC))
 
 
@@ -376,12 +372,6 @@ def test_every_answer_has_a_card(transactions: list[dict[str, Any]], order: Any)
     assert not str(card).startswith("OK")
 
 
-@pytest.mark.parametrize("name", [name for name in ANSWERS if name.startswith("pay_")])
-def test_published_answers_have_cards(name: str) -> None:
-    """Also those that are shortened with dots."""
-    assert "Transaction 1 of" in shown(Payment.read(ANSWERS[name]))
-
-
 @pytest.mark.parametrize("name", GOOD)
 def test_a_saved_payment_is_the_same(name: str, tmp_path: Path) -> None:
     """A saved payment is read back with its order, and has the same findings."""
@@ -404,22 +394,18 @@ def test_an_answer_of_any_form_is_read(form: Any) -> None:
     assert "sepolia" == payerkit.decode_transactions(payerkit.read_payment(answer, network="sepolia"))["network"][0]
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        (5, "expected a path, a dict or a JSON text, got int"),
-        ("{not json", "not valid JSON"),
-        ("/nonexistent/payment.json", "cannot be read"),
-        ("{}", "transactions are missing"),
-        ({"answer": 5}, "transactions are missing"),
-        ({"answer": {}}, "transactions are missing"),
-        ({"transactions": [], 5: 1}, "the names of all members have to be text"),
-        ({"transactions": [{"to": None, None: 1}]}, "the names of all members have to be text"),
-        ({"answer": {"transactions": [], "metadata": {"a": [{1: 2}]}}}, "the names of all members have to be text"),
-        ('{"a":' * 100_000, "not valid JSON"),
-    ],
-    ids=lambda value: str(value)[:20],
-)
+NAMES = "the names of all members have to be text"
+MISSING = "transactions are missing"
+UNREADABLE: list[tuple[Any, str]] = [
+    (5, "expected a path, a dict or a JSON text, got int"), ("/nonexistent/payment.json", "cannot be read"),
+    ("{not json", "not valid JSON"), ('{"a":' * 100_000, "not valid JSON"),
+    ("{}", MISSING), ({"answer": 5}, MISSING), ({"answer": {}}, MISSING),
+    ({"transactions": [], 5: 1}, NAMES), ({"transactions": [{"to": None, None: 1}]}, NAMES),
+    ({"answer": {"transactions": [], "metadata": {"a": [{1: 2}]}}}, NAMES),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "words"), UNREADABLE, ids=lambda value: str(value)[:20])
 def test_anything_but_a_saved_payment_is_refused(source: Any, words: str) -> None:
     """The error tells why the source cannot be read."""
     with pytest.raises(InvalidInput, match=words):

@@ -27,10 +27,7 @@ from example_payments import (
 from payerkit import PaymentPolicy
 from payerkit.models import Payment
 from payerkit.onchain.currencies import find_deployment
-from payerkit.policy import AddressBook, KnownAddress
 from test_card import DECLARED, UNLIMITED, WITH_FEE
-
-KNOWN = PaymentPolicy(addresses=AddressBook([KnownAddress(address=PAYEE, name="Example Payee")]))
 
 
 def in_batch(*amounts: int, to: tuple[str, ...]) -> Payment:
@@ -98,11 +95,12 @@ def test_the_sentence_says_what_happens(paid: Payment, sentence: str) -> None:
     assert sentence == paid.card().sentence
 
 
-def test_a_known_payee_has_a_name() -> None:
-    """The name of the address book stands beside the address, which the name cannot replace."""
-    expected = f"Pays 10 fUSDC on Sepolia to {TO} (Example Payee), fee 0.1 %, two signatures."
+@pytest.mark.parametrize(("name", "shown"), [("Example Payee", f"{TO} (Example Payee)"), ("", TO)])
+def test_a_known_payee_has_its_name(name: str, shown: str) -> None:
+    """It stands beside the address, which it cannot replace; no empty brackets stand in for a name."""
+    policy = PaymentPolicy(addresses={PAYEE: name})
 
-    assert expected == WITH_FEE.card(policy=KNOWN).sentence
+    assert f"Pays 10 fUSDC on Sepolia to {shown}, fee 0.1 %, two signatures." == WITH_FEE.card(policy=policy).sentence
 
 
 def test_a_lookalike_is_not_shortened() -> None:
@@ -112,14 +110,7 @@ def test_a_lookalike_is_not_shortened() -> None:
     paid = payment((FEE_PROXY, call, 0), asked=USDC.replace(payee=alike))
 
     assert f" to {TO}, " in paid.card().sentence
-    assert f" to {alike}, " in paid.card(policy=KNOWN).sentence
-
-
-def test_a_known_payee_may_have_no_name() -> None:
-    """An address book may hold addresses alone; no empty brackets stand in for a name."""
-    nameless = PaymentPolicy(addresses=AddressBook([KnownAddress(address=PAYEE)]))
-
-    assert f"Pays 10 fUSDC on Sepolia to {TO}, fee 0.1 %, two signatures." == WITH_FEE.card(policy=nameless).sentence
+    assert f" to {alike}, " in paid.card(policy=PaymentPolicy(addresses={PAYEE: "Example Payee"})).sentence
 
 
 @pytest.mark.parametrize(
