@@ -15,7 +15,7 @@ from cases import table
 from payerkit import PayoutOrder, masking
 from payerkit.checks.schema import MASK, SCHEMAS
 from payerkit.masking import mask, mask_account, mask_text, redact
-from payerkit.models import RequestStatus
+from payerkit.models import PayerStatus, RequestStatus
 from payerkit.wire import ApiKey
 
 SECRET = "sk_live_51H8_not_a_real_key"
@@ -135,11 +135,12 @@ def test_an_id_that_is_an_email_address_is_masked(name: str) -> None:
     assert (MASK, "invoice-1") == (mask(name, "for ada@example.com"), mask(name, "invoice-1"))
 
 
-def test_a_reference_that_is_an_email_address_is_shown_nowhere() -> None:
+def test_an_email_address_is_shown_nowhere() -> None:
     """In no representation of what is sent or comes back, and among what errors mask."""
     order = PayoutOrder(amount="1", invoice_currency="USD", payment_currency="EUR", reference="ada@example.com")
     status = RequestStatus.read({"reference": "ada@example.com", "request": {"reference": "ada@example.com"}})
-    shown = [f"{each!r} {each} {dict(each)} {each.to_dict()} {each._repr_html_()}" for each in (order, status)]
+    payer = PayerStatus.read({"userId": "u", "clientUserId": "ada@example.com"})
+    shown = [f"{each!r} {each} {dict(each)} {each.to_dict()} {each._repr_html_()}" for each in (order, status, payer)]
 
     assert "ada" not in "".join(shown)
     assert ("ada@example.com",) == order.private_values()
