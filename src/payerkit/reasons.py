@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
+from payerkit._tsv import rows
 from payerkit.explanations import explain_payer
 from payerkit.wording import count_of
 
@@ -65,105 +67,17 @@ def _changed(value: Any, change: Callable[[str], str]) -> Any:
     return change(value) if isinstance(value, str) else value
 
 
-_UNKNOWN = "The outcome is unknown."
-_COMPARE = "Compare them with list_payment_details()."
-_ANYWAY = 'To send it anyway, use existing="send" (--existing send).'
-_COULD_BE = "Accounts in the payer's list could be this one, or that of another row: {listed_ids}."
-_LEAVES_OUT = "leaves out accounts that are known to be there, or may be cut off. The next run looks again."
-
-_TEXTS = {
-    # How a call ended
-    "never_left": "{call} could not be sent ({why}).",
-    "paused": "Not sent: after earlier responses of the service, this client sends nothing for {seconds} s.",
-    "refused": "The service refused the request ({status} on {call}).{says}",
-    "wrong_key": "The service does not accept the API key ({status} on {call}).{says}",
-    "not_permitted": "The API key does not permit this call ({status} on {call}).{says}",
-    "not_found": "Not found ({status} on {call}).{says}",
-    "too_many_requests": "Too many requests: the service asks to wait{wait} ({status} on {call}).{says}",
-    "redirected": "The service redirected {call} ({status}) to {host}. The redirect was not followed: the key and the "
-    "body would have gone there too.",
-    "unreadable": "{call}: {cause}.",
-    "failed": "{call} failed: {cause}.",
-    "lost": "It is unknown whether {operation} happened: {call} was sent{body}, and {cause}.",
-    "interrupted_call": "the call was interrupted",
-    "no_response": "no response came ({why})",
-    "responded": "the service responded with {status}",
-    "unreadable_response": "the service responded with {status}, but the response cannot be read ({why})",
-    "broken_response": "the service responded with {status}, but the response broke off ({why})",
-    "error": "{message}",
-    # Why a row was not sent
-    "has_errors": "{findings}",
-    "held": "held: the row is kept back because of its warnings, see findings.",
-    "payer_not_sent": "Its payer was not sent: see the row of the payer.",
-    "not_tried": "Not sent yet.",
-    "left_by_limit": "Not tried yet, because of limit: this call tried {first} that were not sent before.",
-    "status_unread": "Not sent, since the payer's status could not be read: {cause}",
-    "list_unread": "Not sent, since the payer's accounts could not be listed: {cause}",
-    "not_compliant": "Waits: identity check {kyc}, agreement {agreement}. {what_to_do}",
-    "waits": "Waits until {until} ({waiting_code}).",
-    "payer_lags": "{cause} The service stored the payer before: the next run tries again.",
-    "perhaps_there": "perhaps_there: the payer's list {shows} " + _COMPARE + " " + _ANYWAY,
-    "there_failed": "there_failed: the payer's list shows this account{in_brackets} as {status}. " + _ANYWAY,
-    "perhaps_another": "{cause} The account in the payer's list may be another one, whose outcome is unknown. The next "
-    "run compares again.",
-    "conflict_unread": "{cause} Its status could not be read: {failure}",
-    "conflict_unlisted": "{cause} The payer's accounts could not be listed: {failure}",
-    "payer_conflict": "{cause} If the payer is there already, send the accounts alone, with add_bank_details().",
-    # What the service has
-    "there_already": "Was there already.{differences}",
-    "payer_there_already": "Was there already. The data that the service has may differ from this row's: it does not "
-    "show them, and kept them.",
-    "found_by_status": "Found by its status.",
-    "found_in_list": "Found in the payer's list of accounts.{differences}",
-    "stored_failed": "Stored, but the service returned it as {status}.",
-    "listed_failed": "Stored, but the payer's list shows it as {status}.",
-    "stored_twice": "Stored more than once: it was sent again while its outcome was unknown, or the payer's list had "
-    "it more than once already. Compare the accounts with list_payment_details(), and ask the service to deactivate "
-    "all but one.",
-    # What is unknown
-    "cut_off": "The run ended before the response arrived.",
-    "earlier_unknown": "The outcome of an earlier attempt is unknown. The last attempt: {cause}",
-    "not_looked_up": "The outcome is unknown, though the payer was looked up {looks} times. The last time: {cause}",
-    "lost_again": "It was sent again, and that outcome is unknown, too.",
-    "could_be": f"{_UNKNOWN} {_COULD_BE} {_COMPARE}",
-    "could_be_twice": f"Sent more than once.{{stored}} {_COULD_BE} {_COMPARE}",
-    "list_not_whole": f"{_UNKNOWN} The payer's list does not show the account, but it {_LEAVES_OUT}",
-    "lists_prove_nothing": f"{_UNKNOWN} The payer's list does not show the account, but this service's lists do not "
-    "show accounts that are certainly stored, either. The next run looks again.",
-    "absent_again": "Sent {attempts} times, but not in the payer's list of accounts. The next run sends it again.",
-    "absent_and_waits": "The outcome is unknown; the account is not in the payer's list. {cause}",
-    # Remarks
-    "payer_stored": "Its payer is stored, its account is not. {noted}",
-    "look_due": "{noted} It was sent more than once: the next run checks that it is stored only once.",
-    "look_again": f"{{noted}} It was sent more than once, and may be stored twice: the payer's list {_LEAVES_OUT}",
-    "links_lost": "{noted} Its links were lost with the response: create_payer() returns them again, and creates no "
-    "second payer.",
-    "has_errors_now": "{noted} Not sent again: {findings}",
-    # Why a run stopped
-    "interrupted": "Interrupted by the user.",
-    "internal_error": "Internal error in payerkit.",
-    "journal_lost": "journal: {name} was deleted, moved or replaced during the run. If you still have it, put it back "
-    "and call again. Otherwise call again with a new one: accounts that the service lists are not sent again.",
-    "equal_refusals": "{times} rows were refused with the same response: {cause} Correct the rows and call again: "
-    'changed rows are sent again, and unchanged ones with RunOptions(retry=["refused"]) (--retry refused). To go on, '
-    "use RunOptions(stop_after=None) (--stop-after none).",
-    "too_frequent": "The service refused calls as too frequent {times} times in a row. Call again later, with a lower "
-    "rate.",
-    "asked_to_wait": "{cause} Call again after that time.",
-    "key_refused": "{cause} {advice} If this key was replaced, use the new one and set PAYERKIT_PREVIOUS_API_KEY to "
-    "this one: it opens the journal.",
-    "not_the_api": "{times} responses in a row did not come from the API. {cause} Nothing was marked as refused. Check "
-    "the address of the service, and whether a proxy or a gateway in between refuses the calls; then call again.",
-    "unreachable": "The service could not be reached {times} times in a row. {cause}",
-}
-"""The words of each code."""
+@cache
+def _texts() -> dict[str, str]:
+    """Return the words of each code."""
+    return {row["code"]: row["text"] for row in rows("payerkit", "reasons")}
 
 
 def rendered(outcome: Outcome) -> str:
     """Return an outcome in words."""
     known = {name: each for name, each in outcome.params.items() if each is not None}
     params = {name: each.text if isinstance(each, Outcome) else each for name, each in known.items()}
-    text = _TEXTS[outcome.code].format_map(_Words(params)).strip()
+    text = _texts()[outcome.code].format_map(_Words(params)).strip()
     return " ".join([text, *params.get("fields", ())])
 
 

@@ -12,8 +12,7 @@ from typing import Any, Literal
 from payerkit.checks.texts import compact
 from payerkit.findings import Finding, table_finding
 from payerkit.onboarding.accounts import ACCOUNT_FIELDS, CODES, NUMBERS, id_form, normal_form
-from payerkit.onboarding.overview import shown_id
-from payerkit.onboarding.rows import ID, Row, Step
+from payerkit.onboarding.rows import ID, Row, Step, shown_id
 
 _NEAR_DUPLICATE = "near_duplicate"
 

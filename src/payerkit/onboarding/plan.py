@@ -16,8 +16,8 @@ from payerkit.errors import without_internal_frames
 from payerkit.findings import Severity
 from payerkit.frames import frame_of
 from payerkit.onboarding.options import DEFAULTS, RunOptions
-from payerkit.onboarding.overview import HELD, PAYER_NOT_SENT, Naming, Overview, Reason, Which, shown_id
-from payerkit.onboarding.rows import Placeholders, Row, Step, of_severity
+from payerkit.onboarding.report import HELD, PAYER_NOT_SENT, Overview, Reason, Which
+from payerkit.onboarding.rows import Naming, Placeholders, Row, Step, of_severity, shown_id
 from payerkit.onboarding.tasks import Table
 from payerkit.tables.normalise import Origin, changes_frame
 from payerkit.tables.spreadsheets import write_rows

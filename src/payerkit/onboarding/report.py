@@ -1,31 +1,176 @@
-"""The report of a run: the outcome of every row."""
+"""The report of a run: the outcome of every row; and what it has in common with a plan: reasons, and corrections."""
 
 from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import pandas as pd
 
 from payerkit import html
-from payerkit.errors import without_internal_frames
-from payerkit.findings import table_finding
+from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.findings import COLUMNS, Severity, table_finding
 from payerkit.frames import frame_of
 from payerkit.html import is_web_address
 from payerkit.onboarding.journal import Entry, Journal
-from payerkit.onboarding.overview import HELD, PAYER_NOT_SENT, Overview, Reason, Which, shown_id
-from payerkit.onboarding.rows import Problem, Row, Step, of_severity
-from payerkit.onboarding.tasks import Limit, Tasks, payer_key
+from payerkit.onboarding.rows import Naming, Problem, Row, Step, of_severity, shown_id
+from payerkit.onboarding.tasks import Limit, Table, Tasks
 from payerkit.reasons import Outcome
+from payerkit.tables.corrections import RowProblem, write_corrections
+from payerkit.tables.damage import BASIS
+from payerkit.tables.normalise import findings_in
 from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
 from payerkit.wording import count_of, in_words, visible
 
 if TYPE_CHECKING:
     from payerkit.onboarding.row_browser import RowBrowser
+
+PAYER_NOT_SENT, HELD = Outcome("payer_not_sent"), Outcome("held")
+"""Why rows are not sent that a plan and a report have in common."""
+
+Which = Literal["problems", "all"]
+"""Which rows are written to a corrections file: those that need something, or all."""
+
+
+class Reason(NamedTuple):
+    """A reason in words, with the rows that have it, in their order. kind: a state of rows, or a finding's severity.
+
+    code: of a warning, by which rows are held back, "" for any other reason. column: of the table, "" for none.
+    """
+
+    kind: str
+    message: str
+    hint: str = ""
+    code: str = ""
+    column: str = ""
+    rows: Sequence[int] = ()
+
+    def hint_with_readings(self, naming: Naming) -> str:
+        """Return what to do, with what normalise=True would do about the cells of the rows."""
+        return naming.with_readings(self.hint, self.column, self.rows)
+
+    def text(self, naming: Naming) -> str:
+        """Return the reason in words, with what to do and its code."""
+        code = self.code and f"[{self.code}]"
+        return " ".join(filter(None, (self.message, self.hint_with_readings(naming), code)))
+
+
+ReasonOfRow = tuple[Reason, int]
+"""A reason without rows, and the number of a row that has it."""
+
+
+class Overview:
+    """Rows of a table with what was found in them. A plan and a report have a `frame` of these rows."""
+
+    frame: pd.DataFrame
+    _kinds: ClassVar[dict[str, html.Kind]]
+    """The colour of each state, and of each severity that is shown; most urgent first."""
+
+    def __init__(self, table: Table, found: Sequence[Problem], naming: Naming) -> None:
+        self._table, self._found, self._naming = table, found, naming
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """One row per finding; a report also has one for each row that was changed after it was stored."""
+        rows = []
+        for each, label in zip(self._found, self._naming.labels.take([each.row for each in self._found]), strict=True):
+            cell, header, hint = self._naming.place(each)
+            said = {name: getattr(each.finding, name) for name in COLUMNS}
+            rows.append({"row": label, "cell": cell, "column": header, **said, "hint": hint, "step": each.step})
+        texts = dict.fromkeys(("cell", "column", *COLUMNS, "step"), "string")
+        return frame_of(rows, {"row": self._naming.labels.dtype, **texts})
+
+    def _texts_of(self, *severities: Severity) -> list[str]:
+        """Return the findings of some severities as text, those of each row."""
+        return self._naming.texts(of_severity(self._found, *severities))
+
+    def _rows_with(self, severity: Severity) -> set[int]:
+        return {each.row for each in of_severity(self._found, severity)}
+
+    def _browser(self, frame: pd.DataFrame, columns: Sequence[str], title: str) -> RowBrowser:
+        from payerkit.onboarding.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
+
+        return RowBrowser(frame, self._kinds, columns, title=title)
+
+    # Reasons
+
+    def _reasons_of_findings(self, found: Iterable[Problem], kind: str = "") -> Iterator[ReasonOfRow]:
+        """Yield findings as reasons. kind: that of all; by default, it is the severity."""
+        for each in found:
+            problem = each._replace(finding=each.general or each.finding)
+            finding, column = problem.finding, problem.column(self._naming.columns)
+            message = f"{self._naming.file.shown_header(column)}: {finding.message}" if column else finding.message
+            code = finding.code if finding.severity == "warning" else ""
+            yield Reason(kind or finding.severity, message, self._naming.hint(problem), code, column), each.row
+
+    @staticmethod
+    def _reasons_of_states(found: Iterable[tuple[str, str]]) -> Iterator[ReasonOfRow]:
+        """Yield the state of each row with its reason in words, "" for none."""
+        return ((Reason(state, text), row) for row, (state, text) in enumerate(found) if text)
+
+    def _grouped(self, found: Iterable[ReasonOfRow]) -> list[Reason]:
+        """Return reasons with all their rows, the most frequent ones of each kind first; a row may have several."""
+        rows: dict[Reason, set[int]] = {}
+        for reason, row in found:
+            rows.setdefault(reason, set()).add(row)
+        ranks = {kind: rank for rank, kind in enumerate(self._kinds)}
+        grouped = (reason._replace(rows=sorted(own)) for reason, own in rows.items())
+        return sorted(grouped, key=lambda each: (ranks[each.kind], -len(each.rows)))
+
+    def _line(self, reason: Reason, words: str) -> str:
+        """Return a line of text about a reason."""
+        where = self._naming.where(reason.column, reason.rows)
+        return f"{count_of(len(reason.rows), 'row'):>10}  {words} ({where})"
+
+    def _grid(
+        self, reasons: Iterable[Reason], words: Callable[[Reason], str], head: tuple[str, str], caption: str
+    ) -> str:
+        """Return reasons as a picture, "" without any. head: of the columns of kinds and of words."""
+        rows = []
+        for each in reasons:
+            chip = html.chip(self._kinds[each.kind], in_words(each.kind))
+            where = self._naming.where(each.column, each.rows)
+            rows.append((f"{len(each.rows):,}", chip, words(each), where))
+        return html.grid(("rows", *head, "which"), rows, caption=caption) if rows else ""
+
+    # The corrections file
+
+    def _reason_of(self, row: int) -> tuple[str, str] | None:
+        """Return the state of a row in words and the reason for it, or nothing, if its findings say it."""
+        raise NotImplementedError
+
+    def _save_corrections(self, path: str | Path, name: str, which: Which, needed: Iterable[int]) -> int:
+        """Write the rows that need something, or all, to a corrections file; return how many they are.
+
+        There is no file without any. name: of the argument that says which. Raises InvalidInput for another value.
+        """
+        if which not in get_args(Which):
+            raise InvalidInput(f'{name}: expected "problems" or "all", got {which!r}.')
+        chosen = [*(range(len(self.frame)) if which == "all" else needed)]
+        if chosen:
+            rows = self._table.planned
+            reasons = ((row, found) for row in chosen if (found := self._reason_of(row)))
+            why = [RowProblem(row, "", *found) for row, found in reasons]
+            write_corrections(Path(path), rows, [*self._problems(rows, {*chosen}), *why], chosen=chosen)
+        return len(chosen)
+
+    def _problems(self, rows: pd.DataFrame, chosen: set[int]) -> list[RowProblem]:
+        """Return the errors and warnings of some rows, errors first."""
+        checked = [(each.row, each.column(self._naming.columns), each.finding) for each in self._found]
+        found = [*findings_in(rows), *(each for each in checked if each[2].basis != BASIS)]
+        problems = dict.fromkeys(
+            RowProblem(row, column, each.severity, each.message, each.hint, each.code)
+            for row, column, each in found
+            if row in chosen and each.severity != "info"
+        )
+        return sorted(problems, key=lambda each: (each.place, each.kind != "error"))
+
+
+# The outcome of every row
 
 _ADVICE = {
     "again": "{rows} {are} not finished: call again with the same journal.",
@@ -186,7 +331,7 @@ class Report(Overview):
         super().__init__(table, sorted([*table.found, *outcomes.changes], key=attrgetter("row")), table.naming)
         self.rows = outcomes.rows
         self.stopped = stopped.text if stopped else ""
-        self._stored, self._strays = outcomes.stored, outcomes.count_strays()
+        self._stored, self._strays = outcomes.stored, outcomes.strays
         findings = self._texts_of("warning", "info")
         told = (
             row._asdict() | {"reason": row.text, "reason_code": row.code, "findings": text}
@@ -379,26 +524,20 @@ class _Outcomes:
     """The outcome of each row of a table, found in the journal.
 
     rows: the outcomes. changes: a finding for each row that was changed after it was stored. stored: how many payers
-    and accounts of the table are stored, by step. stopped: why the run stopped early, None if it did not.
+    and accounts of the table are stored, by step. strays: how many writes with unknown outcome the journal has that no
+    row explains. stopped: why the run stopped early, None if it did not.
     """
 
     def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None) -> None:
-        self._tasks, self.table, self._journal, self.stopped = tasks, tasks.table, journal, stopped
-        self._limit = limit
+        self._tasks, self._journal, self._stopped, self._limit = tasks, journal, stopped, limit
         self.changes: list[Problem] = []
-        self.stored = dict.fromkeys(self.table.columns, 0)
-        rows = self.table.rows
-        errors = self.table.naming.texts(of_severity(self.table.found, "error"))
-        self.rows = [self._tell_lost_links(row, self._outcome(row, errors[row.number])) for row in rows]
-
-    def _tell_lost_links(self, row: Row, outcome: RowOutcome) -> RowOutcome:
-        """Return the outcome of a row, with a reason that says so if it is done and its payer's links were lost."""
-        if outcome.state != "done" or row.payer_row is None or outcome.agreement_url or outcome.kyc_url:
-            return outcome
-        entry = self._journal.entry(payer_key(self._tasks.secret, str(row.client_user_id)))
-        if entry is None or entry.reason is None or entry.reason.code != "found_by_status":
-            return outcome  # else the response, which has the links, was lost
-        return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
+        self.stored = dict.fromkeys(tasks.table.columns, 0)
+        errors = tasks.table.naming.texts(of_severity(tasks.table.found, "error"))
+        outcomes = ((row, self._outcome(row, errors[row.number])) for row in tasks.table.rows)
+        self.rows = [self._with_lost_links(*each) for each in outcomes]
+        unresolved = journal.unresolved().keys()
+        known = (task.key for row in tasks.table.rows for task in tasks.of(row)) if unresolved else ()
+        self.strays = len(unresolved - set(known))
 
     def _outcome(self, row: Row, errors: str) -> RowOutcome:
         is_payer_blocked = False
@@ -417,7 +556,7 @@ class _Outcomes:
             if (task.row if step == "payer" else row).is_held and is_unsent:
                 return outcome.not_sent(step, HELD if row.is_held else PAYER_NOT_SENT, is_open=False)
             is_left = self._limit is not None and self._limit.leaves(task)
-            outcome = outcome.after(step, entry, self._limit.reason if self._limit and is_left else self.stopped)
+            outcome = outcome.after(step, entry, self._limit.reason if self._limit and is_left else self._stopped)
             if entry is not None and entry.state in {"done", "duplicate"}:
                 self.stored[step] += row is task.row  # once for all rows that are the same
                 if entry.content != task.content:
@@ -429,10 +568,14 @@ class _Outcomes:
             return outcome._replace(retryable=False, reason=reason if outcome.step else blocked.reason)
         return outcome
 
-    def count_strays(self) -> int:
-        """Return how many writes with unknown outcome the journal has that no row of the table explains."""
-        unresolved = self._journal.unresolved().keys()
-        return len(unresolved and unresolved - {task.key for row in self.table.rows for task in self._tasks.of(row)})
+    def _with_lost_links(self, row: Row, outcome: RowOutcome) -> RowOutcome:
+        """Return the outcome of a row, with a reason that says so if it is done and its payer's links were lost."""
+        if outcome.state != "done" or row.payer_row is None or outcome.agreement_url or outcome.kyc_url:
+            return outcome
+        entry = self._journal.entry(self._tasks["payer", row.payer_row].key)
+        if entry is None or entry.reason is None or entry.reason.code != "found_by_status":
+            return outcome  # else the response, which has the links, was lost
+        return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
 
 
 def _filled(text: str, number: int) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 import traitlets
 
 from payerkit import html
-from payerkit.onboarding.overview import shown_id
+from payerkit.onboarding.rows import shown_id
 from payerkit.widgets import PageCode, ReplyingWidget
 from payerkit.wording import count_of, in_words, visible
 

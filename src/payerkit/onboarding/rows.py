@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from payerkit.checks.readings import is_placeholder
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS, Schema
 from payerkit.errors import FieldProblem, InvalidInput, kind_of
 from payerkit.findings import Finding, Severity, table_finding
+from payerkit.masking import mask
 from payerkit.tables.header import (
     HOLDER_IS_PAYER,
     account_columns,
@@ -24,9 +25,10 @@ from payerkit.tables.header import (
     payer_columns,
 )
 from payerkit.tables.mapping import name_columns
-from payerkit.tables.normalise import findings_in
+from payerkit.tables.normalise import Origin, findings_in, origin_of, reading_in_words
 from payerkit.tables.spreadsheets import is_example
 from payerkit.wire import wire_name
+from payerkit.wording import Wording, in_file, visible
 
 ID = "client_user_id"
 
@@ -322,3 +324,113 @@ def _fill_holder(row: Row, values: dict[str, Any], columns: Mapping[str, str]) -
             values[column] = payer
         elif str(cell) != str(payer) and (payer is not None or is_described):
             row.tell(table_finding("holder_differs", name, column, source), "bank_details")
+
+
+# What rows, columns and cells are called in the file that they were read from
+
+_ALL, _FIRST = 5, 3
+"""Up to so many rows all are named; of more rows the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The names of a table's columns, rows and cells in the file that it was read from; it holds no cell's content.
+
+    columns: the table's column of each field, by step. labels: those of the rows. file: where the table comes from.
+    letters: of each column that is in the file; empty if the rows do not have the file's numbers. readings: what
+    normalise=True would write, by row and column, masked; "" for a cell that it would clear. normalise: how the reader
+    says that.
+    """
+
+    columns: Mapping[Step, Mapping[str, str]]
+    labels: pd.Index[Any]
+    file: Origin = field(default_factory=Origin)
+    letters: Mapping[str, str] = field(default_factory=dict)
+    readings: Mapping[tuple[int, str], str] = field(default_factory=dict, repr=False)
+    normalise: str = "normalise=True"
+
+    @classmethod
+    def of(cls, rows: Any, columns: Mapping[Step, Mapping[str, str]], found: Iterable[Problem]) -> Self:
+        """Return the names in a table with these findings."""
+        labels = rows.index
+        origin = origin_of(rows)
+        file = replace(origin, cells=None, findings=(), changes=(), readings={}, mapping=None)
+        has_cells = bool(origin.file) and labels.name == "row" and labels.is_unique
+        in_file = origin.by_name.items() if has_cells else ()
+        letters = {name: each.letters for name, each in in_file if name in rows.columns}
+        told = found if letters and origin.readings else ()
+        cells = {(each.row, each.column(columns)) for each in told if each.finding.severity != "info"}
+        keys = ((cell, (labels[cell[0]], cell[1])) for cell in cells)
+        readings = {
+            cell: reading_in_words(cell[1], origin.readings[key]) for cell, key in keys if key in origin.readings
+        }
+        return cls(columns, labels, file, letters, readings)
+
+    def cell(self, row: int, column: str) -> str:
+        """Return the name of a cell in the file, such as B7, "" if it has none."""
+        letters = self.letters.get(column, "")
+        return f"{letters}{self.numbers([row])[0]}" if letters else ""
+
+    def numbers(self, rows: Sequence[int]) -> list[Any]:
+        """Return the numbers of rows in the file, else their labels; those of a corrections file differ from labels."""
+        labels = self.labels.take(rows).tolist()
+        return [self.file.rows.get(label, label) for label in labels] if self.letters and self.file.rows else labels
+
+    def hint(self, problem: Problem) -> str:
+        """Return what to do about a problem, and if that is so, that the table has no column for it."""
+        finding, hint = problem.finding, problem.finding.hint
+        if self.letters:
+            hint = in_file(hint)
+            if problem.step and finding.field and finding.field not in self.columns.get(problem.step, {}):
+                hint = f"{'' if finding.code == 'required' else hint} There is no column for it.".lstrip()
+        return hint
+
+    def place(self, problem: Problem) -> tuple[str, str, str]:
+        """Return the cell of a problem, "" if it has none, the sender's name of its column, and what to do."""
+        column = problem.column(self.columns)
+        hint = self.with_readings(self.hint(problem), column, [problem.row])
+        return self.cell(problem.row, column), self.file.shown_header(column), hint
+
+    def texts(self, found: Iterable[Problem]) -> list[str]:
+        """Return the problems of each row as text, "" for none: errors in words, others with severity and code, too."""
+        texts: list[list[str]] = [[] for _ in self.labels]
+        for each in found:
+            finding, (cell, header, hint) = each.finding, self.place(each)
+            start = f"{header} ({cell})" if cell else header
+            text = f"{start}: {finding.message} {hint}".removeprefix(": ").rstrip()
+            texts[each.row].append(
+                text if finding.severity == "error" else f"{finding.severity} {text} [{finding.code}]"
+            )
+        return list(map("; ".join, texts))
+
+    def where(self, column: str, rows: Sequence[int]) -> str:
+        """Return the cells of a column in some rows, else the labels of these rows: the first, and how many follow."""
+        has_cells = column in self.letters
+        if not has_cells and len(rows) == len(self.labels) > _ALL:
+            return "all rows"
+        shown = rows[: _ALL if len(rows) <= _ALL else _FIRST]
+        numbers = self.numbers(shown)
+        names = [f"{self.letters[column]}{number}" if has_cells else str(shown_id(number)) for number in numbers]
+        more = f" and {len(rows) - len(shown):,} more" if len(rows) > len(shown) else ""
+        noun = "" if has_cells else "row " if len(rows) == 1 else "rows "
+        return f"{noun}{', '.join(names)}{more}"
+
+    def with_readings(self, hint: str, column: str, rows: Sequence[int]) -> str:
+        """Return what to do about the cells of a column in some rows, with what normalise=True would do about them."""
+        found = [self.readings[row, column] for row in rows if (row, column) in self.readings] if self.readings else []
+        if not found:
+            return hint
+        several = "them all" if len(found) == len(rows) else f"{len(found):,} of them"
+        own = f"{self.normalise} would write {several} in the right form."
+        if len(found) == len(rows) and len(set(found)) == 1:
+            if found[0] and isinstance(hint, Wording) and hint.to_write == found[0]:
+                return f"Write {found[0]}, as {self.normalise} would."
+            own = f"{self.normalise} would {f'write {found[0]}' if found[0] else 'clear the cell'}."
+        return f"{hint} {own}".lstrip()
+
+
+def shown_id(value: Any) -> Any:
+    """Return a client user id, or a row's label, which may be one, as it may be shown."""
+    if value is None or value is pd.NA:
+        return value
+    return visible(str(mask("clientUserId", value)))

@@ -18,8 +18,7 @@ from payerkit.models import BankDetails, Payer
 from payerkit.onboarding.accounts import account_identity, id_form
 from payerkit.onboarding.compare_rows import compare_rows, grouped
 from payerkit.onboarding.journal import Journal, digest
-from payerkit.onboarding.overview import Naming
-from payerkit.onboarding.rows import ID, Placeholders, Row, Step, read_rows, tell_cells
+from payerkit.onboarding.rows import ID, Naming, Placeholders, Row, Step, read_rows, tell_cells
 from payerkit.reasons import Outcome
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
 from payerkit.tables.normalise import origin_of

@@ -14,7 +14,7 @@ from payerkit.frames import frame_of
 from payerkit.onboarding.accounts import Listing, Matches, Record, id_of, is_dead
 from payerkit.onboarding.journal import Entry, Journal
 from payerkit.onboarding.limiter import RateLimiter, request_lists
-from payerkit.onboarding.overview import shown_id
+from payerkit.onboarding.rows import shown_id
 from payerkit.onboarding.tasks import Table, Task, Tasks, payer_key
 
 _COLUMNS = ("state", "reason", "client_user_id", "row", "payment_details_id", "other_ids", "status")
