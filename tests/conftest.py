@@ -17,7 +17,7 @@ from xdist.workermanage import WorkerController
 
 import payerkit
 from payerkit.client import Client
-from postgres_server import find_initdb, running_postgres
+from postgres_server import controlled_postgres, find_initdb
 
 KEY = "key-of-a-test-1234567890"
 
@@ -54,8 +54,8 @@ def postgres_server() -> Iterator[str]:
     """Run a PostgreSQL server for the tests; yield its URL."""
     if (initdb := find_initdb()) is None:
         pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
-    with running_postgres(initdb) as url:
-        yield url
+    with controlled_postgres(initdb) as server:
+        yield server.url
 
 
 @pytest.fixture

@@ -29,13 +29,6 @@ class PostgresServer:
 
 
 @contextmanager
-def running_postgres(initdb: Path) -> Iterator[str]:
-    """Run a server with one empty database until the block ends; give its URL."""
-    with controlled_postgres(initdb) as server:
-        yield server.url
-
-
-@contextmanager
 def controlled_postgres(initdb: Path) -> Iterator[PostgresServer]:
     """Run a server with one empty database until the block ends; `kill` ends it as a crash does."""
     # The server refuses to run as root; the user that its package made may not enter the folders of pytest.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,7 +13,7 @@ import pytest
 
 import payerkit
 from payerkit import InvalidInput, Refused
-from payerkit.client import SandboxClient
+from payerkit.client import SandboxClient, SandboxControls
 from payerkit.errors import NotFound
 from payerkit.service.world import WorldSession
 from published import BANK_DETAILS, PAYER
@@ -160,27 +160,27 @@ def test_seeded_ids_do_not_depend_on_the_clock() -> None:
     assert ids("wall") == ids("manual")
 
 
-def test_unknown_ids_and_states_are_refused(client: SandboxClient) -> None:
-    """Unknown payers, details, currencies and states get an error."""
-    with pytest.raises(NotFound):
-        client.sandbox.complete_kyc("nobody")
-    with pytest.raises(NotFound):
-        client.sandbox.decide("nothing")
-    with pytest.raises(NotFound):
-        client.sandbox.rate("XXX-nowhere")
-    with pytest.raises(Refused):
-        client.sandbox.complete_kyc("user-123", status="perfect")
-    with pytest.raises(InvalidInput):
-        client.sandbox.complete_kyc("..")
-    with pytest.raises(Refused, match="digits"):
-        client.sandbox.set_wallet("fUSDC-sepolia", balance="0.0000001")
+REFUSALS: list[tuple[Callable[[SandboxControls], object], type[Exception], str]] = [
+    (lambda controls: controls.complete_kyc("nobody"), NotFound, "nobody not found"),
+    (lambda controls: controls.decide("nothing"), NotFound, "nothing not found"),
+    (lambda controls: controls.rate("XXX-nowhere"), NotFound, "not in the token list"),
+    (lambda controls: controls.complete_kyc("user-123", status="perfect"), Refused, "status"),
+    (lambda controls: controls.complete_kyc(".."), InvalidInput, "client_user_id"),
+    (lambda controls: controls.set_wallet("fUSDC-sepolia", balance="0.0000001"), Refused, "digits"),
+    (lambda controls: controls.set_rate("EUR", 1.1), InvalidInput, "expected a string"),  # type: ignore[arg-type]
+    (lambda controls: controls.set_rate("EUR", True), InvalidInput, "expected a string"),
+    (lambda controls: controls.complete_kyc("user-123", status="\ud800"), InvalidInput, "cannot be written as JSON"),
+    (lambda controls: controls.rate(None), InvalidInput, "not a valid id"),  # type: ignore[arg-type]
+]
 
 
-def test_floats_are_refused(client: SandboxClient) -> None:
-    """A float, which is not exact, is refused as an amount; so is a boolean."""
-    for amount in (1.1, True):
-        with pytest.raises(InvalidInput, match="expected a string"):
-            client.sandbox.set_rate("EUR", amount)  # type: ignore[arg-type]
+@pytest.mark.parametrize(("call", "error", "words"), REFUSALS)
+def test_what_a_control_cannot_do_is_refused(
+    client: SandboxClient, call: Callable[[SandboxControls], object], error: type[Exception], words: str
+) -> None:
+    """Unknown payers, details, currencies and states; floats, which are not exact; what cannot be sent."""
+    with pytest.raises(error, match=words):
+        call(client.sandbox)
 
 
 def test_a_sandbox_elsewhere_can_be_controlled(client: SandboxClient) -> None:
@@ -190,14 +190,6 @@ def test_a_sandbox_elsewhere_can_be_controlled(client: SandboxClient) -> None:
 
     assert (None, "approved") == (elsewhere.sandbox, payerkit.get_payer_status(elsewhere, "user-123").kyc_status)
     elsewhere.close()
-
-
-def test_what_cannot_be_sent_is_refused(client: SandboxClient) -> None:
-    """Input that no request can carry raises InvalidInput, here as everywhere."""
-    with pytest.raises(InvalidInput):
-        client.sandbox.complete_kyc("user-123", status="\ud800")
-    with pytest.raises(InvalidInput):
-        client.sandbox.rate(None)  # type: ignore[arg-type]
 
 
 COLUMNS = {"number": "int64", "what": "string", "client_user_id": "string", "id": "string", "fingerprint": "string"}
@@ -212,7 +204,7 @@ def test_an_empty_ledger_has_its_columns() -> None:
 
 
 def test_the_ledger_lists_the_stored_writes_in_order(client: SandboxClient) -> None:
-    """The ledger has one row per write of the API, and none for refused calls, reads or controls."""
+    """The ledger has one row per write of the API and per execution, and none for refused calls, reads or controls."""
     detail = payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
     payerkit.update_agreement(client, "user-123")
     with pytest.raises(NotFound):
@@ -221,14 +213,16 @@ def test_the_ledger_lists_the_stored_writes_in_order(client: SandboxClient) -> N
         payerkit.update_agreement(client, "nobody")
     payerkit.list_payment_details(client, "user-123")
     client.sandbox.complete_agreement("user-123")
-    payerkit.create_payer(client, {**PAYER, "clientUserId": "another"})
+    payment = payerkit.initiate_payment(client, **ORDER, payment_currency="ETH-sepolia-sepolia")
+    request = payerkit.create_request(client, amount="9", invoice_currency="USD", payment_currency="fUSDC-sepolia")
+    client.sandbox.pay(payment)
+    (paid,) = payerkit.list_payments(client, request_id=str(payment.request_id))["payment_id"]
     ledger = client.sandbox.ledger()
 
-    assert list(COLUMNS) == list(ledger.columns)
-    assert [1, 2, 3, 4] == list(ledger["number"])
-    assert ["payer", "payment_detail", "agreement", "payer"] == list(ledger["what"])
-    assert ["user-123", "user-123", "user-123", "another"] == list(ledger["client_user_id"])
-    assert [detail.id] == list(ledger["id"].dropna())
+    assert (list(COLUMNS), [1, 2, 3, 4, 5, 6]) == (list(ledger.columns), list(ledger["number"]))
+    assert ["payer", "payment_detail", "agreement", "payment", "request", "execution"] == list(ledger["what"])
+    assert ["user-123"] * 3 == list(ledger["client_user_id"].dropna())
+    assert [detail.id, payment.request_id, request.request_id, paid] == list(ledger["id"].dropna())
 
 
 def test_fingerprints_distinguish_accounts(client: SandboxClient) -> None:

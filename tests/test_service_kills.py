@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -139,27 +137,3 @@ def test_eight_processes_that_start_at_once_make_one_database(tmp_path: Path) ->
         {each.name for each in tmp_path.iterdir() if not each.name.endswith(("-wal", "-shm"))},
         len(rows),
     )
-
-
-def test_the_ledger_has_every_kind_of_write() -> None:
-    """Payments, requests and executions as well, each with the id by which it is found."""
-    with payerkit.sandbox(seed=1, clock="manual", decide_after=0) as client:
-        payerkit.create_payer(client, PAYER)
-        payerkit.update_agreement(client, PAYER["clientUserId"])
-        detail = payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
-        payment = payerkit.initiate_payment(client, ORDER)
-        request = payerkit.create_request(
-            client, amount="25.50", invoice_currency="USD", payment_currency="fUSDC-sepolia"
-        )
-        client.sandbox.pay(payment)
-        response = requests.get(
-            f"{client.base_url}/v2/payments?requestId={payment.request_id}",
-            headers={"x-api-key": client.reveal_key()},
-            timeout=20,
-        )
-        ledger = client.sandbox.ledger()
-    (paid,) = json.loads(response.text)["payments"]
-
-    assert ["payer", "agreement", "payment_detail", "payment", "request", "execution"] == list(ledger["what"])
-    assert [detail.id, payment.request_id, request.request_id, paid["id"]] == list(ledger["id"].dropna())
-    assert [PAYER["clientUserId"]] * 3 == list(ledger["client_user_id"].dropna())
