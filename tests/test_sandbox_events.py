@@ -244,18 +244,6 @@ def test_with_a_seed_everything_is_the_same(client: SandboxClient) -> None:
     assert 2 == len(set(ids))
 
 
-def test_other_keys_have_other_events() -> None:
-    """Events and their secret belong to a world."""
-    keys = {"alice": "key-of-alice-0001", "bob": "key-of-bob-00000001"}
-    with payerkit.sandbox(api_keys=keys) as alice, payerkit.connect(alice.base_url, api_key=keys["bob"]) as bob:
-        payerkit.create_payer(alice, PAYER)
-        payerkit.update_agreement(alice, USER)
-        of_bob = payerkit.client.SandboxControls(bob)
-
-        assert (1, []) == (len(alice.sandbox.events()), of_bob.events())
-        assert alice.sandbox.reveal_events_secret() != of_bob.reveal_events_secret()
-
-
 def test_a_file_gets_what_it_does_not_have(client: SandboxClient, tmp_path: Path) -> None:
     """As often as it is asked for."""
     file = tmp_path / "events.jsonl"

@@ -356,23 +356,6 @@ def test_payouts_are_decided_by_hand(client: SandboxClient) -> None:
         client.sandbox.decide_payout(str(payment.request_id), status="arrived")
 
 
-def test_other_keys_see_no_requests() -> None:
-    """Each key has a world of its own: its requests and payments, too."""
-    keys = {"alice": "key-of-alice-0001", "bob": "key-of-bob-00000001"}
-    with (
-        payerkit.sandbox(api_keys=keys, decide_after=0) as alice,
-        payerkit.connect(alice.base_url, api_key=keys["bob"]) as bob,
-    ):
-        on_board(alice)
-        payment = new_payment(alice, reference="invoice-001")
-        alice.sandbox.pay(payment)
-        with pytest.raises(NotFound):
-            payerkit.get_request(bob, str(payment.request_id))
-
-        assert 0 == payments(bob, reference="invoice-001")["pagination"]["total"]
-        assert 1 == payments(alice, reference="invoice-001")["pagination"]["total"]
-
-
 @pytest.mark.slow
 def test_payments_at_once_spend_what_is_there(client: SandboxClient) -> None:
     """Of two payments that the wallet can pay only once, one is made."""

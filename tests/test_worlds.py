@@ -51,6 +51,19 @@ def test_each_key_has_payers_and_accounts_of_its_own(two: tuple[Client, Client])
     assert [3, 1] == [len(SandboxControls(client).ledger()) for client in two]
 
 
+def test_each_key_has_payments_and_events_of_its_own(two: tuple[Client, Client]) -> None:
+    """Requests, what was paid, the events and their secret belong to a world."""
+    controls = [SandboxControls(client) for client in two]
+    payment = payerkit.initiate_payment(two[0], **ORDER, payment_currency="fUSDC-sepolia")
+    controls[0].pay(payment)
+    with pytest.raises(payerkit.errors.NotFound):
+        payerkit.get_request(two[1], str(payment.request_id))
+
+    assert [1, 0] == [len(payerkit.list_payments(client, request_id=str(payment.request_id))) for client in two]
+    assert [1, 0] == [len(each.events()) for each in controls]
+    assert controls[0].reveal_events_secret() != controls[1].reveal_events_secret()
+
+
 def test_each_key_has_rates_wallet_clock_and_faults_of_its_own(two: tuple[Client, Client]) -> None:
     """What one key sets, another key does not meet."""
     alice, bob = (SandboxControls(client) for client in two)
@@ -146,15 +159,6 @@ def test_unclear_keys_are_refused_without_being_shown(given: str, words: str) ->
     assert ("PAYERKIT_SANDBOX_API_KEY: ", False) == (str(caught.value)[:26], "key-a" in str(caught.value))
 
 
-@pytest.mark.parametrize("keys", [["key-a"], "key-a", {"alice": None}, {1: "key-a"}, {"alice": b"key-a"}])
-def test_what_are_no_keys_by_names_is_refused(keys: Any) -> None:
-    """With an example of what is expected, and without the keys."""
-    with pytest.raises(InvalidInput, match=r'api_keys: expected .* such as {"alice": KEY}') as caught:
-        payerkit.sandbox(api_keys=keys)
-
-    assert "key-a" not in str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("settings", "host", "key", "words"),
     [
@@ -185,15 +189,19 @@ def test_a_sandbox_for_this_machine_takes_any_key(host: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"Alice's": "key"}, "small letters, digits and hyphens"),
+        *((keys, "expected .* such as") for keys in (["key-a"], "key-a", {"alice": None}, {1: "key-a"})),
+        ({"alice": b"key-a"}, r'expected .* such as {"alice": KEY}'),
+        ({"Alice's": "key-a"}, "small letters, digits and hyphens"),
         ({}, "expected at least one API key"),
-        ({"alice": "short"}, "the key of the world alice is too short"),
+        ({"alice": "key-a"}, "the key of the world alice is too short"),
     ],
 )
-def test_unclear_keys_are_refused_as_an_argument(keys: dict[str, str], words: str) -> None:
-    """The message names the argument."""
-    with pytest.raises(InvalidInput, match=f"api_keys: .*{words}"):
+def test_unclear_keys_are_refused_as_an_argument(keys: Any, words: str) -> None:
+    """The message names the argument, and repeats no key."""
+    with pytest.raises(InvalidInput, match=f"api_keys: .*{words}") as caught:
         payerkit.sandbox(api_keys=keys, public_url="https://box.example.com")
+
+    assert "key-a" not in str(caught.value)
 
 
 def test_nothing_personal_is_readable_in_the_file(tmp_path: Path) -> None:
