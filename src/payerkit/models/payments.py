@@ -594,11 +594,6 @@ def _has_text_names(source: Mapping[Any, Any]) -> bool:
     return True
 
 
-def _name(path: str | Path) -> str:
-    """Return the name of a file, as a message shows it."""
-    return visible(Path(path).name) or "the file"
-
-
 def _parse(source: Any) -> Any:
     if isinstance(source, Mapping):
         if not _has_text_names(source):
@@ -606,14 +601,14 @@ def _parse(source: Any) -> Any:
         return dict(source)
     if not isinstance(source, str | Path):
         raise InvalidInput(f"source: expected a path, a dict or a JSON text, got {type(source).__name__}.")
-    text = source if isinstance(source, str) and source.lstrip().startswith("{") else None
+    is_text = isinstance(source, str) and source.lstrip().startswith("{")
+    name = "the text" if is_text else visible(Path(source).name) or "the file"
     try:
-        content = parse_json(Path(source).read_bytes() if text is None else text)
+        content = parse_json(str(source) if is_text else Path(source).read_bytes())
     except OSError as error:
-        raise InvalidInput(f"{_name(source)} cannot be read ({error.strerror}).") from None
+        raise InvalidInput(f"{name} cannot be read ({error.strerror}).") from None
     except (ValueError, RecursionError):
-        file = _name(source) if text is None else "the text"
-        raise InvalidInput(f"{file} is not valid JSON.") from None
+        raise InvalidInput(f"{name} is not valid JSON.") from None
     if not isinstance(content, dict):
         raise InvalidInput(f"source: not a payment: expected a JSON object, got {type(content).__name__}.")
     return content

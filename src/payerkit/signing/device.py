@@ -93,10 +93,8 @@ def value_text(value: int | None, network: str | None) -> str:
     if value is None:
         return "cannot be read"
     coin = None if network is None else native_currency(network)
-    units = to_units(value, None if coin is None else coin.decimals)
-    if units is None or coin is None:
-        return f"{value} wei"
-    return f"{format_number(units)} {coin.ticker}"
+    units = to_units(value, coin.decimals if coin else None)
+    return f"{value} wei" if units is None or coin is None else f"{format_number(units)} {coin.ticker}"
 
 
 def _shown(address: str | None) -> str:
