@@ -173,7 +173,8 @@ class PaymentFindings(Findings):
     @property
     def verdict(self) -> str:
         """Whether to sign: "ok", "look" or "stop"."""
-        return "stop" if self.errors else "look" if self.warnings else "ok"
+        severities = {finding.severity for finding in self}
+        return "stop" if "error" in severities else "look" if "warning" in severities else "ok"
 
     _head = ("about", "what was found, and what to do")
 

@@ -66,6 +66,7 @@ class Member(NamedTuple):
     path: where it stands, such as "metadata.chainId". holder: the path of the object or list. plain: the plain name of
     what it is: of an item, that of its list; of the `id` in an object `request`, "requestid". value: parsed, if it is
     JSON in a text. step: the place in `transactions` of the transaction that holds it; None if it stands elsewhere.
+    role: what it is read as, by `members.tsv`; "" for an unknown member.
     """
 
     holder: str
@@ -74,16 +75,7 @@ class Member(NamedTuple):
     plain: str
     value: Any
     step: int | None
-
-    @property
-    def role(self) -> str:
-        """What it is read as, by `members.tsv`; "" for an unknown member."""
-        return _roles().get(self.plain, "")
-
-    @property
-    def is_chain_id(self) -> bool:
-        """Whether its value is a chain id, of any network."""
-        return chain_number(self.value) is not None
+    role: str
 
     def usable(self) -> Iterator[str]:
         """Yield what a wallet could use in it: hex in lower case without 0x, else in words what it is.
@@ -220,15 +212,17 @@ def _note(whole: WholeResponse, path: str, value: Any) -> bool:
 
 def _members(whole: WholeResponse, path: str, plain: str, value: Any, step: int | None) -> list[Member]:
     """Return the members of an object or the items of a list. plain: its own plain name."""
-    found = []
+    found, roles = list[Member](), _roles()
     if isinstance(value, Mapping):
         for name, item in islice(value.items(), MAX_MEMBERS + 1):
             own = plain_name(str(name))
             own = f"{plain}id" if own == "id" else own
-            found.append(Member(path, str(name), _join(path, str(name)), own, _parsed(whole, item), step))
+            inner = _join(path, str(name))
+            found.append(Member(path, str(name), inner, own, _parsed(whole, item), step, roles.get(own, "")))
     elif isinstance(value, list):
         for place, item in enumerate(value[: MAX_MEMBERS + 1]):
-            found.append(Member(path, "", f"{path}[{place}]", plain, _parsed(whole, item), step))
+            inner, role = f"{path}[{place}]", roles.get(plain, "")
+            found.append(Member(path, "", inner, plain, _parsed(whole, item), step, role))
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from decimal import ROUND_CEILING, ROUND_HALF_UP, ROUND_UP, Context, Decimal
 from numbers import Integral
-from typing import Any
 
 from payerkit.errors import InvalidInput
 from payerkit.onchain.calldata import Effect
@@ -138,19 +137,12 @@ def wei_of(value: object) -> int | None:
     JSON of ethers 5, whose object itself has the members {"_hex": "0x...", "_isBigNumber": true}.
     """
     if isinstance(value, dict):
-        value = _hex_of(value)
+        is_ethers = value.keys() == {"_hex", "_isBigNumber"} and value["_isBigNumber"] is True
+        is_number = value.keys() <= {"type", "hex"} and value.get("type", "BigNumber") == "BigNumber"
+        digits = value["_hex"] if is_ethers else value.get("hex") if is_number else None
+        value = digits if isinstance(digits, str) and _HEX.fullmatch(digits) else None
     if isinstance(value, str):
         value = int(value, 16) if _HEX.fullmatch(value) else int(value) if _DECIMAL.fullmatch(value) else None
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if 0 <= value < 2**256 else None
-
-
-def _hex_of(value: dict[str, Any]) -> str | None:
-    """Return the digits of a number that ethers wrote as an object; None for any other object."""
-    if value.keys() == {"_hex", "_isBigNumber"}:
-        digits = value["_hex"] if value["_isBigNumber"] is True else None
-    else:
-        is_number = value.keys() <= {"type", "hex"} and value.get("type", "BigNumber") == "BigNumber"
-        digits = value.get("hex") if is_number else None
-    return digits if isinstance(digits, str) and _HEX.fullmatch(digits) else None

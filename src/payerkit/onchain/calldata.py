@@ -348,7 +348,9 @@ def read_effects(call: DecodedCall, *, to: str | None, value: int | None) -> lis
     if call.function is None or call.arguments is None:
         return []
     if not call.function.is_batch:
-        effect = _effect(call.function, _flat(call.arguments), to=to, value=value, place=None)
+        nested = [item for item in call.arguments.values() if isinstance(item, dict)]  # a tuple's components
+        arguments = {name: item for each in (call.arguments, *nested) for name, item in each.items()}
+        effect = _effect(call.function, arguments, to=to, value=value, place=None)
         return [effect] if effect.most_taken <= UNLIMITED else _overflowing([effect])
     payments = enumerate(_batch_payments(call.arguments, of_one_token=call.function.name == "batchERC20Payments"))
     effects = [_effect(call.function, payment, to=to, value=value, place=place) for place, payment in payments]
@@ -362,12 +364,6 @@ def _overflowing(effects: list[Effect]) -> list[Effect]:
         taken[effect.token] += effect.most_taken
     reason = "The amounts add up to more than there can be."
     return effects if max(taken.values()) <= UNLIMITED else [replace(each, revert_reason=reason) for each in effects]
-
-
-def _flat(arguments: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments with the components of tuples among them."""
-    nested = [item for item in arguments.values() if type(item) is dict]
-    return arguments if not nested else {name: item for each in (arguments, *nested) for name, item in each.items()}
 
 
 def _batch_payments(arguments: Mapping[str, Any], *, of_one_token: bool = False) -> Iterator[dict[str, Any]]:

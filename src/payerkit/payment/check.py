@@ -117,7 +117,15 @@ def _check_whole(compared: Comparison) -> Iterator[Finding]:
     """Check what is not about one transaction: the orders, the network, and how many payments there are."""
     if not compared.orders:
         yield payment_finding("no_order")
-    yield from _check_network(compared)
+    ordered = sorted({of for order in compared.orders if (of := network_of(order, compared.policy))})
+    if len(ordered) > 1:
+        yield payment_finding("network_differs.orders", networks=", ".join(ordered))
+    elif compared.given_network and ordered and [compared.given_network] != ordered:
+        yield payment_finding("network_differs", expected=ordered[0], given=compared.given_network)
+    if compared.network is None:
+        yield payment_finding("network_unknown")
+    else:
+        yield payment_finding("network", network=networks()[compared.network])
     yield from check_terms(compared)
     if not compared.payments:
         yield payment_finding("no_payment")
@@ -128,20 +136,14 @@ def _check_whole(compared: Comparison) -> Iterator[Finding]:
         yield payment_finding(key, count=len(compared.payments))
 
 
-def _check_network(compared: Comparison) -> Iterator[Finding]:
-    of_orders = sorted({of for order in compared.orders if (of := network_of(order, compared.policy))})
-    if len(of_orders) > 1:
-        yield payment_finding("network_differs.orders", networks=", ".join(of_orders))
-    elif compared.given_network and of_orders and [compared.given_network] != of_orders:
-        yield payment_finding("network_differs", expected=of_orders[0], given=compared.given_network)
-    if compared.network is None:
-        yield payment_finding("network_unknown")
-    else:
-        yield payment_finding("network", network=networks()[compared.network])
-
-
 def _check_transaction(compared: Comparison, transaction: DecodedTransaction) -> Iterator[Finding]:
-    yield from _check_calldata(compared, transaction)
+    code, data = transaction.call.code, transaction.data
+    if data and not data.startswith("0x"):
+        yield payment_finding("data_prefix", transaction)
+    is_transfer = code in {"empty", "reference_only"}
+    if code and not (is_transfer and any(effect.at in compared.fee_legs for effect in transaction.effects)):
+        key = "plain_transfer" if is_transfer else code if code == "not_canonical" else "unreadable_data"
+        yield payment_finding(key, transaction, note=NOTES[code])
     yield from _check_contract(compared, transaction)
     yield from check_value(compared, transaction)
     yield from check_members(transaction)
@@ -159,16 +161,6 @@ def _check_transaction(compared: Comparison, transaction: DecodedTransaction) ->
             yield from _check_payment(compared, effect)
         else:
             yield payment_finding("other_function", transaction, effect=effect.kind.value)
-
-
-def _check_calldata(compared: Comparison, transaction: DecodedTransaction) -> Iterator[Finding]:
-    code, data = transaction.call.code, transaction.data
-    if data and not data.startswith("0x"):
-        yield payment_finding("data_prefix", transaction)
-    is_fee = any(effect.at in compared.fee_legs for effect in transaction.effects)
-    if code and not (is_fee and code in {"empty", "reference_only"}):
-        keys = {"not_canonical": "not_canonical", "empty": "plain_transfer", "reference_only": "plain_transfer"}
-        yield payment_finding(keys.get(code, "unreadable_data"), transaction, note=NOTES[code])
 
 
 def _check_contract(compared: Comparison, transaction: DecodedTransaction) -> Iterator[Finding]:

@@ -220,13 +220,12 @@ def check_maximum(compared: Comparison, payment: Effect) -> Finding:
     More above a known rate than any policy can agree to is an error: the contract would take what the maximum allows
     if its own rate were wrong, or made wrong. Less than the payment costs only makes it fail.
     """
-    most, lines = _maximum(compared, payment), _rate_lines(compared, payment)
+    (most, more), lines = _maximum(compared, payment), _rate_lines(compared, payment)
     token = compared.token(payment.token)
     words = {
         "maximum": "any amount" if most is None or most == UNLIMITED else f"up to {format_amount(most, token)}",
         "age": "" if payment.max_rate_age else " The rate may be of any age.",
     }
-    more = _difference(compared, payment)
     if more is None and lines:
         return payment_finding("max_to_spend.no_rate", payment, **words, policy_lines=lines)
     if more is None or more < -MOST_PERCENT:
@@ -255,7 +254,7 @@ def _rate_lines(compared: Comparison, payment: Effect) -> str:
 
 def is_bounded(compared: Comparison, payment: Effect) -> bool:
     """Return True if the maximum is as near to what the payment costs by a known rate as the policy wants it."""
-    difference, tolerance = _difference(compared, payment), compared.policy.rate_tolerance
+    (_, difference), tolerance = _maximum(compared, payment), compared.policy.rate_tolerance
     if difference is None or tolerance is None:
         return False
     in_batch = Decimal(0) if payment.place is None else compared.policy.batch_fee or Decimal(0)
@@ -263,50 +262,40 @@ def is_bounded(compared: Comparison, payment: Effect) -> bool:
     return EXACT.abs(difference) <= min(tolerance + in_batch, Decimal(MOST_PERCENT))
 
 
-def _maximum(compared: Comparison, payment: Effect) -> int | None:
-    return compared.transactions[payment.step].value if payment.is_native else payment.max_to_spend
+def _maximum(compared: Comparison, payment: Effect) -> tuple[int | None, Decimal | None]:
+    """Return what a payment may spend at most, and by how many percent that is above its cost by a known rate.
 
-
-def _difference(compared: Comparison, payment: Effect) -> Decimal | None:
-    """Return by how many percent the maximum is above what is spent by a known rate; None if that is not known.
-
-    The native value of a transaction is the maximum of all its native payments together.
+    Each is None if it is not known. The native value of a transaction is the maximum of all its native payments.
     """
-    most = _maximum(compared, payment)
-    cost = compared.native_costs[payment.step] if payment.is_native else compared.cost_of(payment)
+    if payment.is_native:
+        most, cost = compared.transactions[payment.step].value, compared.native_costs[payment.step]
+    else:
+        most, cost = payment.max_to_spend, compared.cost_of(payment)
     if most is None or not cost:
-        return None
-    return EXACT.divide(EXACT.multiply(Decimal(100), EXACT.subtract(Decimal(most), cost)), cost)
+        return most, None
+    return most, EXACT.divide(EXACT.multiply(Decimal(100), EXACT.subtract(Decimal(most), cost)), cost)
 
 
 def check_value(compared: Comparison, transaction: DecodedTransaction) -> Iterator[Finding]:
-    """Yield the findings about the native value of a transaction."""
-    function = transaction.call.function
-    if transaction.value is None:
+    """Yield the findings about the native value of a transaction.
+
+    It is the sum of the native payments; one that is converted may spend what is left.
+    """
+    value, function = transaction.value, transaction.call.function
+    native = [effect for effect in transaction.effects if effect.is_payment and effect.is_native]
+    exact = [effect for effect in native if effect.unit == "native"]
+    needed, is_exact = sum([effect.most_taken for effect in exact]), len(exact) == len(native)
+    in_batch = sum([effect.amount or 0 for effect in exact if effect.place is not None])
+    if value is None:
         yield payment_finding("value_unreadable", transaction)
-    elif transaction.value and function is not None and not function.payable:
+    elif value and function is not None and not function.payable:
         yield payment_finding("value_not_payable", transaction)
-    else:
-        yield from _compare_value(transaction, compared.policy.batch_fee)
+    elif value < needed or (value == needed and not is_exact):
+        yield payment_finding("value_small", transaction)
+    elif value > needed + share_of(in_batch, compared.policy.batch_fee) and is_exact:
+        yield payment_finding("value_large" if needed else "value_unexplained", transaction)
     if not transaction.is_value_given:
         yield payment_finding("value_absent", transaction)
-
-
-def _compare_value(transaction: DecodedTransaction, batch_fee: Decimal | None) -> Iterator[Finding]:
-    """Compare the value with the sum of the native payments; one that is converted may spend what is left."""
-    value, needed, in_batch, is_exact = transaction.value or 0, 0, 0, True
-    for effect in transaction.effects:
-        if not (effect.is_payment and effect.is_native):
-            continue
-        if effect.unit != "native":
-            is_exact = False
-            continue
-        needed += (effect.amount or 0) + (effect.fee or 0)
-        in_batch += 0 if effect.place is None else effect.amount or 0
-    if value < needed or (value == needed and not is_exact):
-        yield payment_finding("value_small", transaction)
-    elif value > needed + share_of(in_batch, batch_fee) and is_exact:
-        yield payment_finding("value_large" if needed else "value_unexplained", transaction)
 
 
 def needed_percentage(difference: Decimal) -> Decimal:
@@ -381,10 +370,6 @@ class Charge:
         excess = self._excess(percentage)
         return excess <= 0 or excess < 100 * self.parts <= self.amount
 
-    def is_agreed(self, agreed: AgreedFee | None) -> bool:
-        """Return True if a policy agrees to this share. agreed: what it says of the recipient; None for nothing."""
-        return agreed is not None and self.is_at_most(agreed.max_percent)
-
     @property
     def is_high(self) -> bool:
         """Whether the fee is so high that only an agreement can explain it."""
@@ -428,11 +413,11 @@ def find_fee_legs(compared: Comparison) -> Mapping[At, Effect]:
     for payment in payments:
         first.setdefault(_money(payment), payment.step)
     legs = [each for each in legs if each.step >= first.get(_money(each), each.step + 1)]
-    too_high = {
-        (charge.recipient or "").lower()
-        for charge in find_charges(payments, legs)
-        if charge.is_high and not charge.is_agreed(compared.policy.agreed_fee(charge.recipient))
-    }
+    too_high = set()
+    for charge in find_charges(payments, legs):
+        agreed = compared.policy.agreed_fee(charge.recipient)
+        if charge.is_high and not (agreed and charge.is_at_most(agreed.max_percent)):
+            too_high.add((charge.recipient or "").lower())
     return {each.at: each for each in legs if str(each.recipient).lower() not in too_high}
 
 
@@ -494,7 +479,8 @@ def _judge(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None, *, 
     amount: of the fee, in whole units; None if that is not known.
     """
     most = None if agreed is None else agreed.max_amount
-    is_agreed = charge.is_agreed(agreed) and (most is None or (amount is not None and amount <= most))
+    is_agreed = agreed is not None and charge.is_at_most(agreed.max_percent)
+    is_agreed &= most is None or (amount is not None and amount <= most)
     share = None if claim is None else claim.percentage
     if charge.recipient == _ZERO and not charge.effect.is_native and charge.effect.place is None:
         return "fee.burned"  # a batch contract would take it all the same, and keep it

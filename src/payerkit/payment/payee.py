@@ -21,12 +21,13 @@ def check_terms(compared: Comparison) -> Iterator[Finding]:
     """Yield the findings about the currencies and the payees that the orders name, whatever is paid."""
     fields = "invoice_currency", "payment_currency"
     for field, name in dict.fromkeys((field, getattr(order, field)) for order in compared.orders for field in fields):
-        currency, network = compared.policy.find_currency(name), network_in_id(name)
+        currency = compared.policy.find_currency(name)
+        network = network_in_id(name) if currency is None else networks().get(currency.network)
         if not is_currency_id(name):
             yield payment_finding("currency_form", field=field, currency=ascii(name)[1:-1][:80])
         elif field == "invoice_currency":
             continue
-        elif (currency.network if currency else network and network.name) == "tron":
+        elif network is not None and network.name == "tron":
             yield payment_finding("network_unsupported")
         elif currency is None and network is None:
             yield payment_finding("currency_unknown")

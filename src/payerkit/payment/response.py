@@ -11,7 +11,15 @@ from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.explanations import explain_word
 from payerkit.findings import Finding, payment_finding
 from payerkit.models.payments import Payout
-from payerkit.models.whole_response import CALLDATA_NAMES, Member, comparable, is_chain_name, named_network, plain_name
+from payerkit.models.whole_response import (
+    CALLDATA_NAMES,
+    Member,
+    chain_number,
+    comparable,
+    is_chain_name,
+    named_network,
+    plain_name,
+)
 from payerkit.onchain.amounts import format_number, positive_number
 from payerkit.onchain.calldata import EffectKind
 from payerkit.onchain.currencies import networks
@@ -33,23 +41,29 @@ _FEES = {
 
 def check_response(compared: Comparison) -> Iterator[Finding]:
     """Yield the findings about a response as a whole."""
-    if not compared.payment.whole.is_complete:
+    payment, whole = compared.payment, compared.payment.whole
+    if not whole.is_complete:
         yield payment_finding("response_too_large")
-    for name in compared.payment.repeated:
+    for name in payment.repeated:
         yield payment_finding("member_repeated", field=shown(name))
-    for path in compared.payment.whole.typed_messages:
+    for path in whole.typed_messages:
         is_alone = plain_name(path) == "paymentintent" and not compared.transactions
         yield payment_finding("typed_message.intent" if is_alone else "typed_message", field=shown(path))
-    for transaction in compared.transactions[len(compared.payment.transactions) :]:
+    for transaction in compared.transactions[len(payment.transactions) :]:
         yield payment_finding("elsewhere", transaction, field=shown(transaction.origin))
     yield from _check_chains(compared)
-    if compared.payment.payout is None:  # else the ids are compared with what was asked for
-        yield from _compare_ids(compared)
+    ids = {"request_id": "ids_differ", "payment_reference": "references_differ"}
+    for name, key in ids.items() if payment.payout is None else ():  # else they are compared with what was asked for
+        members = compared.statements[name]
+        if len({comparable(member.value) for member in members}) > 1:
+            yield payment_finding(key, fields=listed([shown(member.path) for member in members]))
     yield from _check_paid(compared)
     yield from _check_failure(compared)
     if len(compared.orders) == 1:
         yield from _compare_with_order(compared, compared.orders[0])
-    yield from _check_types(compared)
+    fees = () if payment.metadata is None else payment.metadata.odd
+    for name in (*payment.odd, *(each for each in fees if f"metadata.{each}" in _FEES)):  # the rest is compared
+        yield payment_finding("type_unexpected", field=our_name(name))
     yield from _check_unread(compared)
 
 
@@ -68,50 +82,41 @@ def check_members(transaction: DecodedTransaction) -> Iterator[Finding]:
 
 
 def _check_chains(compared: Comparison) -> Iterator[Finding]:
-    whole = compared.payment.whole
-    (claims, others), claimed = whole.chain_claims(), whole.claimed_networks()
-    if compared.network is None and len(claimed) > 1:
+    claims, others = compared.payment.whole.chain_claims()
+    if compared.network is None and len(claimed := compared.payment.whole.claimed_networks()) > 1:
         yield payment_finding("chain_differs.several", networks=listed(claimed))
     for claim in (*claims, *others):
         named, about = named_network(claim.value), None if claim.step is None else compared.transactions[claim.step]
         if named is not None and compared.network in {None, named.name}:
             continue
         key = "chain_differs" if named is not None else "chain_unknown"
-        if named is None and claim.is_chain_id and compared.network is not None:
+        if named is None and compared.network is not None and chain_number(claim.value) is not None:
             key = "chain_unchecked" if networks()[compared.network].chain_id is None else "chain_differs"
         yield payment_finding(key, about, field=shown(claim.path if about is None else claim.name))
-
-
-def _compare_ids(compared: Comparison) -> Iterator[Finding]:
-    """Compare the ids with each other, and the references; each may be stated more than once."""
-    for name, key in (("request_id", "ids_differ"), ("payment_reference", "references_differ")):
-        members = compared.statements[name]
-        if len({comparable(member.value) for member in members}) > 1:
-            yield payment_finding(key, fields=listed([shown(member.path) for member in members]))
 
 
 def _check_paid(compared: Comparison) -> Iterator[Finding]:
     """Tell whether the request is paid already, as the response says, or the service when it was asked."""
     said, asked = PaidStatus.of(compared.statements), compared.paid
-    if said.has_been_paid or (asked is not None and asked.has_been_paid):
+    if said.has_been_paid or (asked and asked.has_been_paid):
         yield payment_finding("paid_already")
         return
     if asked is None and said.is_in_part:
         yield payment_finding("paid_in_part.unasked")
     elif asked is None and compared.payment.payout is not None:
         yield payment_finding("paid_unasked")
-    elif asked is not None and compared.rest is not None:
+    elif asked and compared.rest is not None:
         invoice = shown(compared.ordered[0].invoice_currency)
         yield payment_finding(
             "paid_in_part", paid=f"{asked.paid_amount:f} {invoice}", rest=f"{compared.rest:f} {invoice}"
         )
-    elif asked is not None and asked.is_in_part:
+    elif asked and asked.is_in_part:
         yield payment_finding("paid_in_part.unknown")
-    elif asked is not None and asked.has_been_paid is None:
+    elif asked and asked.has_been_paid is None:
         yield payment_finding("paid_unknown", problem=shown(asked.problem, 300))
-    elif asked is not None:
+    elif asked:
         yield payment_finding("paid_not_yet")
-    for path, state in (*said.states, *(() if asked is None else asked.states)):
+    for path, state in (*said.states, *(asked.states if asked else ())):
         if state.final or not state.basis:
             yield payment_finding("status_told", field=shown(path), meaning=state.meaning)
 
@@ -120,9 +125,15 @@ def _check_failure(compared: Comparison) -> Iterator[Finding]:
     """Tell where a response says itself that something failed, or cannot be paid any more."""
     stated = compared.statements
     for each in (*stated["error"], *stated["success"], *stated["http_status"], *stated["status"]):
-        is_no, is_failure = _is_nothing(each.value), _is_failure(each.value)
+        text = each.value.lower() if isinstance(each.value, str) else None
+        is_no, number = not each.value or text in _NOTHING, read_number(each.value)
+        is_failure = each.value is False or (number is not None and 400 <= number < 600)
         if {"error": not is_no, "success": is_no}.get(each.role, is_failure):
             yield payment_finding("response_failed", field=shown(each.path))
+
+
+_NOTHING = {"false", "no", "none", "null", "0"}
+"""Texts that say no, or nothing."""
 
 
 def _compare_with_order(compared: Comparison, order: OrderTerms) -> Iterator[Finding]:
@@ -139,25 +150,6 @@ def _compare_with_order(compared: Comparison, order: OrderTerms) -> Iterator[Fin
         for member in compared.statements[name] if ordered else []:
             if (name != "amount" or member.holder in holders) and read(member.value) not in ordered:
                 yield payment_finding("order_differs", field=shown(member.path))
-
-
-def _is_nothing(value: object) -> bool:
-    """Return True if a value says no, also as text or as a number, or if it is empty."""
-    return not value or (isinstance(value, str) and value.lower() in {"false", "no", "none", "null", "0"})
-
-
-def _is_failure(value: object) -> bool:
-    """Return True for a status code of HTTP that stands for an error, also as text, and for no."""
-    number = read_number(value)
-    return value is False or (number is not None and 400 <= number < 600)
-
-
-def _check_types(compared: Comparison) -> Iterator[Finding]:
-    metadata = compared.payment.metadata
-    odd = () if metadata is None else metadata.odd
-    # What else is in the metadata is compared.
-    for name in (*compared.payment.odd, *(each for each in odd if f"metadata.{each}" in _FEES)):
-        yield payment_finding("type_unexpected", field=our_name(name))
 
 
 def _check_unread(compared: Comparison) -> Iterator[Finding]:
@@ -245,19 +237,16 @@ def check_metadata(compared: Comparison) -> Iterator[Finding]:
     ]
     for name, right, key in claims:
         for member in compared.statements[name]:
-            if isinstance(member.value, bool) != name.startswith(("needs", "has")) or not _is_count(member.value):
+            value = member.value
+            is_count = isinstance(value, int | float) and 0 <= value < _MOST and value == int(value)  # or yes or no
+            if not is_count or isinstance(value, bool) != name.startswith(("needs", "has")):
                 yield payment_finding("type_unexpected", field=shown(member.path))
-            elif member.value not in right:
+            elif value not in right:
                 yield payment_finding(key, field=shown(member.path))
     for member in compared.statements["quote_expires_at"]:
         expiry = read_time(member.value)
         key = "type_unexpected" if expiry is None else "quote_valid" if compared.now < expiry else "quote_expired"
         yield payment_finding(key, field=shown(member.path), time=f"{expiry:%Y-%m-%d %H:%M:%S} UTC" if expiry else "")
-
-
-def _is_count(value: Any) -> bool:
-    """Return True for yes and no, a number of transactions, and a place among them."""
-    return isinstance(value, int | float) and 0 <= value < _MOST and value == int(value)
 
 
 _ASKED = {"request_id": "request", "payment_details_id": "account", "client_user_id": "payer"}
