@@ -17,18 +17,19 @@ T = TypeVar("T")
 DATA = Path(__file__).parent / "data"
 
 
-def table(name: str) -> pytest.MarkDecorator:
+def table(name: str, read: Callable[[Any], Any] = lambda cell: cell) -> pytest.MarkDecorator:
     """Run a test once for each row of `data/NAME.tsv`, by its columns; the column `why` says what a row is about.
 
     A cell is text, but for null, true and false, and for JSON that begins with { or [. Lines that begin with # are
-    comments.
+    comments. read: returns what a cell stands for.
     """
     lines = (DATA / f"{name}.tsv").read_text("utf-8").rstrip("\n").split("\n")
     head, *rows = [line.split("\t") for line in lines if not line.startswith("#")]
     cases = [{**dict(zip(head, map(_cell, row), strict=True)), "": "-".join(row)[:80]} for row in rows]
     names = [column for column in head if column != "why"]
     return pytest.mark.parametrize(
-        names, [pytest.param(*[case[column] for column in names], id=case.get("why") or case[""]) for case in cases]
+        names,
+        [pytest.param(*[read(case[column]) for column in names], id=case.get("why") or case[""]) for case in cases],
     )
 
 

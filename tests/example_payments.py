@@ -6,18 +6,23 @@ from typing import Any
 
 from eth_abi import encode
 
-from payerkit import PaymentOrder, PayoutOrder
+from payerkit import PaymentOrder, PaymentPolicy, PayoutOrder
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
 from payerkit.onchain.calldata import functions
 from payerkit.onchain.currencies import find_currency, find_deployment, token_list
+from payerkit.policy import AcceptedAllowance, AddressBook, AgreedFee, KnownAddress
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 OTHER = "0x1111111111111111111111111111111111111111"
 DEAD = "0x000000000000000000000000000000000000dEaD"
+ZERO = f"0x{0:040x}"
+THIRD = "0x2222222222222222222222222222222222222222"
 REFERENCE = b"\x12\x34\x56\x78\x9a\xbc\xde\xf0"
 TOKEN = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"  # fUSDC-sepolia
 FEE_PROXY = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"  # on sepolia
+BATCHES = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
+FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"  # FAU-sepolia; another contract on mainnet
 MAX = 2**256 - 1
 
 
@@ -139,7 +144,7 @@ SWAPPED = [
 ]  # fmt: skip
 
 BATCH = "0x3cF63891928B8CeebB81C95426600a18cd59C03f"  # BatchConversionPayments on mainnet
-MAIN_PROXY = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
+MAIN_PROXY = FAU
 MAIN_USDC, MAIN_WBTC = (str(find_currency(name).address) for name in ("USDC-mainnet", "WBTC-mainnet"))  # type: ignore[union-attr]
 MAIN = order("USDC-mainnet")
 MAIN_PAYMENT = (MAIN_PROXY, data("c219a14d", MAIN_USDC, PAYEE, 10**7, REFERENCE, 0, DEAD), 0)
@@ -238,3 +243,44 @@ PAYABLE = [
 
 ONE_OF_EACH = {(currency.kind, currency.network, currency.decimals): currency for currency in PAYABLE}
 """One of each kind, network and number of decimals, on which a payment depends."""
+
+NAMES = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, str | bytes)}
+"""What the tables of cases call by the names of this module: addresses and the reference."""
+
+
+def read(cell: Any) -> Any:
+    """Return what a cell of a table stands for: a name, a transaction, a payment, an order or a policy, or itself."""
+    if isinstance(cell, list):
+        return [read(each) for each in cell]
+    if not isinstance(cell, dict):
+        return NAMES.get(cell, cell) if isinstance(cell, str) else cell
+    found = {NAMES.get(name, name): read(value) for name, value in cell.items()}
+    if found.keys() == {"policy"}:
+        return _policy(**found["policy"])
+    if found.keys() == {"order"}:
+        return order(*found["order"])
+    if "with" in found:
+        return found["to"], data(found["call"], *map(_bytes, found["with"])), found.get("value", 0)
+    if "transactions" in found and "order" in found:
+        asked = found.pop("order")
+        return payment(*found.pop("transactions"), asked=asked, **found)
+    return found
+
+
+def _bytes(argument: Any) -> Any:
+    """Return an argument with its hex as bytes, unless it is an address."""
+    if isinstance(argument, list):
+        return [_bytes(each) for each in argument]
+    is_bytes = isinstance(argument, str) and argument.startswith("0x") and len(argument) != len(PAYEE)
+    return bytes.fromhex(argument[2:]) if is_bytes else argument
+
+
+def _policy(**members: Any) -> PaymentPolicy:
+    made: dict[str, Any] = {"fees": AgreedFee, "allowances": AcceptedAllowance, "addresses": KnownAddress}
+    for name, kind in made.items():
+        if name in members:
+            members[name] = [kind(**each) for each in members[name]]
+    if "addresses" in members:
+        members["addresses"] = AddressBook(members["addresses"])
+    rates = {tuple(pair.split("/")): rate for pair, rate in members.pop("rates", {}).items()}
+    return PaymentPolicy(**members, rates=rates)

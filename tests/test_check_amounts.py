@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from cases import table
 from example_payments import (
+    BATCHES,
     DEAD,
     ETH_FEE_PROXY,
+    FAU,
     FEE_PROXY,
     GOOD,
     HASHES,
@@ -26,6 +29,7 @@ from example_payments import (
     data,
     order,
     payment,
+    read,
 )
 from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, check_payment
 from payerkit._tsv import rows
@@ -33,8 +37,6 @@ from payerkit.models import Payment
 from payerkit.onchain.amounts import simplest_percentage
 from payerkit.onchain.currencies import find_currency, find_deployment, token_list
 
-BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
-FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"  # FAU-sepolia
 TOKENS_CONVERTED = str(find_deployment("Erc20ConversionProxy", "sepolia").address)  # type: ignore[union-attr]
 
 
@@ -157,29 +159,10 @@ def test_swapped_currencies_are_stopped(asked: PaymentOrder, transaction: Any) -
     assert "stop" == check_payment(payment(transaction, asked=asked), rate="1").verdict
 
 
-PEGGED = [
-    ("USDC-mainnet", "USD", "10", 10_000_000, "look", "amount_unchecked"),  # at one to one, but nobody agreed to that
-    ("USDC-mainnet", "USD", "10", 10_100_000, "look", "amount_off_peg"),  # 1 %, up to which there is a line
-    ("USDC-mainnet", "USD", "10", 9_700_001, "look", "amount_off_peg"),  # almost 3 %
-    ("USDC-mainnet", "USD", "10", 9_700_000, "stop", "amount_differs"),  # 3 %, the limit itself
-    ("USDC-mainnet", "USD", "10", 10_300_000, "stop", "amount_differs"),
-    ("USDC-mainnet", "USD", "10", 11_900_000, "stop", "amount_differs"),  # 19 %: no stablecoin is worth that little
-    ("USDC-mainnet", "USD", "10", 0, "stop", "amount_differs"),
-    ("USDC-mainnet", "USD", "10", 100_000_000, "stop", "amount_differs"),  # ten times as much
-    ("EURe-mainnet", "EUR", "10", 13 * 10**18, "stop", "amount_differs"),  # another currency, another peg
-    ("GBPe-mainnet", "GBP", "10", 10 * 10**18, "look", "amount_unchecked"),
-    ("EURe-mainnet", "USD", "10", 9 * 10**18, "look", "amount_unchecked"),  # a euro has no fixed price in dollars
-    ("EURe-mainnet", "USD", "10", 90 * 10**18, "look", "amount_unchecked"),
-    ("USDT-mainnet", "USDC-mainnet", "10", 10_000_000, "look", "amount_unchecked"),  # both are worth a dollar
-    ("USDT-mainnet", "USDC-mainnet", "10", 20_000_000, "stop", "amount_differs"),
-    ("WBTC-mainnet", "USD", "10", 10**9, "look", "amount_unchecked"),  # no peg
-]
-
-
-@pytest.mark.parametrize(("currency", "invoice", "amount", "paid", "verdict", "code"), PEGGED)
-def test_a_peg_bounds_an_amount(currency: str, invoice: str, amount: str, paid: int, verdict: str, code: str) -> None:
+@table("pegged_amounts")
+def test_a_peg_bounds_an_amount(currency: str, invoice: str, amount: str, paid: str, verdict: str, code: str) -> None:
     """Without a rate, an amount in a pegged token is an error if it is 3 % off, and else to be looked at."""
-    found = check_payment(token_payment(paid, order(currency, invoice, amount)))
+    found = check_payment(token_payment(int(paid), order(currency, invoice, amount)))
 
     assert (verdict, True) == (found.verdict, code in codes(found, "error") | codes(found, "warning"))
 
@@ -281,72 +264,31 @@ def test_pegs_are_of_listed_tokens_and_currencies(row: dict[str, str]) -> None:
 
 def batch(*groups: tuple[int, list[Any]], value: int) -> tuple[str, str, int]:
     """Return a batch on sepolia, of groups of payments by their kind."""
-    return (BATCH, data("92cddb91", [*groups], [], DEAD), value)
+    return (BATCHES, data("92cddb91", [*groups], [], DEAD), value)
 
 
 NATIVE = (PAYEE, WEI, [HASHES[1]], REFERENCE, 0, 0, 0)
 CONVERTED = (PAYEE, 10**9, HASHES, REFERENCE, 0, 0, 0)
 USD_ORDER = order("ETH-sepolia-sepolia", "USD")
-VALUES = [
-    ("a conversion", USD_ORDER, batch((4, [CONVERTED]), value=10**16), set()),
-    ("a conversion by its own function", USD_ORDER, (BATCH, data("0e48b8db", [CONVERTED], True, DEAD), 10**16), set()),
-    ("a conversion without value", USD_ORDER, batch((4, [CONVERTED]), value=0), {"value_small"}),
-    ("a single conversion without value", USD_ORDER, (*converted(10**9, *HASHES)[:2], 0), {"value_small"}),
-    ("a payment and a conversion", USD_ORDER, batch((3, [NATIVE]), (4, [CONVERTED]), value=WEI + 10**16), set()),
-    ("nothing left to convert", USD_ORDER, batch((3, [NATIVE]), (4, [CONVERTED]), value=WEI), {"value_small"}),
-    ("exactly the payment", order("ETH-sepolia-sepolia"), batch((3, [NATIVE]), value=WEI), set()),
-    ("less than the payment", order("ETH-sepolia-sepolia"), batch((3, [NATIVE]), value=WEI - 1), {"value_small"}),
-    ("more than the payment", order("ETH-sepolia-sepolia"), batch((3, [NATIVE]), value=WEI + 1), {"value_large"}),
-    ("value beside tokens", order("fUSDC-sepolia"), batch((2, [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0)]), value=1),
-     {"value_unexplained"}),
-    ("value beside converted tokens", order("FAU-sepolia", "USD"), batch((0, [(PAYEE, 10**9, [HASHES[0],
-     "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"], REFERENCE, 0, 10**19, 0)]), value=1), {"value_unexplained"}),
-]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("asked", "transaction", "expected"), [row[1:] for row in VALUES], ids=[row[0] for row in VALUES]
-)
-def test_the_value_is_what_the_payments_need(asked: PaymentOrder, transaction: Any, expected: set[str]) -> None:
+@table("native_values", read)
+def test_the_value_is_what_the_payments_need(asked: PaymentOrder, transaction: Any, expected: list[str]) -> None:
     """The native value pays the native payments exactly; a conversion on execution may spend what is left."""
     found = check_payment(payment(transaction, asked=asked))
 
-    assert expected == {code for code in codes(found, "error") | codes(found, "warning") if code.startswith("value")}
+    assert {*expected} == {code for code in codes(found, "error") | codes(found, "warning") if code.startswith("value")}
 
 
 AT_2500 = {("ETH-sepolia-sepolia", "USD"): "2500"}  # ten dollars cost 4 * 10**15 wei
 SINGLE, BATCHED = converted(10**9, *HASHES)[:2], batch((4, [CONVERTED]), value=0)[:2]
 WITHIN_1 = {"rates": AT_2500, "rate_tolerance": 1}
-BOUNDED = [
-    ("no policy", {}, SINGLE, 4 * 10**15, "look"),
-    ("a rate only", {"rates": AT_2500}, SINGLE, 4 * 10**15, "look"),
-    ("exactly what it costs", WITHIN_1, SINGLE, 4 * 10**15, "ok"),
-    ("one percent more", WITHIN_1, SINGLE, 404 * 10**13, "ok"),
-    ("a wei beyond", WITHIN_1, SINGLE, 404 * 10**13 + 1, "look"),
-    ("too little", WITHIN_1, SINGLE, 39 * 10**14, "look"),
-    ("at most 20 % too much", WITHIN_1 | {"rate_tolerance": 20}, SINGLE, 48 * 10**14, "ok"),
-    ("20 % too much, but not agreed", WITHIN_1, SINGLE, 48 * 10**14, "look"),
-    ("a wei beyond 20 %", WITHIN_1 | {"rate_tolerance": 20}, SINGLE, 48 * 10**14 + 1, "stop"),
-    ("far too much", {"rates": AT_2500}, SINGLE, 7 * 10**15, "stop"),
-    ("far too little, which only fails", WITHIN_1, SINGLE, 10**15, "look"),
-    ("far too much, by no known rate", {}, SINGLE, 10**18, "look"),
-    ("a batch with more than 20 %, all agreed", WITHIN_1 | {"rate_tolerance": 20, "batch_fee": 20}, BATCHED,
-     48 * 10**14 + 1, "stop"),
-    ("another amount", WITHIN_1, converted(101 * 10**7, *HASHES)[:2], 4 * 10**15, "stop"),
-    ("a batch", WITHIN_1 | {"batch_fee": "0.3"}, BATCHED, 4 * 10**15, "ok"),
-    ("a batch with its fee", WITHIN_1 | {"batch_fee": "0.3"}, BATCHED, 4052 * 10**12, "ok"),
-    ("a batch with more", WITHIN_1 | {"batch_fee": "0.3"}, BATCHED, 4053 * 10**12, "look"),
-]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("policy", "call", "value", "verdict"), [row[1:] for row in BOUNDED], ids=[row[0] for row in BOUNDED]
-)
-def test_a_conversion_is_ok_within_what_was_agreed(policy: Any, call: Any, value: int, verdict: str) -> None:
+@table("bounded_conversions", read)
+def test_a_conversion_is_ok_within_what_was_agreed(paid: Payment, policy: PaymentPolicy, verdict: str) -> None:
     """What is converted on execution may cost what a rate says, and no more than the tolerance above it."""
-    found = check_payment(payment((*call, value), asked=USD_ORDER), policy=PaymentPolicy(**policy))
-
-    assert verdict == found.verdict
+    assert verdict == check_payment(paid, policy=policy).verdict
 
 
 UNLIMITED = (TOKENS_CONVERTED, data("3af2c012", PAYEE, 10**9, [HASHES[0], FAU], REFERENCE, 0, DEAD, MAX, 86_400), 0)

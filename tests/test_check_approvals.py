@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from cases import table
 from example_payments import (
     APPROVAL,
+    BATCHES,
     DEAD,
     ERC20_PROXY,
+    FAU,
     FEE_PROXY,
     HASHES,
     MAX,
@@ -24,14 +27,13 @@ from example_payments import (
     data,
     order,
     payment,
+    read,
 )
 from payerkit import PaymentPolicy, check_payment
 from payerkit.onchain.currencies import find_deployment
 from payerkit.policy import AcceptedAllowance, AgreedFee
 
-BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
 CONVERSION = str(find_deployment("Erc20ConversionProxy", "sepolia").address)  # type: ignore[union-attr]
-FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
 
 
 def approve(amount: int, spender: str = FEE_PROXY, token: str = TOKEN) -> tuple[str, str, int]:
@@ -49,24 +51,7 @@ LEG = (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10_000, REFERENCE, 0, DEAD), 0)
 PLAIN_LEG = (TOKEN, data("a9059cbb", OTHER, 10_000), 0)
 
 
-UNUSUAL = [
-    ("unlimited", [approve(MAX), TOKEN_PAYMENT], "allowance_unlimited"),
-    ("too much", [approve(10**8), TOKEN_PAYMENT], "allowance_large"),
-    ("a base unit too much", [approve(10**7 + 1), TOKEN_PAYMENT], "allowance_large"),
-    ("too little", [approve(5), TOKEN_PAYMENT], "allowance_small"),
-    ("nothing", [approve(0), TOKEN_PAYMENT], "allowance_small"),
-    ("approved too late", [TOKEN_PAYMENT, APPROVAL], "allowance_late"),
-    ("approved thrice", [APPROVAL, APPROVAL, TOKEN_PAYMENT], "allowance_reset"),
-    (
-        "given once more between a payment and its fee",
-        [approve(10_010_000), TOKEN_PAYMENT, approve(10_010_000), LEG],
-        "allowance_large",
-    ),
-    ("taken back, and given again", [APPROVAL, TOKEN_PAYMENT, approve(0), APPROVAL], "allowance_late"),
-]
-
-
-@pytest.mark.parametrize(("transactions", "code"), [row[1:] for row in UNUSUAL], ids=[row[0] for row in UNUSUAL])
+@table("unusual_allowances", read)
 def test_another_allowance_than_needed_is_a_warning(transactions: Any, code: str) -> None:
     """Too much, too little or too late does no harm in this payment, and is told."""
     found = check_payment(payment(*transactions, asked=USDC), policy=AGREED)
@@ -133,28 +118,7 @@ def test_a_plain_transfer_uses_no_allowance(amount: int, place: int) -> None:
     assert "spender_differs" in codes(check_payment(payment(*transactions, asked=USDC), policy=AGREED), "error")
 
 
-ACCEPTED = [
-    ("unlimited", [approve(MAX), TOKEN_PAYMENT], accepting("unlimited"), "ok"),
-    ("unlimited, where a number is accepted", [approve(MAX), TOKEN_PAYMENT], accepting("1000"), "look"),
-    ("as much as is accepted", [approve(10**9), TOKEN_PAYMENT], accepting("1000"), "ok"),
-    ("hardly more", [approve(10**9 + 1), TOKEN_PAYMENT], accepting("1000"), "look"),
-    ("late", [TOKEN_PAYMENT, approve(10**9)], accepting("1000"), "ok"),
-    ("late and more", [TOKEN_PAYMENT, approve(10**9 + 1)], accepting("1000"), "look"),
-    ("too little", [approve(5), TOKEN_PAYMENT], accepting("1000"), "look"),  # the payment would fail all the same
-    (
-        "accepted for another token",
-        [approve(MAX), TOKEN_PAYMENT],
-        accepting("unlimited", currency="FAU-sepolia"),
-        "look",
-    ),
-    ("accepted for another contract", [approve(MAX), TOKEN_PAYMENT], accepting("unlimited", OTHER), "look"),
-    ("no contract of the payment", [approve(5, OTHER), TOKEN_PAYMENT], accepting("unlimited", OTHER), "stop"),
-]
-
-
-@pytest.mark.parametrize(
-    ("transactions", "policy", "verdict"), [row[1:] for row in ACCEPTED], ids=[row[0] for row in ACCEPTED]
-)
+@table("accepted_allowances", read)
 def test_a_policy_accepts_more_than_is_needed(transactions: Any, policy: PaymentPolicy, verdict: str) -> None:
     """An accepted allowance is ok up to its limit, of its token and for its contract, which has to be the payment's."""
     assert verdict == check_payment(payment(*transactions, asked=USDC), policy=policy).verdict
@@ -215,7 +179,7 @@ def test_a_fee_leg_needs_its_allowance(transactions: Any, verdict: str) -> None:
 def test_the_fee_of_a_batch_contract_needs_its_allowance(allowance: int, verdict: str) -> None:
     """The contract may take the agreed fee in addition, so the allowance may be as much more."""
     call = data("92cddb91", [(2, [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0)])], [], DEAD)
-    paid = payment(approve(allowance, BATCH), (BATCH, call, 0), asked=USDC)
+    paid = payment(approve(allowance, BATCHES), (BATCHES, call, 0), asked=USDC)
 
     assert verdict == check_payment(paid, policy=PaymentPolicy(batch_fee="0.3")).verdict
     assert "look" == check_payment(paid).verdict
@@ -225,6 +189,8 @@ def test_each_token_of_a_batch_needs_its_own_allowance() -> None:
     """A batch of several tokens needs of each what it pays in it."""
     details = [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0), (PAYEE, 10**18, [FAU], REFERENCE, 0, 0, 0)]
     call = data("92cddb91", [(2, details)], [], DEAD)
-    found = check_payment(payment(approve(10**7, BATCH), approve(10**18, BATCH, FAU), (BATCH, call, 0), asked=USDC))
+    found = check_payment(
+        payment(approve(10**7, BATCHES), approve(10**18, BATCHES, FAU), (BATCHES, call, 0), asked=USDC)
+    )
 
     assert [0, 1] == [each.step for each in found if each.code == "allowance_exact"]

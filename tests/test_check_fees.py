@@ -7,35 +7,37 @@ from typing import Any
 
 import pytest
 
-from example_payments import CONVERTED as CONVERSION
+from cases import table
 from example_payments import (
+    BATCHES,
     DEAD,
-    ERC20_PROXY,
     ETH,
     ETH_FEE_PROXY,
+    FAU,
     FEE_PROXY,
     HASHES,
     OTHER,
     PAYEE,
     REFERENCE,
+    THIRD,
     TOKEN,
     TOKEN_PAYMENT,
     USDC,
     WEI,
+    ZERO,
     codes,
     data,
     order,
     payment,
+    read,
 )
+from example_payments import CONVERTED as CONVERSION
 from payerkit import PaymentPolicy, check_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
 from payerkit.payment.compare import Comparison
 from payerkit.policy import AddressBook, AgreedFee
 
-ZERO = "0x" + "0" * 40
-THIRD = "0x2222222222222222222222222222222222222222"
-BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
 DECLARED = {"percentage": "0.1", "address": OTHER}
 PLATFORM = {"percentage": "0.5", "address": THIRD}
 
@@ -62,40 +64,9 @@ def check(*transactions: Any, policy: PaymentPolicy | None = None, **declared: A
 
 FEE = fee(10_000)
 POLICY = agreed((OTHER, "0.1"))
-JUDGED = [
-    ("declared and agreed", FEE, DECLARED, POLICY, "ok", "as declared and agreed"),
-    ("agreed, not declared", FEE, None, POLICY, "ok", "as agreed, although the service does not declare it"),
-    ("less than agreed", fee(9_000), None, POLICY, "ok", "(0.09 %)"),
-    ("agreed, of an unknown share", FEE, {"address": OTHER}, POLICY, "ok", "as declared and agreed"),
-    ("agreed, less than declared: it is capped", fee(9_000), DECLARED, POLICY, "ok", "may cap it for large payments"),
-    ("declared, less than that", fee(9_000), DECLARED, None, "look", 'max_percent = "0.09"'),
-    ("less than declared, more than agreed", fee(9_000), DECLARED, agreed((OTHER, "0.05")), "look", "at most 0.05 %"),
-    ("more than declared, not than agreed", fee(20_000), DECLARED, agreed((OTHER, "5")), "look", "declares a protocol"),
-    ("declared", FEE, DECLARED, None, "look", "the service declares it as its protocol fee of 0.1 %"),
-    ("declared and agreed for somebody else", FEE, DECLARED, agreed((THIRD, "5")), "look", "the service declares it"),
-    ("more than agreed", FEE, DECLARED, agreed((OTHER, "0.05")), "look", "at most 0.05 % was agreed"),
-    ("more than agreed, not declared", fee(10_001), None, POLICY, "look", "(0.10001 %) goes to"),
-    ("another share", fee(20_000), DECLARED, None, "look", "declares a protocol fee of 0.1 % to"),
-    ("just below 10 %", fee(999_999), {"percentage": "9.99999", "address": OTHER}, None, "look", "9.99999 %"),
-    ("10 %, declared", fee(10**6), {"percentage": 10, "address": OTHER}, None, "stop", "Fees of 10 % and more"),
-    ("10 %, agreed to be less", fee(10**6), None, agreed((OTHER, "9.9")), "stop", "Fees of 10 % and more"),
-    ("10 %, agreed", fee(10**6), {"percentage": 10, "address": OTHER}, agreed((OTHER, "10")), "ok", "(10 %)"),
-    ("more than all", fee(10**8), DECLARED, POLICY, "stop", "(1000 %)"),
-    ("to nobody that is named", FEE, None, None, "stop", "which neither the service nor a policy names"),
-    ("far less than declared", fee(1), DECLARED, POLICY, "ok", "may cap it for large payments"),
-    ("less than a declared 50 %", FEE, {"percentage": 50, "address": OTHER}, None, "look", 'max_percent = "0.1"'),
-    ("to another wallet", fee(10_000, THIRD), DECLARED, POLICY, "stop", "goes to 0x2222"),
-    ("to the payee", fee(10_000, PAYEE), DECLARED, POLICY, "stop", f"goes to {PAYEE}"),
-    ("to a burn address", fee(10_000, DEAD), None, POLICY, "stop", "dEaD"),
-    ("to the zero address, where no token moves", fee(10_000, ZERO), None, POLICY, "look", "do not collect it"),
-]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("transaction", "declared", "policy", "verdict", "words"),
-    [row[1:] for row in JUDGED],
-    ids=[row[0] for row in JUDGED],
-)
+@table("fees_judged", read)
 def test_a_fee_is_judged_by_declaration_and_policy(
     transaction: Any, declared: Any, policy: PaymentPolicy | None, verdict: str, words: str
 ) -> None:
@@ -382,37 +353,9 @@ def test_a_fee_in_coins_is_judged_alike() -> None:
 
 BOTH: dict[str, Any] = {"protocolFee": DECLARED, "platformFee": PLATFORM}
 BOTH_AGREED = agreed((OTHER, "0.1"), (THIRD, "0.5"))
-LEGS = [
-    ("after the payment", [TOKEN_PAYMENT, leg(10_000), leg(50_000, THIRD)], BOTH, BOTH_AGREED, "ok"),
-    ("one in the payment, one after it", [FEE, leg(50_000, THIRD)], BOTH, BOTH_AGREED, "ok"),
-    ("declared only", [FEE, leg(50_000, THIRD)], BOTH, None, "look"),
-    ("agreed only", [FEE, leg(50_000, THIRD)], {}, BOTH_AGREED, "ok"),
-    ("a plain transfer of the token", [FEE, (TOKEN, data("a9059cbb", THIRD, 50_000), 0)], BOTH, BOTH_AGREED, "ok"),
-    ("through another proxy", [FEE, (ERC20_PROXY, data("0784bca3", TOKEN, THIRD, 50_000, REFERENCE), 0)], BOTH,
-     BOTH_AGREED, "ok"),
-    ("in two parts", [TOKEN_PAYMENT, leg(4_000), leg(6_000), leg(50_000, THIRD)], BOTH, BOTH_AGREED, "ok"),
-    ("of which the parts are too much", [FEE, leg(10_000), leg(50_000, THIRD)], BOTH, BOTH_AGREED, "look"),
-    ("with another reference", [TOKEN_PAYMENT, (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10_000, b"87654321", 0, DEAD),
-     0)], {}, POLICY, "look"),
-    ("before the payment", [leg(10_000), TOKEN_PAYMENT], {}, POLICY, "stop"),
-    ("without a payment", [leg(10_000)], {}, POLICY, "stop"),
-    ("of 10 %", [TOKEN_PAYMENT, leg(10**6)], {"protocolFee": {"percentage": 10, "address": OTHER}}, None, "stop"),
-    ("of 10 %, in parts", [TOKEN_PAYMENT, *[leg(10**5)] * 10], {"protocolFee": {"percentage": 10, "address": OTHER}},
-     None, "stop"),
-    ("of 10 %, agreed", [TOKEN_PAYMENT, leg(10**6)], {}, agreed((OTHER, "10")), "ok"),
-    ("to a stranger", [TOKEN_PAYMENT, leg(10_000, THIRD)], {"protocolFee": DECLARED}, POLICY, "stop"),
-    ("to the payee", [TOKEN_PAYMENT, leg(10_000, PAYEE)], {}, agreed((PAYEE, "1")), "stop"),
-    ("in another token", [TOKEN_PAYMENT, (FEE_PROXY, data("c219a14d", "0xF046b3CA5ae2879c6bAcC4D42fAF363eE8379F78",
-     OTHER, 10_000, REFERENCE, 0, DEAD), 0)], {}, POLICY, "stop"),
-    ("with a fee of its own", [TOKEN_PAYMENT, (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10_000, REFERENCE, 5, PAYEE),
-     0)], {}, POLICY, "stop"),
-    ("through an unknown contract", [TOKEN_PAYMENT, (PAYEE, leg(10_000)[1], 0)], {}, POLICY, "stop"),
-]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("transactions", "declared", "policy", "verdict"), [row[1:] for row in LEGS], ids=[row[0] for row in LEGS]
-)
+@table("fee_legs", read)
 def test_a_fee_leg_is_a_fee_and_no_second_payment(
     transactions: list[Any], declared: Any, policy: Any, verdict: str
 ) -> None:
@@ -458,35 +401,10 @@ def batched(*payments: tuple[str, int, int], recipient: str = OTHER, declared: A
     """Return a batch of payments in fUSDC: recipient, amount and fee of each; one wallet receives all fees."""
     details = [(who, amount, [TOKEN], REFERENCE, charged, 0, 0) for who, amount, charged in payments]
     call = data("92cddb91", [(2, details)], [], recipient)
-    return payment((BATCH, call, 0), asked=USDC, metadata={"protocolFee": DECLARED | {"percentage": declared}})
+    return payment((BATCHES, call, 0), asked=USDC, metadata={"protocolFee": DECLARED | {"percentage": declared}})
 
 
-BATCHED = [
-    ("a fee", batched((PAYEE, 10**7, 10_000)), agreed((OTHER, "0.1"), batch_fee="0.3"), "ok"),
-    ("a fee and a leg", batched((PAYEE, 10**7, 10_000), (THIRD, 50_000, 0)),
-     agreed((OTHER, "0.1"), (THIRD, "0.5"), batch_fee="0.3"), "ok"),
-    ("a leg first", batched((THIRD, 50_000, 0), (PAYEE, 10**7, 10_000)),
-     agreed((OTHER, "0.1"), (THIRD, "0.5"), batch_fee="0.3"), "ok"),
-    ("a hundred legs, each rounded up", batched((PAYEE, 10**7, 0), *[(OTHER, 101, 0)] * 100), agreed((OTHER, "0.1"),
-     batch_fee="0.3"), "look"),
-    ("an unknown batch fee", batched((PAYEE, 10**7, 10_000)), POLICY, "look"),
-    ("another recipient of the batch fee", batched((PAYEE, 10**7, 0), recipient=THIRD),
-     agreed((OTHER, "0.1"), batch_fee="0.3"), "look"),
-    ("a recipient of the batch fee that only the response declares", batched((PAYEE, 10**7, 0), declared=0),
-     PaymentPolicy(batch_fee="0.3"), "look"),
-    ("one that is declared for a fee of its own, which is missing", batched((PAYEE, 10**7, 0)),
-     PaymentPolicy(batch_fee="0.3"), "look"),
-    ("one that is agreed, for nothing else", batched((PAYEE, 10**7, 0), declared=0),
-     agreed((OTHER, "0"), batch_fee="0.3"), "ok"),
-    ("nobody, as the SDK writes it", batched((PAYEE, 10**7, 0), recipient=DEAD, declared=0),
-     PaymentPolicy(batch_fee="0.3"), "ok"),
-    ("a fee that nobody agreed to", batched((PAYEE, 10**7, 10_000)), PaymentPolicy(batch_fee="0.3"), "look"),
-    ("a stranger", batched((PAYEE, 10**7, 10_000), (THIRD, 50_000, 0)), agreed((OTHER, "0.1"), batch_fee="0.3"),
-     "stop"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("paid", "policy", "verdict"), [row[1:] for row in BATCHED], ids=[row[0] for row in BATCHED])
+@table("fees_batched", read)
 def test_fees_that_are_batched_with_the_payment_are_fees(paid: Payment, policy: PaymentPolicy, verdict: str) -> None:
     """With two fees the service batches them into one call, of which the contract may take another fee."""
     assert verdict == check_payment(paid, policy=policy).verdict
@@ -496,7 +414,7 @@ def test_fees_that_are_batched_with_the_payment_are_fees(paid: Payment, policy: 
 def test_what_a_batch_does_not_read_is_told(maximum: int, age: int) -> None:
     """A payment without conversion has no maximum and no age of a rate: they are 0, as the SDK writes them."""
     call = data("92cddb91", [(2, [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, maximum, age)])], [], DEAD)
-    found = check_payment(payment((BATCH, call, 0), asked=USDC), policy=agreed(batch_fee="0"))
+    found = check_payment(payment((BATCHES, call, 0), asked=USDC), policy=agreed(batch_fee="0"))
 
     assert ("look", {"maximum_unread"}) == (found.verdict, codes(found, "warning"))
 
@@ -504,10 +422,10 @@ def test_what_a_batch_does_not_read_is_told(maximum: int, age: int) -> None:
 @pytest.mark.parametrize("call", ["92cddb91", "9af8a581"])
 def test_a_batch_of_one_token_is_paid_in_one_token(call: str) -> None:
     """The contract takes the sum in the token of the first payment, and pays each in its own: the rest is lost."""
-    other = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"
+    other = FAU
     details = [(PAYEE, 10**7, [who], REFERENCE, 0, 0, 0) for who in (TOKEN, TOKEN, other)]
     arguments = [[(1, details)] if call == "92cddb91" else details, [], DEAD]
-    found = check_payment(payment((BATCH, data(call, *arguments), 0), asked=USDC))
+    found = check_payment(payment((BATCHES, data(call, *arguments), 0), asked=USDC))
 
     assert [2] == [each.place for each in found.errors if each.code == "kept_back"]
     assert [2] == [each.place for each in found.errors if each.code == "token_differs"]

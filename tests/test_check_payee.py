@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cases import table
 from example_payments import (
     DEAD,
     ETH_FEE_PROXY,
@@ -65,26 +66,7 @@ def added(finding: Finding) -> PaymentPolicy:
     return PaymentPolicy(tokens=content.get("tokens", ()), addresses=AddressBook(known) if known else None)
 
 
-NOBODY_PAYS = [
-    ("the zero address", "0x" + "0" * 40, "recipient_burned", "the zero address"),
-    ("a precompile", "0x" + "0" * 39 + "1", "recipient_burned", "reserve for themselves"),
-    ("the newest precompile", "0x" + "0" * 37 + "100", "recipient_burned", "reserve for themselves"),
-    ("the end of the reserved range", "0x" + "0" * 36 + "ffff", "recipient_burned", "reserve for themselves"),
-    ("the usual burn address", DEAD, "recipient_burned", "a burn address"),
-    ("another burn address", "0xdEAD000000000000000042069420694206942069", "recipient_burned", "a burn address"),
-    ("what stands for a coin", "0x" + "Ee" * 20, "recipient_burned", "a placeholder for the coin of a network"),
-    ("the hash of a currency", "0x775EB53d00DD0Acd3EC1696472105d579B9b386b", "recipient_burned", "stands for USD"),
-    ("the hash of a coin", "0xF5AF88e117747e87fC5929F2ff87221B1447652E", "recipient_burned", "stands for ETH-mainnet"),
-    ("the token itself", TOKEN, "recipient_contract", "the token fUSDC-sepolia"),
-    ("a token of another network", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "recipient_contract", "USDC-mainnet"),
-    ("the payment contract", FEE_PROXY, "recipient_contract", "the payment contract ERC20FeeProxy on"),
-    ("one of another network", "0x1892196E80C4c17ea5100Da765Ab48c1fE2Fb814", "recipient_contract", "on base"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("address", "code", "words"), [row[1:] for row in NOBODY_PAYS], ids=[row[0] for row in NOBODY_PAYS]
-)
+@table("nobody_pays")
 def test_what_nobody_should_pay_is_stopped(address: str, code: str, words: str) -> None:
     """Money for a contract, a placeholder or a burn address is lost, also if the order names it."""
     for payee in (address.lower(), PAYEE, None):
@@ -281,24 +263,8 @@ USDT_MATIC = "0xc2132D05D31c914a87C6611C10748AEb04B58e8F"
 USDC_MATIC = "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"  # listed as USDCn-matic, with the symbol USDC
 OPTIMISM_USDC = "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"  # listed as USDCn-optimism, with the symbol USDC
 
-UNLISTED = [
-    ("neither is listed", "USDT0-sepolia", OTHER, FEE_PROXY, "look", "token_unlisted"),
-    ("neither is listed, with real money", "USDT0-matic", OTHER, MATIC_PROXY, "look", "token_unlisted"),
-    ("an id of newer documents", "USDC-sepolia", TOKEN, FEE_PROXY, "ok", "token_matches"),
-    ("one with real money", "USDC-optimism", OPTIMISM_USDC, FEE_PROXY, "ok", "token_matches"),
-    ("one for another token", "USDC-sepolia", OTHER, FEE_PROXY, "stop", "token_unknown"),
-    ("another symbol on a test network", "NEW-sepolia", TOKEN, FEE_PROXY, "look", "token_renamed"),
-    ("another id with the same symbol", "USDC-matic", USDC_MATIC, MATIC_PROXY, "look", "token_renamed"),
-    ("another symbol with real money", "USDT0-matic", USDT_MATIC, MATIC_PROXY, "stop", "token_differs"),
-    ("a listed currency and an unlisted token", "fUSDC-sepolia", OTHER, FEE_PROXY, "stop", "token_unknown"),
-    ("an id that ends with no network", "NEW", TOKEN, FEE_PROXY, "stop", "currency_unknown"),
-    ("a token of tron", "NEW-tron", TOKEN, FEE_PROXY, "stop", "network_unsupported"),
-]
 
-
-@pytest.mark.parametrize(
-    ("currency", "token", "proxy", "verdict", "code"), [row[1:] for row in UNLISTED], ids=[row[0] for row in UNLISTED]
-)
+@table("unlisted_currencies")
 def test_a_currency_that_is_not_listed_is_for_a_person_to_judge(
     currency: str, token: str, proxy: str, verdict: str, code: str
 ) -> None:
@@ -308,25 +274,7 @@ def test_a_currency_that_is_not_listed_is_for_a_person_to_judge(
     assert (verdict, True) == (findings.verdict, code in {each.code for each in findings})
 
 
-FORMS = [
-    ("a Cyrillic letter that looks like C", "fUSD\u0421-sepolia", "USD", "stop"),
-    ("a Greek one that looks like o", "fUSDC-sep\u03bflia", "USD", "stop"),
-    ("full-width letters", "\uff46USDC-sepolia", "USD", "stop"),
-    ("a zero-width space", "fUSDC\u200b-sepolia", "USD", "stop"),
-    ("a soft hyphen", "fUSDC\u00ad-sepolia", "USD", "stop"),
-    ("a non-breaking hyphen", "fUSDC\u2011sepolia", "USD", "stop"),
-    ("a control character", "fUSDC\x7f-sepolia", "USD", "stop"),
-    ("the Turkish dotless i", "fUSDC-sepol\u0131a", "USD", "stop"),
-    ("the Turkish dotted I", "FUSDC-SEPOL\u0130A", "USD", "stop"),
-    ("a homoglyph of the invoice currency", "fUSDC-sepolia", "U\u0405D", "stop"),
-    ("text from right to left", "fUSDC-sepolia", "\u202eDSU", "stop"),
-    ("the id", "fUSDC-sepolia", "USD", "ok"),
-    ("the id in capitals", "FUSDC-SEPOLIA", "usd", "ok"),
-    ("an alias", "USDC-sepolia", "USD", "ok"),
-]
-
-
-@pytest.mark.parametrize(("currency", "invoice", "verdict"), [row[1:] for row in FORMS], ids=[row[0] for row in FORMS])
+@table("currency_forms")
 def test_a_currency_id_is_ascii(currency: str, invoice: str, verdict: str) -> None:
     """What only looks like an id may be another one to the service; the finding shows its characters."""
     asked = {"payee": PAYEE, "amount": "10", "invoice_currency": invoice, "payment_currency": currency}

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import payerkit
+from cases import table
 from example_payments import APPROVAL, DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN, TOKEN_PAYMENT, codes, data
 from far_end import Behaviour, FarEnd, raw, reply
 from payerkit import InvalidInput, PayerkitError, PaymentPolicy, PayoutOrder, check_payment, check_payments
@@ -188,28 +189,7 @@ def test_an_order_that_names_a_payee_is_compared() -> None:
     assert {"payee_differs"} == codes(check_payment(paying(), order, policy=AGREED), "error")
 
 
-CHANGES: list[tuple[str, dict[str, Any], dict[str, str], str, str]] = [
-    ("an approved account", {}, {}, "ok", ""),
-    ("a verified one", {"status": "Verified"}, {}, "ok", ""),
-    ("one that is checked", {"status": "pending"}, {}, "look", "account_status"),
-    ("one that failed", {"status": "failed"}, {}, "look", "account_status"),
-    ("one that is switched off", {"status": "deactivated"}, {}, "look", "account_status"),
-    ("one without a status", {"status": None}, {}, "look", "account_status"),
-    ("one in a word that nobody documents", {"status": "blessed"}, {}, "look", "account_status"),
-    ("one in another currency", {"currency": "eur"}, {}, "look", "account_currency"),
-    ("one in an unknown currency", {"currency": None}, {}, "ok", ""),
-    ("an invoice in another currency", {}, {"invoice_currency": "EUR"}, "look", "account_currency"),
-    ("an invoice in a token of the currency", {}, {"invoice_currency": "fUSDC-sepolia"}, "ok", ""),
-    ("an invoice in a coin", {}, {"invoice_currency": "ETH-sepolia-sepolia"}, "look", "account_currency"),
-    ("the least amount", {"rails": "swift", "currency": "USD"}, {"amount": "30"}, "stop", "amount_differs"),
-    ("less than the least amount", {"rails": "swift"}, {}, "look", "amount_least"),
-    ("rails of which nobody knows the least", {"rails": "wire"}, {}, "ok", ""),
-]
-
-
-@pytest.mark.parametrize(
-    ("account", "order", "verdict", "code"), [row[1:] for row in CHANGES], ids=[row[0] for row in CHANGES]
-)
+@table("account_changes")
 def test_the_account_is_checked(account: dict[str, Any], order: dict[str, str], verdict: str, code: str) -> None:
     """What stands between the payment and the payee's money is told before anyone signs."""
     rates = {("fUSDC-sepolia", invoice): "1" for invoice in ("EUR", "ETH-sepolia-sepolia")}
@@ -411,33 +391,9 @@ class SaysMore(Says):
 
 SIX = data("c219a14d", TOKEN, PAYEE, 6_000_000, REFERENCE, 0, DEAD)
 PART = {"status": "partially_paid", "requestAmount": "10", "paidAmount": "4"}
-IN_PART: list[tuple[str, dict[str, Any], dict[str, str], str, str]] = [
-    ("the rest", PART, {}, "ok", "paid_in_part"),
-    (
-        "amounts as numbers",
-        {"status": "partially_paid", "requestAmount": 10, "paidAmount": 4.0},
-        {},
-        "ok",
-        "paid_in_part",
-    ),
-    ("no word for it", {"requestAmount": "10", "paidAmount": "4"}, {}, "ok", "paid_in_part"),
-    ("an order for the rest", PART, {"amount": "6"}, "ok", "paid_in_part"),
-    ("the whole is not said", {"paidAmount": "4"}, {}, "ok", "paid_in_part"),
-    ("more is left", PART | {"paidAmount": "3"}, {}, "stop", "amount_differs"),
-    ("less is left", PART | {"paidAmount": "5"}, {}, "stop", "amount_differs"),
-    ("nothing is left", PART | {"paidAmount": "10"}, {}, "stop", "paid_in_part"),
-    ("the part is not said", {"status": "partially_paid"}, {}, "stop", "paid_in_part"),
-    ("another whole", PART | {"requestAmount": "20"}, {}, "stop", "paid_in_part"),
-    ("counted in nobody knows what", PART, {"invoice_currency": "EUR"}, "look", "paid_in_part"),
-    ("paid by its state", {"status": "overpaid"}, {}, "stop", "paid_already"),
-    ("cancelled", {"status": "cancelled"}, {}, "stop", "status_told"),
-    ("another request", {"requestId": "x"}, {}, "stop", "paid_unknown"),
-]
 
 
-@pytest.mark.parametrize(
-    ("members", "order", "verdict", "code"), [row[1:] for row in IN_PART], ids=[row[0] for row in IN_PART]
-)
+@table("paid_in_part")
 def test_a_payment_of_the_rest_is_compared_with_the_rest(
     members: dict[str, Any], order: dict[str, str], verdict: str, code: str
 ) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import payerkit
-from cases import first_cases
+from cases import first_cases, table
 from example_payments import (
     APPROVAL,
     DEAD,
@@ -277,36 +277,7 @@ def test_a_chain_id_that_the_sources_disagree_about_is_no_alarm(number: int) -> 
     assert "chain_differs" not in codes(found, "error")
 
 
-STATEMENTS = [
-    ("two request ids", {"requestId": "01ab", "requestID": "01ac"}, "ids_differ", "look"),
-    ("one request id, of another type", {"requestId": "01ab", "requestID": 5}, "ids_differ", "look"),
-    ("another reference", {"payment_reference": "0x" + "11" * 8}, "references_differ", "look"),
-    ("another reference in the metadata", {"metadata": {"paymentReference": "0x1"}}, "references_differ", "look"),
-    ("another payee", {"payee": OTHER}, "order_differs", "look"),
-    ("another amount", {"metadata": {"amount": "11"}}, "order_differs", "look"),
-    ("an unreadable amount", {"amount": "ten"}, "order_differs", "look"),
-    ("another currency", {"paymentCurrency": "USDC-mainnet"}, "order_differs", "look"),
-    ("another invoice currency", {"invoice_currency": "EUR"}, "order_differs", "look"),
-    ("another recipient", {"recipient": OTHER}, "order_differs", "look"),
-    ("paid already", {"hasBeenPaid": True}, "paid_already", "stop"),
-    ("paid already, as text", {"metadata": {"has_been_paid": "TRUE"}}, "paid_already", "stop"),
-    ("paid already, says the request", {"request": {"hasBeenPaid": 1}}, "paid_already", "stop"),
-    ("transactions of another type", {"transactions": {"0": as_json(TOKEN_PAYMENT)}}, "type_unexpected", "look"),
-    ("a number as request id", {"requestId": 5}, "type_unexpected", "look"),
-    ("metadata of another type", {"metadata": []}, "type_unexpected", "look"),
-    ("steps as text", {"metadata": {"stepsRequired": "2"}}, "type_unexpected", "look"),
-    ("steps without end", {"metadata": {"stepsRequired": 10**5000}}, "type_unexpected", "look"),
-    ("a balance as text", {"metadata": {"hasEnoughBalance": "false"}}, "type_unexpected", "look"),
-    ("an expiry that is no time", {"metadata": {"quoteExpiresAt": "soon"}}, "type_unexpected", "look"),
-    ("an expired quote", {"metadata": {"quoteExpiresAt": "2026-11-22T11:59:59Z"}}, "quote_expired", "stop"),
-    ("no allowance", {"metadata": {"hasEnoughAllowance": False}, "transactions": [as_json(TOKEN_PAYMENT)]},
-     "wallet_short", "look"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("members", "code", "verdict"), [row[1:] for row in STATEMENTS], ids=[row[0] for row in STATEMENTS]
-)
+@table("contradictions")
 def test_what_contradicts_the_rest_is_told(members: dict[str, Any], code: str, verdict: str) -> None:
     """No statement that contradicts the order, another statement or the documentation stays ok."""
     found = judged({**HONEST, **members})
@@ -314,20 +285,7 @@ def test_what_contradicts_the_rest_is_told(members: dict[str, Any], code: str, v
     assert (verdict, True) == (found.verdict, code in codes(found, "error" if verdict == "stop" else "warning"))
 
 
-CONSISTENT = [
-    ("the same id twice", {"requestId": "01ab", "requestID": "01AB", "request_id": None}),
-    ("the same reference", {"metadata": {"paymentReference": "0x" + REFERENCE.hex().upper()}}),
-    ("the order itself", {"payee": PAYEE.lower(), "amount": "10.0", "paymentCurrency": "FUSDC-sepolia"}),
-    ("not paid yet", {"hasBeenPaid": False, "request": {"hasBeenPaid": "false"}, "recipient": PAYEE}),
-    ("a quote that holds", {"metadata": {"quoteExpiresAt": "2026-11-22T13:00:01+01:00"}}),
-    ("a quote that holds, in seconds", {"metadata": {"quoteExpiresAt": 1795348801}}),
-    ("an allowance that the first transaction gives", {"metadata": {"hasEnoughAllowance": False}}),
-    ("an allowance that is there", {"metadata": {"hasEnoughAllowance": True}}),
-    ("nothing", {"metadata": None, "chainId": None, "paymentIntent": None, "batchPaymentTransaction": None}),
-]
-
-
-@pytest.mark.parametrize("members", [row[1] for row in CONSISTENT], ids=[row[0] for row in CONSISTENT])
+@table("consistent_members")
 def test_what_agrees_with_the_rest_is_no_alarm(members: dict[str, Any]) -> None:
     """An honest response may say things twice, and more than the specification."""
     assert "ok" == judged({**HONEST, **members}).verdict
@@ -338,47 +296,8 @@ WALLET = "0x2222222222222222222222222222222222222222"
 UNSIGNED = "02f8" + "aa" * 100
 OWN_ID = "01" + "ab" * 32
 
-USABLE = [
-    ("an EIP-7702 authorisation", {"authorizationList": [{"address": OTHER, "nonce": "0x1", "r": BYTES_32}]}),
-    ("one for a contract of the table", {"auth": {"address": FEE_PROXY, "nonce": 0}}),  # all that is signed has a nonce
-    ("a permit without a domain", {"permit": {"owner": WALLET, "spender": OTHER, "value": "1"}}),
-    ("the same of known addresses", {"permit": {"owner": PAYEE, "spender": FEE_PROXY, "nonce": 0, "deadline": 9}}),
-    ("a personal message in hex", {"message": "0x" + b"I agree to pay everything".hex()}),
-    ("a personal message", {"personalMessage": "I agree"}),
-    ("a call of a wallet", {"next": {"method": "personal_sign", "params": ["I agree"]}}),
-    ("a Safe hash", {"safeTxHash": BYTES_32}),
-    ("another hash", {"metadata": {"userOpHash": BYTES_32}}),
-    ("a hash without 0x in a list", {"hashes": [BYTES_32[2:]]}),
-    ("a serialised transaction", {"raw": "0x" + UNSIGNED}),
-    ("in capitals", {"raw": "0X" + UNSIGNED.upper()}),
-    ("without 0x", {"raw": UNSIGNED}),
-    ("in a sentence", {"note": f"Please sign {UNSIGNED}."}),
-    ("as JSON in a text", {"raw": json.dumps([{"raw": UNSIGNED}])}),
-    ("as a list of bytes", {"raw": [*bytes.fromhex(UNSIGNED)]}),
-    ("as signed bytes", {"raw": [-86] * 20}),
-    ("as a typed array", {"raw": {str(place): 17 for place in range(20)}}),
-    ("as a list of pieces", {"raw": ["0x" + "11" * 10, "0x" + "11" * 10]}),
-    ("as base64", {"raw": "AvgKqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq1a=="}),
-    ("an address as a number", {"payTo": int(OTHER, 16)}),
-    ("an address as digits", {"payTo": str(int(OTHER, 16))}),
-    ("a number in JSON in a text", {"x": json.dumps({"payTo": int(OTHER, 16)})}),
-    ("an address in groups", {"payTo": "0x" + "1111 " * 10}),
-    ("an address with unseen characters", {"payTo": "0x" + "1111\u200b" * 10}),
-    ("an address as a name", {"payees": {OTHER: "10"}}),
-    ("an address by ENS", {"payTo": "payee.eth"}),
-    ("an address beside a declared fee", {"metadata": {"protocolFee": {"percentage": "0", "collector": OTHER}}}),
-    ("a payment link", {"link": "ethereum:pay-payee@1?value=1e18"}),
-    ("a payment link in a link", {"link": "https://pay.example/?to=ethereum%3Apay"}),
-    ("a link of WalletConnect", {"uri": "wc:abc@2"}),
-    ("a page of a wallet", {"link": f"https://metamask.app.link/send/{OTHER}"}),
-    ("an address that a request id has, too", {"requestId": "01" + "0" * 24 + OTHER[2:], "payTo": OTHER}),
-    ("a request id that is longer than one", {"requestId": UNSIGNED, "raw": UNSIGNED}),
-    ("a report that is no hash", {"txHash": OTHER}),
-    ("a report that is longer than one", {"txHash": UNSIGNED}),
-]
 
-
-@pytest.mark.parametrize("members", [row[1] for row in USABLE], ids=[row[0] for row in USABLE])
+@table("usable_members")
 def test_what_a_wallet_could_use_is_a_look(members: dict[str, Any]) -> None:
     """Whatever its shape and its name: nothing that was judged has it."""
     found = judged({**HONEST, **members})
@@ -400,31 +319,7 @@ def test_a_message_without_a_domain_is_stopped() -> None:
     assert {"typed_message"} == codes(found, "error")
 
 
-HARMLESS = [
-    ("no hash yet", {"txHash": None}),
-    ("reports", {"txHash": BYTES_32, "payments": [{"sourceTxHash": BYTES_32, "blockHash": BYTES_32[2:]}]}),
-    ("the request's own id elsewhere", {"requestId": OWN_ID, "page": f"https://pay.example/{OWN_ID}"}),
-    (
-        "the request itself",
-        {"requestId": OWN_ID, "request": {"requestId": OWN_ID, "status": "created", "payee": PAYEE}},
-    ),
-    ("its amount, and that of a fee", {"request": {"payee": PAYEE, "amount": "10"}, "fees": [{"amount": "0.1"}]}),
-    ("the token", {"token": {"address": TOKEN, "symbol": "fUSDC", "decimals": 6}}),
-    ("the contract, as a name", {"allowances": {FEE_PROXY: "0"}}),
-    ("the payee in a link", {"explorer": f"https://sepolia.etherscan.io/address/{PAYEE.lower()}"}),
-    ("nobody's address", {"metadata": {"protocolFee": {"percentage": "0", "address": "0x" + "0" * 40}}}),
-    ("ids and times", {"traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "id": "fa898aec-519c-46be-9b4c-e76ef4ff99d9"}),
-    ("a balance in base units", {"balance": 10**30, "allowance": str(10**30)}),
-    ("small numbers", {"places": [1, 2, 3]}),
-    ("a call that succeeded", {"success": True, "statusCode": 201, "error": None, "errors": [], "status": "success"}),
-    ("a request that waits", {"status": "Pending", "hasBeenPaid": False, "paidAmount": "0"}),
-    ("an account that is approved", {"payer": {"id": "user-123", "status": "approved"}}),
-    ("prose", {"message": "Payment initiated. Nothing else: thanks.", "nonce": None, "signature": ""}),
-    ("a quote by another name", {"metadata": {"validUntil": "2026-11-22T13:00:00Z"}}),
-]
-
-
-@pytest.mark.parametrize("members", [row[1] for row in HARMLESS], ids=[row[0] for row in HARMLESS])
+@table("harmless_members")
 def test_what_an_honest_response_may_add_is_no_alarm(members: dict[str, Any]) -> None:
     """It reports, or repeats what was judged or what tables have."""
     found = judged({**HONEST, **members})
