@@ -18,19 +18,23 @@ DATA = Path(__file__).parent / "data"
 
 
 def table(name: str, read: Callable[[Any], Any] = lambda cell: cell) -> pytest.MarkDecorator:
-    """Run a test once for each row of `data/NAME.tsv`, by its columns; the column `why` says what a row is about.
+    """Run a test once for each row of `data/NAME.tsv`, by its columns; the column `why` says what a row is about."""
+    rows = list(table_rows(name, read))
+    names = [column for column in rows[0] if column not in {"why", ""}]
+    cases = [pytest.param(*[row[column] for column in names], id=row.get("why") or row[""]) for row in rows]
+    return pytest.mark.parametrize(names, cases)
+
+
+def table_rows(name: str, read: Callable[[Any], Any] = lambda cell: cell) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `data/NAME.tsv` by column; "" has the beginning of each row as text.
 
     A cell is text, but for null, true and false, and for JSON that begins with { or [. Lines that begin with # are
     comments. read: returns what a cell stands for.
     """
     lines = (DATA / f"{name}.tsv").read_text("utf-8").rstrip("\n").split("\n")
     head, *rows = [line.split("\t") for line in lines if not line.startswith("#")]
-    cases = [{**dict(zip(head, map(_cell, row), strict=True)), "": "-".join(row)[:80]} for row in rows]
-    names = [column for column in head if column != "why"]
-    return pytest.mark.parametrize(
-        names,
-        [pytest.param(*[read(case[column]) for column in names], id=case.get("why") or case[""]) for case in cases],
-    )
+    for row in rows:
+        yield {**dict(zip(head, map(read, map(_cell, row)), strict=True)), "": "-".join(row)[:80]}
 
 
 def _cell(text: str) -> Any:

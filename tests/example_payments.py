@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from eth_abi import encode
+from eth_abi import decode, encode
 
+from cases import table_rows
 from payerkit import PaymentOrder, PaymentPolicy, PayoutOrder
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
@@ -38,11 +39,16 @@ def data(selector: str, *values: Any) -> str:
     return "0x" + (function.selector + encode(types, values)).hex()
 
 
-def payment(*transactions: tuple[str, str, int], asked: PaymentOrder | PayoutOrder | None, **others: Any) -> Payment:
-    """Return a payment with some transactions: to, data, value."""
+def as_json(to: str, call: str, value: int) -> dict[str, str]:
+    """Return a transaction as a response has it."""
+    return {"to": to, "data": call, "value": str(value)}
+
+
+def payment(*transactions: Any, asked: PaymentOrder | PayoutOrder | None, **others: Any) -> Payment:
+    """Return a payment with some transactions: to, data and value of each, or its members."""
     answer = {
         "paymentReference": "0x" + REFERENCE.hex(),
-        "transactions": [{"to": to, "data": call, "value": str(value)} for to, call, value in transactions],
+        "transactions": [each if isinstance(each, dict) else as_json(*each) for each in transactions],
         **others,
     }
     return Payment.read(answer, order=asked)
@@ -95,53 +101,14 @@ def mutated(name: str, number: int, place: int) -> Payment:
     changed = answer["transactions"][number]
     selector = bytes.fromhex(changed["data"][2:10])
     kinds = [part.canonical for part in functions()[selector].arguments.parts]
-    values = [*_decoded(kinds, changed["data"])]
+    values = [*decode(kinds, bytes.fromhex(changed["data"][10:]))]
     values[place] = {"address": OTHER, "uint256": 12345, "bytes": b"87654321"}[kinds[place]]
     changed["data"] = "0x" + (selector + encode(kinds, values)).hex()
     return Payment.read(answer, order=GOOD[name].order)
 
 
-def _decoded(kinds: list[str], call: str) -> tuple[Any, ...]:
-    from eth_abi import decode  # noqa: PLC0415 - only here
-
-    return tuple(decode(kinds, bytes.fromhex(call[10:])))
-
-
 MATIC_PROXY = "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9"
 
-SWAPPED = [
-    ("payee", payment(APPROVAL, (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10**7, REFERENCE, 0, DEAD), 0), asked=USDC),
-     "payee_differs"),
-    ("amount", payment(APPROVAL, (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7 + 1, REFERENCE, 0, DEAD), 0),
-     asked=USDC), "amount_differs"),
-    ("token", payment(APPROVAL, (FEE_PROXY, data("c219a14d", "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C", PAYEE, 10**7,
-     REFERENCE, 0, DEAD), 0), asked=USDC), "token_differs"),
-    ("unlisted token", payment((FEE_PROXY, data("c219a14d", OTHER, PAYEE, 10**7, REFERENCE, 0, DEAD), 0), asked=USDC),
-     "token_unknown"),
-    ("spender", payment((TOKEN, data("095ea7b3", OTHER, 10**7), 0), TOKEN_PAYMENT, asked=USDC), "spender_differs"),
-    ("contract", payment(APPROVAL, (OTHER, TOKEN_PAYMENT[1], 0), asked=USDC), "contract_unknown"),
-    ("contract of another network", payment((MATIC_PROXY, TOKEN_PAYMENT[1], 0), asked=USDC), "contract_unknown"),
-    ("network", payment(APPROVAL, TOKEN_PAYMENT, asked=order("USDCn-matic")), "contract_unknown"),
-    ("coin", GOOD["coin"].model_copy(), "network_differs"),
-    ("burned", payment((ETH_FEE_PROXY, data("b868980b", DEAD, REFERENCE, 0, DEAD), WEI), asked=ETH),
-     "recipient_burned"),
-    ("reference", payment((ETH_FEE_PROXY, data("b868980b", PAYEE, b"87654321", 0, DEAD), WEI), asked=ETH),
-     "reference_differs"),
-    ("value with tokens", payment((FEE_PROXY, TOKEN_PAYMENT[1], 1), asked=USDC), "value_not_payable"),
-    ("a second payment", payment(TOKEN_PAYMENT, TOKEN_PAYMENT, asked=USDC), "several_payments"),
-    ("only an approval", payment(APPROVAL, asked=USDC), "no_payment"),
-    ("nothing", payment(asked=USDC), "no_payment"),
-    ("an unknown call beside it", payment(TOKEN_PAYMENT, (OTHER, "0xdeadbeef", 0), asked=USDC), "unreadable_data"),
-    ("more allowed to somebody", payment((TOKEN, data("39509351", OTHER, 5), 0), TOKEN_PAYMENT, asked=USDC),
-     "other_function"),
-    ("a malformed address", payment(("0x39", TOKEN_PAYMENT[1], 0), asked=USDC), "address_malformed"),
-    ("less value than paid", payment((ETH_FEE_PROXY, data("d7c95e98", PAYEE, WEI, REFERENCE, 0, DEAD), WEI - 1),
-     asked=ETH), "value_small"),
-    ("nothing is paid", payment((ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, 0, DEAD), 0), asked=ETH),
-     "amount_zero"),
-    ("fee above value", payment((ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, WEI + 1, DEAD), WEI), asked=ETH),
-     "amount_unknown"),
-]  # fmt: skip
 
 BATCH = "0x3cF63891928B8CeebB81C95426600a18cd59C03f"  # BatchConversionPayments on mainnet
 MAIN_PROXY = FAU
@@ -161,77 +128,6 @@ def detail(*path: str) -> tuple[Any, ...]:
     """Return one payment of a batch."""
     return (PAYEE, 10**7, list(path), REFERENCE, 0, 0, 0)
 
-
-def extra(**members: Any) -> Payment:
-    """Return a good payment whose transaction has more fields."""
-    answer = GOOD["enough allowance"].to_dict(reveal=True)
-    answer["transactions"][0] |= members
-    return Payment.read(answer, order=USDC)
-
-
-MANY = [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0)] * 300
-
-SWAPPED += [
-    ("value that a batch does not pay", payment((BATCH, data("92cddb91", [(2, [detail(MAIN_USDC)])], [], DEAD), 10**20),
-     asked=MAIN), "value_unexplained"),
-    ("an empty batch with value", payment((BATCH, data("92cddb91", [], [], DEAD), 10**20), MAIN_PAYMENT, asked=MAIN),
-     "empty_batch"),
-    ("a batch of another token", payment((BATCH, data("9af8a581", [detail(MAIN_WBTC, MAIN_USDC)], [], DEAD), 0),
-     asked=MAIN), "token_differs"),
-    ("a batch of an unknown kind", payment((BATCH, data("92cddb91", [(7, [detail(MAIN_USDC)])], [], DEAD), 0),
-     asked=MAIN), "would_fail"),
-    ("a recurring payment", payment((OTHER, data("ac7a9e00", (OTHER, TOKEN, PAYEE, DEAD, 10**7, 0, 10**12, 1, 0, 255, 0,
-     MAX, False), b"", 1, REFERENCE), 0), asked=USDC), "other_function"),
-    ("somebody's tokens", payment((TOKEN, data("23b872dd", OTHER, PAYEE, 10**7), 0), asked=USDC), "other_function"),
-    ("a swap", payment((OTHER, data("5f2993bf", OTHER, PAYEE, 10**7, MAX, [OTHER, TOKEN], REFERENCE, 0, DEAD, MAX), 0),
-     asked=USDC), "other_way"),
-    ("another chain", extra(chainId=1), "chain_differs"),
-    ("other input", extra(input="0xdeadbeef"), "input_differs"),
-    ("a value in two forms", extra(value={"type": "BigNumber", "hex": "0x00", "_hex": "0x01"}), "value_unreadable"),
-    ("an empty reference", payment((FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, b"", 0, DEAD), 0), asked=USDC,
-     paymentReference="0x"), "reference_malformed"),
-    ("as many payments as take seconds to check", payment(*[(BATCH, data("92cddb91", [(2, MANY)], [], DEAD), 0)] * 4,
-     asked=USDC),
-     "too_many"),
-    ("fifty-one transactions", payment(*[APPROVAL] * 50, TOKEN_PAYMENT, asked=USDC), "too_many"),
-    ("conversion from another currency", payment(converted(10**9, HASHES[1], HASHES[1]),
-     asked=order("ETH-sepolia-sepolia", "USD")), "amount_differs"),
-    ("another amount to convert", payment(converted(10**9 + 1, *HASHES), asked=order("ETH-sepolia-sepolia", "USD")),
-     "amount_differs"),
-    ("an unknown payment currency", payment(TOKEN_PAYMENT, asked=order("NONE")), "currency_unknown"),
-    ("tron", payment(TOKEN_PAYMENT, asked=order("USDT-tron")), "network_unsupported"),
-]  # fmt: skip
-
-HARMLESS = [
-    ("unlimited", payment((TOKEN, data("095ea7b3", FEE_PROXY, MAX), 0), TOKEN_PAYMENT, asked=USDC),
-     "allowance_unlimited"),
-    ("trailing bytes", payment((FEE_PROXY, TOKEN_PAYMENT[1] + "00", 0), asked=USDC), "not_canonical"),
-    ("letters of an address", payment((FEE_PROXY.replace("bfE", "bFe"), TOKEN_PAYMENT[1], 0), asked=USDC),
-     "address_checksum"),
-    ("no order", payment(TOKEN_PAYMENT, asked=None), "no_order"),
-    ("wrong count", payment(TOKEN_PAYMENT, asked=USDC, metadata={"stepsRequired": 2}), "metadata_differs"),
-    ("wrong place", payment(TOKEN_PAYMENT, asked=USDC, metadata={"paymentTransactionIndex": 1}), "metadata_differs"),
-    ("short wallet", payment(TOKEN_PAYMENT, asked=USDC, metadata={"hasEnoughGas": False}), "wallet_short"),
-    ("another currency", payment(TOKEN_PAYMENT, asked=order("fUSDC-sepolia", "USD")), "amount_unchecked"),
-    ("value comes back", payment((ETH_FEE_PROXY, data("d7c95e98", PAYEE, WEI, REFERENCE, 0, DEAD), WEI + 1), asked=ETH),
-     "value_large"),
-    ("plain transfer", payment((PAYEE, "0x" + REFERENCE.hex(), WEI), asked=ETH), "plain_transfer"),
-]  # fmt: skip
-
-HARMLESS += [
-    ("a batch of one", payment((BATCH, data("9af8a581", [detail(MAIN_USDC)], [], DEAD), 0), asked=MAIN), "batch"),
-    ("no 0x", payment((FEE_PROXY, TOKEN_PAYMENT[1][2:], 0), asked=USDC), "data_prefix"),
-    ("a gas price", extra(gasPrice="0x1"), "member_unknown"),
-    ("the right chain and a gas limit", extra(chainId=11155111, gas="0x1"), "member_unknown"),
-    ("no value", Payment.read({**GOOD["enough allowance"].to_dict(reveal=True), "transactions": [
-        {"to": FEE_PROXY, "data": TOKEN_PAYMENT[1]}]}, order=USDC), "value_absent"),
-    ("converted when it is executed", payment(converted(10**9, *HASHES), asked=order("ETH-sepolia-sepolia", "USD")),
-     "max_to_spend"),
-    ("a fee for the zero address", payment((FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, 5,
-     "0x" + "0" * 40), 0), asked=USDC), "fee"),
-    ("an unknown invoice currency", payment(TOKEN_PAYMENT, asked=order("fUSDC-sepolia", "NONE")), "amount_unchecked"),
-    ("no reference in the response", payment(TOKEN_PAYMENT, asked=USDC, paymentReference=None), "reference_unchecked"),
-]  # fmt: skip
 
 PAYABLE = [
     currency
@@ -254,9 +150,9 @@ def read(cell: Any) -> Any:
         return [read(each) for each in cell]
     if not isinstance(cell, dict):
         return NAMES.get(cell, cell) if isinstance(cell, str) else cell
-    found = {NAMES.get(name, name): read(value) for name, value in cell.items()}
+    found = {str(NAMES.get(name, name)): read(value) for name, value in cell.items()}
     if found.keys() == {"policy"}:
-        return _policy(**found["policy"])
+        return _policy(found["policy"])
     if found.keys() == {"order"}:
         return order(*found["order"])
     if "with" in found:
@@ -275,7 +171,7 @@ def _bytes(argument: Any) -> Any:
     return bytes.fromhex(argument[2:]) if is_bytes else argument
 
 
-def _policy(**members: Any) -> PaymentPolicy:
+def _policy(members: dict[str, Any]) -> PaymentPolicy:
     made: dict[str, Any] = {"fees": AgreedFee, "allowances": AcceptedAllowance, "addresses": KnownAddress}
     for name, kind in made.items():
         if name in members:
@@ -284,3 +180,16 @@ def _policy(**members: Any) -> PaymentPolicy:
         members["addresses"] = AddressBook(members["addresses"])
     rates = {tuple(pair.split("/")): rate for pair, rate in members.pop("rates", {}).items()}
     return PaymentPolicy(**members, rates=rates)
+
+
+MANY = (BATCH, data("92cddb91", [(2, [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0)] * 300)], [], DEAD), 0)
+SWAPPED: list[tuple[str, Payment, str]] = [
+    *((row["why"], row["paid"], row["code"]) for row in table_rows("payments_to_stop", read)),
+    ("as many payments as take seconds to check", payment(*[MANY] * 4, asked=USDC), "too_many"),
+]
+"""Payments that contradict their order, with the code of an error."""
+
+HARMLESS: list[tuple[str, Payment, str]] = [
+    (row["why"], row["paid"], row["code"]) for row in table_rows("payments_to_look_at", read)
+]
+"""Payments that are only unusual, with the code of a warning."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import table_rows
 from example_payments import (
     DEAD,
     ETH_FEE_PROXY,
@@ -29,13 +30,12 @@ from example_payments import (
     converted,
     data,
     payment,
+    read,
 )
 from example_payments import order as order_of
 from payerkit import PaymentPolicy, check_payment, samples
 from payerkit._tsv import rows
 from payerkit.models import Payment
-from test_check_fees import BATCHED as FEES_IN_BATCHES
-from test_check_fees import JUDGED, LEGS
 
 FULL = f"""\
 batch_fee = "0.3"
@@ -208,11 +208,12 @@ STOPPED = [
     ("an amount off its rate", payment(ether(5 * 10**15), asked=order_of("ETH-sepolia-sepolia", "USD")),
      '[rates]\n"ETH-sepolia-sepolia/USD" = "2500"'),
     *((f"review: {name}", paid, "") for name, paid, _ in SWAPPED if paid != GOOD["coin"]),
-    *((f"fee: {name}", payment(call, asked=USDC, metadata={"protocolFee": declared}), str(policy or ""))
-      for name, call, declared, policy, verdict, _ in JUDGED if verdict == "stop"),
-    *((f"leg: {name}", payment(*calls, asked=USDC, metadata=declared), str(policy or ""))
-      for name, calls, declared, policy, verdict in LEGS if verdict == "stop"),
-    *((f"batch: {name}", paid, str(policy)) for name, paid, policy, verdict in FEES_IN_BATCHES if verdict == "stop"),
+    *((f"fee: {row['why']}", payment(row["transaction"], asked=USDC, metadata={"protocolFee": row["declared"]}),
+       str(row["policy"] or "")) for row in table_rows("fees_judged", read) if row["verdict"] == "stop"),
+    *((f"leg: {row['why']}", payment(*row["transactions"], asked=USDC, metadata=row["declared"]),
+       str(row["policy"] or "")) for row in table_rows("fee_legs", read) if row["verdict"] == "stop"),
+    *((f"batch: {row['why']}", row["paid"], str(row["policy"])) for row in table_rows("fees_batched", read)
+      if row["verdict"] == "stop"),
     *((f"sample: {name}", paid, "") for name, paid in samples.items() if check_payment(paid).verdict == "stop"),
 ]  # fmt: skip
 """Payments that are stopped, with what is agreed to already; many have other findings, which do have lines."""
