@@ -5,24 +5,32 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pandas as pd
 import pytest
 import requests
 from cryptography.fernet import Fernet
+from jupyter_server.services.config import ConfigManager
 from nbclient import NotebookClient
 
 import payerkit
+from cases import table
+from payerkit.cli import lab
 from payerkit.cli import main as cli
-from processes import running
+from payerkit.service.keys import new_encryption_key
+from processes import running, running_command
 from published import BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 QUICKSTART = Path(__file__).parent.parent / "notebooks" / "00-quickstart.ipynb"
@@ -151,21 +159,7 @@ def test_an_open_door_is_told(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["sandbox", "--db", "/nonexistent/x.db"], "No such file"),
-        (["sandbox", "--port", "99999"], "from 0 to 65535"),
-        (["sandbox", "--fee-percent", "abc"], "fee_percent"),
-        (["sandbox", "--db", "nonsense://x"], "expected a path"),
-        (["sandbox", "--db", "."], "expected a file"),
-        (["sandbox", "--fee-percent", "200"], "fee_percent"),
-        (["sandbox", "--faults", "nonsense=5%"], "faults: unknown fault 'nonsense'"),
-        (["sandbox", "--kyc-after", "-1"], "kyc_after: expected a number of seconds"),
-        (["sandbox", "--decide-after", "inf"], "decide_after: expected a number of seconds"),
-        (["sandbox", "--host", "192.0.2.1"], "cannot listen"),
-    ],
-)
+@table("sandbox_refused")
 def test_what_cannot_start_is_told_in_one_line(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -519,24 +513,10 @@ def test_the_holder_is_the_payer_only_if_said(tmp_path: Path, onboard: Onboard) 
     assert [True, True] == [words in refused.stderr for words in ("bank_date_of_birth: Missing", "--holder-is-payer")]
 
 
-@pytest.mark.parametrize(
-    ("content", "arguments", "words"),
-    [
-        (None, [], "give a file with payers"),
-        (None, ["payers.csv"], "file payers.csv not found"),
-        (None, ["payers.csv", "-o", "x.csv"], "--output: only for --template"),
-        (None, ["--template", "eur"], "Did you mean eur-local"),
-        ("client_user_id,email\nx,y\n", ["payers.csv", "--hold", "iban"], "hold: not the code of a warning: 'iban'"),
-        ("", ["payers.csv"], "the file is empty"),
-        ("client_user_id\nx\n", ["payers.csv"], "no columns of a payer or of bank details"),
-        ("client_user_id,email\nx,y,z\n", ["payers.csv"], "row 2 has 3 cells, but the header in row 1 has 2"),
-        ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip"], "expected THEIRS=OURS"),
-        ("client_user_id,email\nx,y\n", ["payers.csv", "--column", "zip=postcode"], "zip: not a column"),
-    ],
-)
+@table("onboard_refused")
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])
 def test_a_table_that_cannot_be_sent_is_told(
-    content: str | None,
+    content: list[str] | None,
     arguments: list[str],
     words: str,
     options: list[str],
@@ -545,7 +525,7 @@ def test_a_table_that_cannot_be_sent_is_told(
 ) -> None:
     """What is no table ends with 1 and a message, before any service is asked."""
     if content is not None:
-        (tmp_path / "payers.csv").write_text(content)
+        (tmp_path / "payers.csv").write_text("".join(f"{line}\n" for line in content))
     run = onboard(*arguments, *options, PAYERKIT_BASE_URL="http://127.0.0.1:9", PAYERKIT_API_KEY=KEY)
 
     assert (1, True) == (run.returncode, words in run.stderr)
@@ -683,3 +663,160 @@ def test_onboard_waits_for_payers_and_writes_their_links(tmp_path: Path, onboard
     assert [row["client_user_id"] for row in ROWS] == links["client_user_id"].to_list()
     assert links["kyc_url"].str.startswith(service["PAYERKIT_BASE_URL"]).all()
     assert [] == [row for row in ROWS if row["client_user_id"] in first.stdout + first.stderr]
+
+
+SHARED = QUICKSTART.with_name("07-share-a-sandbox.ipynb")
+
+
+def docker_command() -> list[str]:
+    """Return the words of the command."""
+    text = "\n".join(cell.source for cell in nbformat.read(SHARED, as_version=4).cells)
+    (found,) = re.findall(r"```bash\n(docker run .*)\n```", text)
+    return shlex.split(found)
+
+
+def options(words: list[str], name: str) -> list[str]:
+    """Return the values of an option."""
+    return [value for option, value in pairwise(words) if option == name]
+
+
+def test_the_command_serves_the_port_and_the_folder_that_it_names() -> None:
+    """The published port is the one on which the sandbox listens, and its database is in the volume."""
+    words = docker_command()
+    inner = words[-1]
+
+    assert ["8765:8765"] == options(words, "-p")  # the default port
+    assert ("sh", "-c") == tuple(words[-3:-1])
+    assert all(f"--db {volume.partition(':')[2]}/" in inner for volume in options(words, "-v"))
+    assert "pip install --quiet 'payerkit[sandbox]' && exec payerkit sandbox " in inner
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="the command is one of a shell")
+def test_what_the_container_runs_serves_a_key_of_the_environment(tmp_path: Path) -> None:
+    """With the variables that the command passes on and no others, in an empty folder, started twice."""
+    words = docker_command()
+    passed = {"PAYERKIT_SANDBOX_API_KEY": f"alice:{KEY}", "PAYERKIT_SANDBOX_ENCRYPTION_KEY": new_encryption_key()}
+    assert [*passed] == options(words, "-e")
+    command = words[-1].partition("&& ")[2].replace("/data/", f"{tmp_path}/")
+    environment = {**passed, "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PAYERKIT_SANDBOX_PORT": "0"}
+    for _ in range(2):
+        with running_command(["sh", "-c", command], environment, tmp_path) as (printed, _):
+            url = re.findall(r"http://0\.0\.0\.0:[0-9]+", printed)[0].replace("0.0.0.0", "127.0.0.1")  # noqa: S104
+            client = payerkit.connect(url, api_key=KEY)
+            payerkit.create_payer(client, PAYER)
+            client.close()
+            status = requests.get(f"{url}/", timeout=10).status_code
+
+        assert (200, False) == (status, KEY in printed)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Give a folder with a shipped notebook."""
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    (folder / "00-quickstart.ipynb").write_text("version 1")
+    (folder / "not-a-notebook.txt").write_text("x")
+    return folder
+
+
+def names(folder: Path) -> dict[str, str]:
+    """Return what the notebooks of a folder hold."""
+    return {file.name: file.read_text() for file in folder.glob("*.ipynb")}
+
+
+def test_first_copy(source: Path, tmp_path: Path) -> None:
+    """Notebooks, and nothing else, are copied to a folder that is made."""
+    made = lab.copy_notebooks(source, tmp_path / "a" / "b")
+
+    assert (["00-quickstart.ipynb"], {"00-quickstart.ipynb": "version 1"}) == (
+        [file.name for file in made],
+        names(tmp_path / "a" / "b"),
+    )
+
+
+def test_work_is_never_overwritten(source: Path, tmp_path: Path) -> None:
+    """What a person changed stays, however often the command is run."""
+    folder = tmp_path / "work"
+    lab.copy_notebooks(source, folder)
+    (folder / "00-quickstart.ipynb").write_text("my work")
+
+    assert ([], {"00-quickstart.ipynb": "my work"}) == (lab.copy_notebooks(source, folder), names(folder))
+
+
+def test_a_newer_notebook_is_laid_beside_once(source: Path, tmp_path: Path) -> None:
+    """A new version comes under a new name, once; the next one under the next."""
+    folder = tmp_path / "work"
+    for version in ("version 1", "version 2", "version 2", "version 3"):
+        (source / "00-quickstart.ipynb").write_text(version)
+        lab.copy_notebooks(source, folder)
+
+    assert {
+        "00-quickstart.ipynb": "version 1",
+        "00-quickstart-new.ipynb": "version 2",
+        "00-quickstart-new-2.ipynb": "version 3",
+    } == names(folder)
+
+
+def test_a_file_of_the_same_name_is_left_alone(source: Path, tmp_path: Path) -> None:
+    """A notebook that was there before the first copy is somebody's work."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "00-quickstart.ipynb").write_text("mine from before")
+    lab.copy_notebooks(source, folder)
+
+    assert names(folder)["00-quickstart.ipynb"] == "mine from before"
+
+
+def test_a_deleted_copy_comes_back(source: Path, tmp_path: Path) -> None:
+    """Whoever wants a fresh copy deletes theirs."""
+    lab.copy_notebooks(source, tmp_path / "work")
+    (tmp_path / "work" / "00-quickstart.ipynb").unlink()
+
+    assert 1 == len(lab.copy_notebooks(source, tmp_path / "work"))
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[]"])
+def test_a_damaged_record_harms_nothing(source: Path, tmp_path: Path, damaged: str) -> None:
+    """Without its memory, the command touches nothing that is there."""
+    folder = tmp_path / "work"
+    lab.copy_notebooks(source, folder)
+    (folder / "00-quickstart.ipynb").write_text("my work")
+    (folder / ".payerkit.json").write_text(damaged)
+
+    assert ([], {"00-quickstart.ipynb": "my work"}) == (lab.copy_notebooks(source, folder), names(folder))
+
+
+def test_shipped_notebooks_are_there() -> None:
+    """The quickstart that the command opens is among what is shipped."""
+    assert (lab.shipped_notebooks() / lab.FIRST).is_file()
+
+
+def test_jupyterlab_asks_for_no_news(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The defaults of JupyterLab, as it reads them, fetch no news; the folders of a user's configuration stay."""
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", lab.config_path(str(tmp_path)))
+    read: Any = ConfigManager(config_dir_name="labconfig")
+
+    assert [str(tmp_path / "labconfig")] == read.read_config_path[:1]
+    assert {"fetchNews": "false", "checkForUpdates": False} == read.get("default_setting_overrides").get(
+        "@jupyterlab/apputils-extension:notification"
+    )
+
+
+@pytest.mark.parametrize(
+    ("platform", "display", "has_one"),
+    [("linux", "", False), ("linux", ":0", True), ("darwin", "", True), ("win32", "", True)],
+)
+def test_a_browser_opens_where_there_is_a_display(
+    monkeypatch: pytest.MonkeyPatch,
+    platform: str,
+    display: str,
+    has_one: bool,
+) -> None:
+    """Without a display no browser is started; a text browser would take the terminal."""
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+
+    assert has_one == lab.has_display()

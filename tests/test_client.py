@@ -26,7 +26,7 @@ import pytest
 import requests
 
 import payerkit
-from cases import first_cases, pairs
+from cases import first_cases, pairs, table
 from conftest import KEY
 from far_end import Behaviour, FarEnd, Received, close, cut, drip, hang, message, raw, reply, reset
 from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
@@ -332,7 +332,7 @@ def test_a_stalled_answer_ends_at_the_read_timeout(connected: Connect) -> None:
     assert time.monotonic() - started < 5
 
 
-VIEWS: dict[str, Callable[[PayerkitError], str]] = {
+VIEWS: dict[str, Callable[[BaseException], str]] = {
     "str": str,
     "repr": repr,
     "attributes": lambda error: repr(vars(error)),
@@ -495,19 +495,6 @@ def test_an_answer_without_a_length_ends_with_its_connection(connected: Connect)
         assert (2, 2) == (len(far.ledger), far.connections)
 
 
-@pytest.mark.parametrize(
-    "behaviour",
-    [*(form(b" " * 500_000) for form in FORMS.values()), raw(b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 500_000)],
-    ids=[*FORMS, "without a length"],
-)
-def test_no_form_of_an_answer_passes_the_bound(behaviour: Behaviour, connected: Connect) -> None:
-    """What is small on the wire and large unpacked is not read to its end."""
-    with FarEnd([behaviour]) as far:
-        error = outcome(far.url, READS["get_payer_status"], connected)
-
-        assert (UnreadableAnswer, True) == (type(error), "ResponseTooLargeError" in str(error))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [b"", b"\r\n", message(200, payload(ANSWERS["create_payer"]))])
 def test_what_follows_an_answer_is_nobodys_answer(ending: bytes, connected: Connect) -> None:
@@ -589,6 +576,7 @@ def test_an_interrupted_write_is_an_unknown_outcome(name: str, connected: Connec
 
         assert (InterruptedCall, 1) == (type(error), len(far.ledger))
         assert isinstance(error, KeyboardInterrupt)
+        assert [] == [view for view, look in VIEWS.items() for secret in SECRETS if secret in look(error)]
 
 
 @on_posix
@@ -599,26 +587,7 @@ def test_an_interrupted_read_is_an_interrupt(name: str, connected: Connect) -> N
         CALLS[name](connected(far.url))
 
 
-@pytest.mark.parametrize(
-    ("base_url", "words"),
-    [
-        ("https://api.example.com?", "leave out user"),  # an empty query would swallow the path
-        ("https://api.example.com#", "leave out user"),
-        ("http://api.example.com", "use https"),  # the key would be readable on the way
-        ("http://10.0.0.1", "use https"),
-        ("http://localhost.example.com", "use https"),
-        ("ftp://127.0.0.1", "whole address"),
-        ("127.0.0.1:8000", "whole address"),
-        ("https://user:word@api.example.com", "leave out user"),
-        ("https://api.example.com?key=1", "leave out user"),
-        ("https://api.example.com#x", "leave out user"),
-        ("https://api.example.com:99999", "base_url: Port"),
-        ("https://[::1", "base_url: Invalid"),
-        ("https://exämple.com", "as text"),
-        ("https://a b.example.com", "whole address"),
-        (None, "as text"),
-    ],
-)
+@table("addresses_refused")
 def test_addresses_that_cannot_be_used_are_refused(base_url: Any, words: str) -> None:
     """An address that is incomplete, or would show the key, is refused before anything is sent."""
     with pytest.raises(InvalidInput, match=words):
@@ -685,3 +654,87 @@ def test_key_is_asked_for_in_a_notebook_only(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(getpass, "getpass", lambda _prompt: KEY)
 
     assert KEY not in repr(payerkit.connect("https://api.example.com"))
+
+
+ours = {
+    name: BANK_DETAILS[str(field.alias)]
+    for name, field in payerkit.BankDetails.model_fields.items()
+    if field.alias in BANK_DETAILS
+}
+
+
+REFUSED: dict[str, Callable[[Client], Any]] = {
+    "a dict with a fault": lambda client: payerkit.create_payer(client, {**PAYER, "email": "x"}),
+    "fields with a fault": lambda client: payerkit.create_payment_detail(
+        client, "user-123", **{**ours, "currency": ""}
+    ),
+    "an id that cannot be sent": lambda client: payerkit.create_payment_detail(client, "..", **ours),
+    "an unknown member": lambda client: payerkit.create_payer(client, {**PAYER, "snn": PAYER["ssn"]}),
+    "a dict of the wrong kind": lambda client: payerkit.initiate_payment(client, PAYER),
+    "no client": lambda _: payerkit.create_payer("client", PAYER),  # type: ignore[arg-type]
+    "an object with other values": lambda _: payerkit.Payer.of(PAYER, {}).replace(ssn=""),
+    "an address that cannot be used": lambda _: payerkit.connect("http://api.example.com", api_key=KEY),
+    "a timeout that cannot be": lambda _: payerkit.connect("https://api.example.com", api_key=KEY, timeout=-1),
+    "a key in the place of the address": lambda _: payerkit.connect(KEY),
+    "a key with a line break": lambda _: payerkit.connect("https://api.example.com", api_key=KEY + "\n"),
+    "a database that is none": lambda _: payerkit.sandbox(
+        db="postgresql+psycopg://x:no database password@127.0.0.1:9/x"
+    ),
+    "a fee that is none": lambda _: payerkit.sandbox(fee_percent=200),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_input_leaves_no_trace(name: str, connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was wrong with what was given, none of it is in the error or in the variables of its frames."""
+    monkeypatch.setenv("PAYERKIT_API_KEY", KEY)
+    with pytest.raises(PayerkitError) as caught:
+        REFUSED[name](connected("http://127.0.0.1:9"))
+    secrets = [*SECRETS, "no database password"]
+    shown = [VIEWS[view](caught.value) for view in ("str", "repr", "attributes", "locals of all frames")]
+
+    assert [] == [secret for secret in secrets for text in shown if secret in text]
+
+
+def test_an_interrupt_before_anything_left_leaves_no_trace(connected: Connect) -> None:
+    """Ctrl+C while a write waits for its second try stays an interrupt, without the body in its frames."""
+
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with FarEnd([reply(429, headers={"Retry-After": "1"})]) as far, pytest.raises(KeyboardInterrupt) as caught:
+        payerkit.create_payer(connected(far.url, sleep=interrupted), PAYER)
+
+    assert not isinstance(caught.value, PayerkitError)
+    assert [] == [secret for secret in SECRETS if secret in VIEWS["locals of all frames"](caught.value)]
+
+
+def test_a_traceback_is_short(connected: Connect) -> None:
+    """A person sees the line that called, one of the package's, and the message."""
+    with FarEnd([reply(404)]) as far, pytest.raises(payerkit.errors.NotFound) as caught:
+        payerkit.get_payer_status(connected(far.url), "user-123")
+
+    assert 1 == len(frames(caught.value))
+
+
+def test_faults_of_the_package_keep_their_frames(connected: Connect) -> None:
+    """An error that is not ours is a fault to be found, so nothing of it is cut away."""
+
+    def broken(_: float) -> None:
+        raise ZeroDivisionError
+
+    with FarEnd([reply(429, headers={"Retry-After": "1"})]) as far, pytest.raises(ZeroDivisionError) as caught:
+        payerkit.create_payer(connected(far.url, sleep=broken), PAYER)
+
+    assert "send" in {frame.f_code.co_name for frame in frames(caught.value)}
+
+
+def test_a_forked_process_uses_connections_of_its_own(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that another process opened is not used: two would read each other's responses."""
+    with FarEnd([reply(200, payload(ANSWERS["create_payer"]))]) as far:
+        client = connected(far.url)
+        WRITES["create_payer"](client)
+        monkeypatch.setattr("os.getpid", lambda: -1)
+        WRITES["create_payer"](client)
+
+        assert (2, 2) == (len(far.ledger), far.connections)

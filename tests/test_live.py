@@ -263,14 +263,3 @@ def test_nothing_is_kept_after_the_end(connected: Connect) -> None:
         create(client[0])
 
         assert closed.wait(5)
-
-
-def test_a_forked_process_uses_connections_of_its_own(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection that another process opened is not used: two would read each other's responses."""
-    with FarEnd([GOOD]) as far:
-        client = connected(far.url)
-        create(client)
-        monkeypatch.setattr("os.getpid", lambda: -1)
-        create(client)
-
-        assert (2, 2) == (len(far.ledger), far.connections)

@@ -92,12 +92,13 @@ def test_no_truncated_response_is_taken_for_complete(name: str, connected: Conne
         message(200, b" " * 10_001),
         HEAD + b"\r\n" + b" " * 200_000,
         message(200, gzip.compress(b" " * 10_001), {"Content-Encoding": "gzip"}),
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"2711\r\n" + b" " * 10_001,
         HEAD + b"X: 1\r\n" * 100_000,
         HEAD + b"X: " + b"1" * 500_000,
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"X: 1\r\n" * 100_000,
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"1" * 500_000,
     ],
-    ids=["a length", "no length", "compressed", "headers", "a header", "trailers", "a trailer"],
+    ids=["a length", "no length", "compressed", "a chunk", "headers", "a header", "trailers", "a trailer"],
 )
 def test_nothing_is_read_without_a_bound(response: bytes, connected: Connect) -> None:
     """There is a bound for headers, for the body, and for what it unpacks to; the far end need not stop sending."""
@@ -381,20 +382,6 @@ def test_a_closed_client_leaves_the_session_open(connected: Connect, new_session
         assert create(connected(far.url, session=session)).kyc_status == "not_started"
 
 
-def test_payer_is_sent_once_over_every_transport(connected: Connect, new_session: NewSession) -> None:
-    """The same bytes leave, whoever sends them, but for the header that a session adds."""
-    with FarEnd([GOOD]) as far:
-        for options in ({}, {"session": new_session()}):
-            payerkit.create_payer(connected(far.url, **options), PAYER)
-        one, other = far.ledger
-
-    assert (one.target, one.body, one.headers) == (
-        other.target,
-        other.body,
-        {name: value for name, value in other.headers.items() if name != "connection"},
-    )
-
-
 @pytest.mark.parametrize("way", [reset, close], ids=["reset", "close"])
 def test_a_response_that_breaks_off_behind_a_proxy_proves_nothing(
     connected: Connect, new_session: NewSession, certificate: tuple[Path, SSLContext], way: Behaviour
@@ -472,19 +459,6 @@ def test_parameters_of_a_session_are_sent(connected: Connect, new_session: NewSe
 
         assert far.ledger[0].target == "/v2/payer?tenant=a+b&tag=x&tag=y"
         assert far.ledger[1].target.startswith("/v1/payer/%252E%252E/payment-details?paymentDetailsId=pd-1&tenant=a+b")
-
-
-def test_a_forked_process_does_not_share_a_session(
-    connected: Connect, new_session: NewSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The connections of the other process are closed in this one: two would read each other's responses."""
-    with FarEnd([GOOD]) as far:
-        client = connected(far.url, session=new_session())
-        create(client)
-        monkeypatch.setattr("os.getpid", lambda: -1)
-        create(client)
-
-        assert (2, 2) == (len(far.ledger), far.connections)
 
 
 def test_a_hook_that_raises_for_status_quotes_nothing(connected: Connect, new_session: NewSession) -> None:
