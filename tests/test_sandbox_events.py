@@ -73,24 +73,13 @@ def test_what_the_clock_decides_is_told_before_it_is_changed_by_hand(client: San
     client.sandbox.advance(minutes=5)
     for status in ("retry_required", "rejected"):
         client.sandbox.complete_kyc(USER, status=status)
-
-    assert ["pending", "pending", "approved", "retry_required", "rejected"] == [
-        each["kycStatus"] for each in fired(client)
-    ]
-
-
-def test_states_set_by_hand_are_told(client: SandboxClient) -> None:
-    """Each of them, also if nobody asks for events meanwhile."""
-    payerkit.create_payer(client, PAYER)
-    for status in ("pending", "rejected"):
-        client.sandbox.complete_kyc(USER, status=status)
     client.sandbox.complete_agreement(USER, status="failed")
+    kyc = ("pending", "pending", "approved", "retry_required", "rejected", "rejected")
+    agreement = ("not_started", *["completed"] * 4, "failed")
 
-    assert [
-        ("compliance.updated", "pending", "not_started"),
-        ("compliance.updated", "rejected", "not_started"),
-        ("compliance.updated", "rejected", "failed"),
-    ] == words(client, "kycStatus", "agreementStatus")
+    assert [("compliance.updated", *each) for each in zip(kyc, agreement, strict=True)] == words(
+        client, "kycStatus", "agreementStatus"
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,21 +139,12 @@ def test_a_payout_follows_the_clock(client: SandboxClient, bank: str) -> None:
     assert {request_id} == {each["requestId"] for each in told}
 
 
-def test_a_payout_that_is_decided_by_hand_is_told(client: SandboxClient) -> None:
-    """With the reason that was given."""
-    request_id = paid(client)
-    client.sandbox.decide_payout(request_id, status="bounced", reason="The name does not match.")
-    client.sandbox.advance(hours=1)
-
-    assert ("payment.failed", "bounced", "The name does not match.") == words(client, "subStatus", "failureReason")[-1]
-
-
 def test_each_state_set_by_hand_is_told(client: SandboxClient) -> None:
-    """One after the other, at one moment and later; what would have come by itself no longer does."""
+    """One after the other, with its reason; what would have come by itself no longer does."""
     request_id = paid(client)
     by_hand = ["ongoing_checks", "bounced", "fiat_sent", "failed", "fiat_sent"]
     for status in by_hand:
-        client.sandbox.decide_payout(request_id, status=status)
+        client.sandbox.decide_payout(request_id, status=status, reason=f"The bank says {status}.")
     client.sandbox.advance(hours=1)
     client.sandbox.decide_payout(request_id, status="retry_required")
     told = [each for each in fired(client) if each.get("requestId") == request_id]
@@ -173,6 +153,8 @@ def test_each_state_set_by_hand_is_told(client: SandboxClient) -> None:
         each["subStatus"] for each in told if "subStatus" in each
     ]
     assert 1 == sum(each["event"] == "payment.refunded" for each in told)
+    reasons = [each["failureReason"] for each in told if each["event"] == "payment.failed"]
+    assert ["The bank says bounced.", "The bank says failed.", "The payout has to be tried again."] == reasons
 
 
 def test_what_waits_for_its_time_keeps_nothing_back(client: SandboxClient) -> None:

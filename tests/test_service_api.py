@@ -432,13 +432,6 @@ def test_decisions_take_their_time(call: Caller, decided_after: tuple[int, int])
     assert (decided_after, ("approved", "approved")) == (pending, statuses[-1])
 
 
-def test_a_manual_clock_tells_its_time(call: Caller) -> None:
-    """It starts at a fixed moment, and is read and advanced over HTTP."""
-    moments = [call("GET", "/sandbox/clock").json(), call("POST", "/sandbox/clock/advance", {"seconds": 120}).json()]
-
-    assert [{"clock": "manual", "now": f"2026-01-01T00:0{minute}:00Z"} for minute in (0, 2)] == moments
-
-
 @pytest.mark.parametrize("call", [{"rate_limit": 3}], indirect=True)
 def test_the_rate_limit_says_how_long_to_wait(call: Caller) -> None:
     """Too many calls in a minute get 429 with Retry-After; calls with a wrong key do not count."""

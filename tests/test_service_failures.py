@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 import payerkit
 from payerkit import InvalidInput
 from payerkit.client import SandboxClient
-from payerkit.service import database
+from payerkit.service import database as service_database
 from payerkit.service.database import problem_of
 from postgres_server import PostgresServer, controlled_postgres, find_initdb
 from published import BANK_DETAILS, PAYER
@@ -33,7 +34,7 @@ from stores import ENCRYPTION_KEY
 @pytest.fixture
 def impatient(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let writes wait shortly for those before them: 0.6 seconds, or the parameter."""
-    monkeypatch.setattr(database, "LOCK_SECONDS", getattr(request, "param", 0.6))
+    monkeypatch.setattr(service_database, "LOCK_SECONDS", getattr(request, "param", 0.6))
 
 
 def post(client: SandboxClient, **changes: str) -> requests.Response:
@@ -48,33 +49,24 @@ def get(client: SandboxClient, path: str) -> int:
     return requests.get(f"{client.base_url}{path}", headers=headers, timeout=30).status_code
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def shared_sandbox(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: str | Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[SandboxClient, Callable[[], Any]]]:
     """Yield a sandbox with a payer, and a function that takes the write lock and gives what releases it."""
     monkeypatch.setenv("PAYERKIT_SANDBOX_ENCRYPTION_KEY", ENCRYPTION_KEY)
-    if request.param == "sqlite":
-        with payerkit.sandbox(db=tmp_path / "x.db") as client:
-            payerkit.create_payer(client, PAYER)
-            with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None, check_same_thread=False)) as other:
-
-                def lock() -> Callable[[], object]:
-                    other.execute("BEGIN IMMEDIATE")
-                    return other.rollback
-
-                yield client, lock
-        return
-    url = str(request.getfixturevalue("postgres"))
-    engine = create_engine(url)
-    with payerkit.sandbox(db=url) as client, engine.connect() as connection:
+    is_file = isinstance(database, Path)
+    begin = ["BEGIN IMMEDIATE"] if is_file else ["BEGIN", "LOCK TABLE payers IN EXCLUSIVE MODE"]
+    engine = create_engine(f"sqlite:///{database}" if is_file else str(database), isolation_level="AUTOCOMMIT")
+    with payerkit.sandbox(db=database) as client, engine.connect() as other:
         payerkit.create_payer(client, PAYER)
 
-        def lock_rows() -> Callable[[], object]:
-            connection.execute(text("LOCK TABLE payers IN EXCLUSIVE MODE"))
-            return connection.rollback
+        def lock() -> Callable[[], object]:
+            for statement in begin:
+                other.exec_driver_sql(statement)
+            return partial(other.exec_driver_sql, "ROLLBACK")
 
-        yield client, lock_rows
+        yield client, lock
     engine.dispose()
 
 
@@ -115,13 +107,13 @@ def test_a_full_disk_is_told_and_what_is_stored_stays(
 ) -> None:
     """Nothing is stored by halves, reads go on, and writes as well once there is room."""
     pages = 2**30
-    prepare = database._prepare_sqlite
+    prepare = service_database._prepare_sqlite
 
     def prepare_small(connection: Any, record: object) -> None:
         prepare(connection, record)
         connection.execute(f"PRAGMA max_page_count={pages}")
 
-    monkeypatch.setattr(database, "_prepare_sqlite", prepare_small)
+    monkeypatch.setattr(service_database, "_prepare_sqlite", prepare_small)
     with payerkit.sandbox(db=tmp_path / "x.db") as client:
         payerkit.create_payer(client, PAYER)
     pages = (tmp_path / "x.db").stat().st_size // 4096

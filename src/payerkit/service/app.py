@@ -75,7 +75,7 @@ async def _handle_wrong_method(request: Request, _error: Exception) -> Response:
         if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE
     )
     allowed = {method for methods in matching for method in methods}
-    return Problem(405, "Method Not Allowed").response({"Allow": ", ".join(sorted(allowed))})
+    return Problem(405, "Method Not Allowed", headers={"Allow": ", ".join(sorted(allowed))}).response()
 
 
 async def _handle_exception(_request: Request, error: Exception) -> Response:
@@ -83,7 +83,7 @@ async def _handle_exception(_request: Request, error: Exception) -> Response:
     if isinstance(error, Problem):
         return error.response()
     if isinstance(error, HTTPException):  # an unknown route, or a wrong method
-        return Problem(error.status_code, str(error.detail)).response(error.headers)
+        return Problem(error.status_code, str(error.detail), headers=error.headers).response()
     if isinstance(error, SQLAlchemyError):
         LOGGER.error("database: %s", describe(error))
     return problem_of(error).response()

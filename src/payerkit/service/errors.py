@@ -134,7 +134,7 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
         """Return a 400 for several fields."""
         return cls(400, "; ".join(f"{error['field'] or 'the body'} {error['message']}" for error in errors), errors)
 
-    def response(self, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    def response(self) -> JSONResponse:
         """Return the response in the published format."""
         body: dict[str, Any] = {"statusCode": self.status, "message": self.message}
         if self.status != 401:
@@ -143,7 +143,7 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
             body["code"] = self.code
         if errors := [error for error in self.errors if error["field"]]:
             body["errors"] = errors
-        return JSONResponse(body, self.status, {**self.headers, **(headers or {})})
+        return JSONResponse(body, self.status, self.headers)
 
 
 async def handle_validation_error(request: Request, error: Exception) -> JSONResponse:

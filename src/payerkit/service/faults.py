@@ -22,7 +22,7 @@ from http import HTTPStatus
 from typing import Any
 
 from starlette.datastructures import Headers
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from payerkit.service.clock import Identifiers
@@ -166,7 +166,8 @@ class _FaultyCall:
 
     async def refuse(self, retry_after: str = "1") -> None:
         """Respond with 429 and the seconds to wait; nothing is stored."""
-        await self._respond(Problem(429, "Too Many Requests").response({"Retry-After": retry_after}))
+        problem = Problem(429, "Too Many Requests", headers={"Retry-After": retry_after})
+        await problem.response()(self._scope, self._receive, self._send)
 
     async def refuse_date(self) -> None:
         """Respond with 429 and the time to wait for; nothing is stored."""
@@ -251,13 +252,11 @@ class _FaultyCall:
         await asyncio.sleep(self._slow_for)
         await self._handle()
 
-    async def _respond(self, response: Response) -> None:
-        await response(self._scope, self._receive, self._send)
-
     async def _respond_as_proxy(self, status: int) -> None:
         """Respond in HTML, as a proxy that has lost the service does."""
         phrase = HTTPStatus(status).phrase
-        await self._respond(HTMLResponse(f"<html><body><h1>{status} {phrase}</h1></body></html>", status))
+        page = HTMLResponse(f"<html><body><h1>{status} {phrase}</h1></body></html>", status)
+        await page(self._scope, self._receive, self._send)
 
 
 FAULTS: Mapping[str, Callable[[_FaultyCall], Awaitable[None]]] = {

@@ -31,7 +31,6 @@ CONTROLS = tuple(subject.controls for subject in (pay, payers, accounts, payouts
 
 
 _HEADERS = {
-    "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
