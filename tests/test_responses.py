@@ -117,21 +117,13 @@ def test_odd_fields_are_listed_and_kept() -> None:
 
 def test_odd_transactions_keep_the_answer() -> None:
     """An unreadable transaction, or metadata of a new kind, does not lose the rest of the payment."""
-    payment = Payment.read(
-        {
-            "requestId": "01ab",
-            "transactions": [{"data": "0xb868980b...00", "to": "0x11BF2fDA23bF0A98365e1A4e04A87C9339e8687"}, "text"],
-            "metadata": {"routeType": "lifi", "protocolFee": {"percentage": "0.1"}, "stepsRequired": "2"},
-        }
-    )
+    metadata = {"routeType": "lifi", "protocolFee": {"percentage": "0.1"}, "stepsRequired": "2"}
+    payment = Payment.read({"transactions": [{"data": "0xb868980b...00"}, "text"], "metadata": metadata})
+    (first, second), read = payment.transactions, payment.metadata
 
-    assert ("0xb868980b...00", "text") == (payment.transactions[0].data, payment.transactions[1].unreadable)  # type: ignore[attr-defined]
-    assert payment.metadata is not None
-    assert ("lifi", None, ("stepsRequired",)) == (
-        payment.metadata.routeType,  # type: ignore[attr-defined]
-        payment.metadata.steps_required,
-        payment.metadata.odd,
-    )
+    assert read is not None
+    assert ("0xb868980b...00", "text") == (first.data, second.unreadable)  # type: ignore[attr-defined]
+    assert ("lifi", None, ("stepsRequired",)) == (read.routeType, read.steps_required, read.odd)  # type: ignore[attr-defined]
 
 
 @table("declared_fees")

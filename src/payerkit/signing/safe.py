@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -100,6 +99,9 @@ def _builder_text(
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
+_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
 def _serialized(value: Any) -> str:
     """Return JSON in the form that the Transaction Builder hashes."""
     if isinstance(value, dict):
@@ -108,10 +110,6 @@ def _serialized(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(map(_serialized, value)) + "]"
     return _compact(value)
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 _MULTI_SEND = bytes.fromhex("8d80ff0a")
@@ -170,30 +168,22 @@ _WITHOUT_CHAIN = {"1.0.0", "1.1.1", "1.2.0"}
 """Versions whose EIP-712 domain does not name the chain (safe-global/safe-smart-account, changelog of 1.3.0)."""
 
 
-@cache
-def _multi_sends() -> Mapping[tuple[str, str], tuple[str, ...]]:
-    """Return the addresses of MultiSendCallOnly by version and network."""
-    return {
-        (row["version"], row["network"]): tuple(row["multi_send"].split())
-        for row in rows(__package__, "safe_multi_send")
-    }
-
-
 def _multi_send_of(version: str, network: str, given: str | None) -> str:
     """Return the address of MultiSendCallOnly, which a Safe calls for several transactions at once."""
-    here = _multi_sends().get((version, network), ())
-    if given is None and not here:
+    table = rows(__package__, "safe_multi_send")
+    known = {row["network"]: row["multi_send"].split() for row in table if row["version"] == version}
+    if given is None and network in known:
+        return known[network][0]
+    if given is None:
         raise InvalidInput(
             f"version: no MultiSendCallOnly of {version} is known on {network}. Give its address as multi_send, as the "
             "Safe app shows it, or hand over one transaction at a time."
         )
-    if given is None:
-        return here[0]
-    known = {each for (release, _), addresses in _multi_sends().items() if release == version for each in addresses}
-    found = next((address for address in known if is_same(address, given)), None)
+    addresses = sorted({each for here in known.values() for each in here})
+    found = next((address for address in addresses if is_same(address, given)), None)
     if found is None:
         raise InvalidInput(
-            f"multi_send: not a MultiSendCallOnly of {version}: {', '.join(sorted(known)) or 'it has none'}."
+            f"multi_send: not a MultiSendCallOnly of {version}: {', '.join(addresses) or 'it has none'}."
         )
     return found
 
