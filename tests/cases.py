@@ -28,7 +28,7 @@ def table(name: str, read: Callable[[Any], Any] = lambda cell: cell) -> pytest.M
 def table_rows(name: str, read: Callable[[Any], Any] = lambda cell: cell) -> Iterator[dict[str, Any]]:
     """Yield the rows of `data/NAME.tsv` by column; "" has the beginning of each row as text.
 
-    A cell is text, but for null, true and false, and for JSON that begins with { or [. Lines that begin with # are
+    A cell is text, but for null, true and false, and for JSON that begins with {, [ or ". Lines that begin with # are
     comments. read: returns what a cell stands for.
     """
     lines = (DATA / f"{name}.tsv").read_text("utf-8").rstrip("\n").split("\n")
@@ -38,7 +38,7 @@ def table_rows(name: str, read: Callable[[Any], Any] = lambda cell: cell) -> Ite
 
 
 def _cell(text: str) -> Any:
-    return json.loads(text) if text in {"null", "true", "false"} or text.startswith(("{", "[")) else text
+    return json.loads(text) if text in {"null", "true", "false"} or text.startswith(("{", "[", '"')) else text
 
 
 def first_cases(cases: Iterable[Any], number: int) -> list[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cases import table
 from examples import ACCOUNTS, BASES, EXAMPLES, Example
 from payerkit import BankDetails, InvalidInput, Payer, check_bank_details, check_payer
 from payerkit.checks import places
@@ -308,25 +309,7 @@ def test_every_schema_has_a_section() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("body", "name", "meant"),
-    [
-        ("Payer", "ZIP", "postcode"),
-        ("BankDetails", "zip code", "postal_code"),
-        ("BankDetails", "postcode", "postal_code"),
-        ("Payer", "DOB", "date_of_birth"),
-        ("BankDetails", "BIC", "swift_bic"),
-        ("BankDetails", "Account No.", "account_number"),
-        ("BankDetails", "Account holder", "account_name"),
-        ("BankDetails", "Bank", "bank_name"),
-        ("Payer", "E-Mail", "email"),
-        ("Payer", "first name", "first_name"),
-        ("Payer", "adress_line1", "address_line1"),
-        ("BankDetails", "Kundennummer", None),
-        ("Payer", "Account No.", None),
-        ("Payer", "shoe size", None),
-    ],
-)
+@table("suggested_names")
 def test_unknown_names_have_a_suggestion_or_none(body: str, name: str, meant: str | None) -> None:
     """An unknown name comes with the field that it most likely means, unless that would be a guess."""
     base = {"Payer": PAYER, "BankDetails": BANK_DETAILS}[body]

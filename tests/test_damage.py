@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cases import table
 from messy_workbooks import write_xlsx
 from payerkit.tables.damage import cell_findings
 from payerkit.tables.sheet import CellNote, NoteKind, Sheet
@@ -27,60 +28,13 @@ def codes_of(sheet: Sheet, field: str) -> list[str]:
     return [finding.code for _, _, finding in cell_findings(sheet, 2, {0: field})]
 
 
-@pytest.mark.parametrize(
-    ("kind", "field", "expected"),
-    [
-        ("date", "date_of_birth", []),
-        ("date", "bank_date_of_birth", []),
-        ("date", "client_user_id", ["became_date"]),  # 3-1
-        ("date", "address_line1", ["became_date"]),  # 3/1
-        ("date", "sort_code", ["became_date"]),  # 01-02-03
-        ("time", "client_user_id", ["became_time"]),  # 12:30
-        ("time", "date_of_birth", ["became_time"]),
-        ("fraction", "client_user_id", ["became_fraction"]),  # 1.10
-        ("fraction", "bank_postal_code", ["became_fraction"]),
-        ("fraction", "date_of_birth", []),  # the field's own check tells
-        ("number", "account_number", ["became_number"]),
-        ("number", "date_of_birth", []),
-        ("number", "holder_is_payer", []),  # 1 or 0
-        ("boolean", "holder_is_payer", []),
-        ("boolean", "last_name", ["became_boolean"]),  # True is a surname
-        ("digits_lost", "account_number", ["digits_lost"]),
-        ("formula_without_value", "email", ["formula_without_value"]),
-    ],
-)
+@table("cell_notes")
 def test_notes_are_judged_by_field(kind: NoteKind, field: str, expected: list[str]) -> None:
     """What a cell is, is damage in some fields and right in others."""
     assert expected == codes_of(sheet_of("x", notes=(CellNote(2, 0, kind),)), field)
 
 
-@pytest.mark.parametrize(
-    ("text", "field", "expected"),
-    [
-        ("123.0", "account_number", ["became_fraction"]),
-        ("94107.0", "postcode", ["became_fraction"]),
-        ("123.0", "client_user_id", []),  # a warning of the checks: it may be a version
-        ("1.1", "account_number", []),
-        ("03-Jan-24", "account_number", ["like_date"]),
-        ("3. Mai 2024", "account_number", ["like_date"]),
-        ("2024-01-03", "account_number", ["like_date"]),
-        ("2024-01-03 00:00:00", "account_number", ["like_date"]),
-        ("01/02/2003", "sort_code", ["like_date"]),
-        ("01.02.2003", "sort_code", ["like_date"]),
-        ("01-02-03", "sort_code", []),  # is one
-        ("123-45-6789", "ssn", []),
-        ("2024-01-03", "date_of_birth", []),
-        ("3 January Street", "address_line1", []),
-        ("1 Mayfair", "address_line1", []),
-        ("TRUE", "last_name", ["like_boolean"]),
-        ("WAHR", "last_name", ["like_boolean"]),
-        ("True", "last_name", []),
-        ("TRUE", "holder_is_payer", []),
-        ("NA", "country", []),
-        ("007", "account_number", []),
-        (None, "account_number", []),
-    ],
-)
+@table("cell_texts")
 def test_damage_that_is_text_is_found(text: str | None, field: str, expected: list[str]) -> None:
     """A CSV file holds what a spreadsheet showed when it was saved."""
     assert expected == codes_of(sheet_of(text, *["other"] * 9), field)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import zipfile
 from typing import Any
 
 import pandas as pd
@@ -11,42 +13,61 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from messy_texts import ENCODED, HEADER, READ, REFUSED, ReadCase, RefusedCase, Rows
+from cases import table
 from payerkit import InvalidInput
 from payerkit.tables.text_files import read_delimited
 
 
-def cells_of(frame: pd.DataFrame) -> Rows:
+def cells_of(frame: pd.DataFrame) -> dict[int, list[str | None]]:
     """Return the cells by row number, None for an empty cell."""
     rows = frame.astype(object).where(frame.notna(), None)
     return {int(label): list(row) for label, row in zip(rows.index, rows.to_numpy(), strict=True)}
 
 
-@pytest.mark.parametrize("case", READ, ids=lambda case: case.reason)
-def test_cells_are_the_text_of_the_file(case: ReadCase) -> None:
+@table("text_files")
+def test_cells_are_the_text_of_the_file(content: str, encoding: str | None, rows: list[list[str | None]]) -> None:
     """Every cell of every row is read as it is written, whatever separates cells and lines."""
-    assert case.rows == cells_of(read_delimited(case.content))
+    file = content.encode(encoding) if encoding else content
+
+    assert dict(enumerate(rows, start=1)) == cells_of(read_delimited(file))
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.reason)
-def test_a_file_that_would_be_misread_is_refused(case: RefusedCase) -> None:
-    """A file that is no table, or whose rows would be mixed up, is refused; the message names the rows."""
+@table("text_files_refused")
+def test_a_file_that_would_be_misread_is_refused(content: str, encoding: str | None, words: str) -> None:
+    """A file that is no table, or whose rows would be mixed up, is refused; the message names the rows and no cell."""
+    content = content.replace("DE", "zanzibar")
     with pytest.raises(InvalidInput) as caught:
-        read_delimited(case.content)
+        read_delimited(content.encode(encoding) if encoding else content)
 
-    assert caught.value.message.removeprefix("source: ").startswith(case.words)
-
-
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.reason)
-def test_a_refusal_shows_no_cell(case: RefusedCase) -> None:
-    """What is in the file may be personal data, so the message has none of it."""
-    with pytest.raises(InvalidInput) as caught:
-        read_delimited(case.content if isinstance(case.content, bytes) else case.content.replace("DE", "zanzibar"))
-
+    assert caught.value.message.removeprefix("source: ").startswith(words)
     assert "zanzibar" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "encoding"), [case[1:3] for case in ENCODED], ids=[case[0] for case in ENCODED])
+def archive(name: str) -> bytes:
+    """Return a zip archive with a file of this name."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as file:
+        file.writestr(name, "")
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (archive("table.csv"), "the file is a zip archive. Unpack"),
+        (archive("xl/workbook.xml"), "the file is an Excel workbook. Give it the ending .xlsx"),
+        (archive("Index/Document.iwa"), "the file is a spreadsheet of Numbers. Export"),
+        (gzip.compress(b"id,city\n", mtime=0), "the file is compressed"),
+        (b"id,city\n" + b"1,a\n" * 2000 + b"2,\0\n", "the file is damaged, or no text"),
+    ],
+)
+def test_files_of_other_kinds_are_refused(content: bytes, words: str) -> None:
+    """An archive, a compressed file, and a byte that is no text, however late, are told."""
+    with pytest.raises(InvalidInput, match=f"source: {words}"):
+        read_delimited(content)
+
+
+@table("text_encodings")
 def test_the_encoding_is_known_by_the_words(text: str, encoding: str) -> None:
     """A file is read in the encoding in which all of its words are words of a language."""
     cells = read_delimited(f"id;first;last;city\n{text}".encode(encoding))
@@ -56,7 +77,7 @@ def test_the_encoding_is_known_by_the_words(text: str, encoding: str) -> None:
 
 def test_a_table_of_a_million_cells_has_compact_columns() -> None:
     """The columns have the dtype that pandas gives text, not one object a cell."""
-    cells = read_delimited(HEADER + "a,b,c,DE\n")
+    cells = read_delimited("client_user_id,email,city,country\na,b,c,DE\n")
 
     assert [pd.Series(["a"], dtype=str).dtype] * 4 == list(cells.dtypes)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import pytest
 
+from cases import table
 from payerkit import InvalidInput
 from payerkit.tables.header import Header, find_header, is_known_header
 from payerkit.tables.sheet import Sheet
@@ -13,43 +16,22 @@ NAMES = ["First name", "Surname", "E-mail"]
 DATA = ["Example", "Payer", "payer@example.com"]
 
 
-def sheet_of(*rows: list[str], merged: tuple[tuple[int, int, int], ...] = ()) -> Sheet:
+def sheet_of(*rows: list[str], merged: Sequence[tuple[int, int, int]] = ()) -> Sheet:
     """Return a sheet with these rows; "" for a blank cell."""
     width = max(map(len, rows), default=0)
     cells = pd.DataFrame([[cell or None for cell in row] + [None] * (width - len(row)) for row in rows], dtype=object)
     return Sheet(cells.set_axis(pd.RangeIndex(1, 1 + len(rows), name="row")), merged=merged)
 
 
-def header_of(*rows: list[str], merged: tuple[tuple[int, int, int], ...] = (), row: int | None = None) -> Header:
+def header_of(*rows: list[str], merged: Sequence[tuple[int, int, int]] = (), row: int | None = None) -> Header:
     """Return the header of a sheet with these rows."""
     return find_header(sheet_of(*rows, merged=merged), is_known_header, row=row)
 
 
-@pytest.mark.parametrize(
-    ("rows", "row"),
-    [
-        ([NAMES, DATA], 1),
-        ([[], [], NAMES, DATA], 3),  # blank rows above
-        ([["Payers of November"], NAMES, DATA], 2),  # a title
-        ([["Payers", "", "2026-11-22"], ["as agreed"], [], NAMES, DATA], 4),  # several notes
-        ([["Please fill in all columns, and send it back", "", ""], NAMES, DATA], 2),
-        ([["Imię", "Nazwisko", "Ulica"], ["Jan", "Kowalski", "Prosta"]], 1),  # no name is known: the first full row
-        ([["Lista"], ["Imię", "Nazwisko", "Ulica"], ["Jan", "Kowalski", "Prosta"]], 2),
-        ([["email"], ["payer@example.com"]], 1),  # one column
-        ([["Export"], ["email"], ["payer@example.com"]], 2),
-        (
-            [["ID", "Type", "Name"], ["1", "Company", "Example"], ["2", "Company", "State"]],
-            1,
-        ),  # data that could be names
-        ([NAMES, ["Vorname", "Nachname", "E-Mail"], DATA], 2),  # names in two languages
-        ([NAMES], 1),
-    ],
-)
-def test_the_row_of_names_is_found(rows: list[list[str]], row: int) -> None:
+@table("header_rows")
+def test_the_row_of_names_is_found(rows: list[list[str]], row: str) -> None:
     """The header is the row with most known names, else the first that is as wide as the table."""
-    header = header_of(*rows)
-
-    assert row == header.row
+    assert int(row) == header_of(*rows).row
 
 
 def test_a_person_may_name_the_row() -> None:
@@ -71,47 +53,10 @@ def test_an_empty_sheet_has_no_header(rows: tuple[list[str], ...]) -> None:
         header_of(*rows)
 
 
-@pytest.mark.parametrize(
-    ("rows", "merged", "names"),
-    [
-        (  # merged groups above the names
-            [["Payer", "", "Bank account", ""], ["E-mail", "Country", "IBAN", "Country"], DATA],
-            ((1, 0, 1), (1, 2, 3)),
-            ("Payer: E-mail", "Payer: Country", "Bank account: IBAN", "Bank account: Country"),
-        ),
-        (  # the same as text: a group reaches to the next one
-            [["Payer", "", "Bank account", ""], ["E-mail", "Country", "IBAN", "Country"], DATA],
-            (),
-            ("Payer: E-mail", "Payer: Country", "Bank account: IBAN", "Bank account: Country"),
-        ),
-        (  # a name merged with the cell below it, beside a group
-            [["User ID", "Payer", "", "Notes"], ["", "E-mail", "Country", ""], DATA],
-            ((1, 1, 2),),
-            ("User ID", "Payer: E-mail", "Payer: Country", "Notes"),
-        ),
-        (  # names that are broken over two rows
-            [["First", "Date of", "E-mail"], ["name", "birth", ""], DATA],
-            (),
-            ("First name", "Date of birth", "E-mail"),
-        ),
-        (  # a title merged over the table is no group
-            [["Payers of November", "", ""], NAMES, DATA],
-            ((1, 0, 2),),
-            tuple(NAMES),
-        ),
-        (  # a row of figures is no group
-            [["", "Total: 12", "22.11."], NAMES, DATA],
-            (),
-            tuple(NAMES),
-        ),
-        ([["E-mail ", "Date of\nbirth", ""], ["a", "b", ""]], (), ("E-mail", "Date of birth", "")),
-    ],
-)
-def test_names_of_two_rows_are_joined(
-    rows: list[list[str]], merged: tuple[tuple[int, int, int], ...], names: tuple[str, ...]
-) -> None:
+@table("headers_of_two_rows")
+def test_names_of_two_rows_are_joined(rows: list[list[str]], merged: list[list[int]], names: list[str]) -> None:
     """A group above names goes in front of them, and names that are broken are joined; blanks are cleaned."""
-    assert names == header_of(*rows, merged=merged).names
+    assert names == [*header_of(*rows, merged=[(row, first, last) for row, first, last in merged]).names]
 
 
 def test_columns_without_a_name_are_told_if_they_have_cells() -> None:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
+from cases import table
 from payerkit import InvalidInput, _tsv
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
 from payerkit.tables import Mapping
@@ -90,76 +91,22 @@ def test_our_names_wire_names_and_titles_are_known(schema: Schema) -> None:
     assert [] == wrong
 
 
-@pytest.mark.parametrize(
-    ("header", "column"),
-    [
-        ("GIVEN NAME", "first_name"),  # case
-        ("given_name", "first_name"),
-        ("Given  name *", "first_name"),  # required in many templates
-        ("Date of\nbirth", "date_of_birth"),  # broken in its cell
-        ("Date of birth (YYYY-MM-DD)", "date_of_birth"),
-        ("Phone (with country code)", "phone"),
-        ("Surname (required)", "last_name"),
-        ("Account #", "account_number"),
-        ("ABA", "routing_number"),
-        ("Prénom", "first_name"),
-        ("prenom", "first_name"),  # without its accent
-        ("Geburtsdatum", "date_of_birth"),
-        ("Staatsangehoerigkeit", "nationality"),  # umlauts written out
-        ("Código postal", "postcode"),
-        ("Vorname / First name", "first_name"),  # a bilingual form
-        ("BIC/SWIFT", "swift_bic"),
-        ("Payer phone", "phone"),
-        ("SMTP_ADDR", "email"),  # SAP
-    ],
-)
+@table("headers_certain")
 def test_variants_are_certain(header: str, column: str) -> None:
     """Case, accents, blanks, punctuation and remarks do not matter."""
     assert (column,) == read_header(header).columns
     assert read_header(header).is_certain
 
 
-@pytest.mark.parametrize(
-    ("header", "columns"),
-    [
-        ("acount number", ("account_number",)),  # a typing error
-        ("Phone (assistant)", ("phone",)),  # whose?
-        ("IBAN / Account number", ("account_number", "iban")),  # either, by row
-        ("Emergency contact: Phone", ("phone",)),  # a group of columns that is not the payer
-        ("Supplier city", ("city", "bank_city")),  # payer or holder
-        ("Recipient email", ("email",)),  # holders have no e-mail address
-        ("Bank address", ()),  # of the bank, which nobody asks for
-        ("Invoice currency", ()),
-        ("shoe size", ()),
-    ],
-)
-def test_other_names_are_only_proposed(header: str, columns: tuple[str, ...]) -> None:
+@table("headers_proposed")
+def test_other_names_are_only_proposed(header: str, columns: str) -> None:
     """A name that is near, or has other words around it, is not taken."""
-    assert not read_header(header).is_certain
-    assert columns == read_header(header).columns
+    found = read_header(header)
+
+    assert (False, columns) == (found.is_certain, " ".join(found.columns))
 
 
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        # Payers and accounts: the plain name is the payer's.
-        ([*PAYERS, *ACCOUNTS, "Country", "Bank country"], {"Country": "country", "Bank country": "bank_country"}),
-        ([*PAYERS, *ACCOUNTS, "ZIP", "Beneficiary ZIP"], {"ZIP": "postcode", "Beneficiary ZIP": "bank_postal_code"}),
-        ([*PAYERS, "Land", "Land des Kontoinhabers"], {"Land": "country", "Land des Kontoinhabers": "bank_country"}),
-        ([*PAYERS, "Country (beneficiary)"], {"Country (beneficiary)": "bank_country"}),
-        ([*PAYERS, *ACCOUNTS, "Holder type"], {"Holder type": "bank_beneficiary_type"}),
-        # Accounts alone: all names are the holder's.
-        ([*ACCOUNTS, "Beneficiary country", "City"], {"Beneficiary country": "country", "City": "city"}),
-        ([*ACCOUNTS, "Beneficiary type"], {"Beneficiary type": "beneficiary_type"}),
-        ([*ACCOUNTS, "Beneficiary ZIP"], {"Beneficiary ZIP": "postal_code"}),
-        # Payers alone: postal_code can only be theirs.
-        ([*PAYERS, "postal_code"], {"postal_code": "postcode"}),
-        ([*PAYERS, *ACCOUNTS, "postal_code"], {"postal_code": "postal_code"}),
-        # An address beside a city is a street.
-        ([*PAYERS, "Address", "City"], {"Address": "address_line1"}),
-        ([*PAYERS, *ACCOUNTS, "Beneficiary address", "City"], {"Beneficiary address": None}),
-    ],
-)
+@table("headers_together")
 def test_names_depend_on_what_the_table_has(headers: list[str], expected: dict[str, str | None]) -> None:
     """Fields of payer and holder are told apart by the words and by the other columns; None stands for open."""
     found = columns_of(Mapping.of(headers))
@@ -167,22 +114,7 @@ def test_names_depend_on_what_the_table_has(headers: list[str], expected: dict[s
     assert expected == {header: found.get(header) for header in expected}
 
 
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        (["Address", *PAYERS], {"Address": "address_line1"}),  # it may have the city, too
-        (["Phone", "Mobile", "E-mail"], {"Phone": "phone", "Mobile": None}),  # two for one field: both are open
-        (["email", "E-mail"], {"E-mail": None}),  # our own name comes first
-        ([*PAYERS, *ACCOUNTS, "Country", "Country"], {"Country (F)": "country", "Country (G)": "bank_country"}),
-        ([*PAYERS, "Notes", "Amount"], {"Notes": None, "Amount": None}),
-        ([*PAYERS, "Street", "City", "House number"], {"House number": None}),
-        (["Kto", "Konto"], {"Konto": "iban"}),  # the account number is there already
-        (["IBAN", "Typ", "Tax ID"], {"Typ": "beneficiary_type", "Tax ID": "document_number"}),
-        ([*PAYERS, "IBAN 2"], {"IBAN 2": "iban"}),
-        (["E-mail", ""], {"(B)": None}),  # a column without a name
-        (["E-mail", "SSN 219-09-9999"], {"(B)": None}),  # a name that may be personal data
-    ],
-)
+@table("headers_to_paste")
 def test_the_error_prints_what_to_paste(headers: list[str], expected: dict[str, str | None]) -> None:
     """The error prints a dict of all open columns, in the file's order, that works when it is pasted."""
     unnamed = {place: 2 for place, header in enumerate(headers) if not header}
@@ -213,18 +145,7 @@ mapping = {
 }""" == str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("chosen", "expected"),
-    [
-        ({"Konto": "iban"}, {"Konto": "iban"}),
-        ({" Konto ": "iban"}, {"Konto": "iban"}),  # blanks that nobody sees
-        ({"(C)": "iban"}, {"Konto": "iban"}),  # by its letter
-        ({"Name (A)": "last_name", "Name (B)": None}, {"Name (A)": "last_name", "Name (B)": None}),
-        ({"Name": None}, {"Name (A)": None, "Name (B)": None}),  # all that have the name
-        ({"Konto": "swiftBic"}, {"Konto": "swift_bic"}),  # by the name on the wire
-        ({"Elsewhere": None}, {}),  # a column that is not there is left out already
-    ],
-)
+@table("headers_chosen")
 def test_a_choice_finds_its_column(chosen: dict[str, str | None], expected: dict[str, str | None]) -> None:
     """A column is chosen by its header, and by its letter where the header repeats."""
     assert expected == columns_of(Mapping.of(["Name", "Name", "Konto"], chosen))

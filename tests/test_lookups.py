@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import table
 from payerkit.checks.places import aliases, countries, fiat_currencies
 from payerkit.checks.readings import codes, find_code, name_of
 from payerkit.forms.view import MAX_OPTIONS, search
@@ -12,70 +13,13 @@ from payerkit.onchain.currencies import networks, token_list
 LOOKUPS = ["countries", "fiat", "currencies", "tokens"]
 
 
-@pytest.mark.parametrize(
-    ("lookup", "text", "expected"),
-    [
-        ("countries", "germ", "DE"),  # the beginning of a name
-        ("countries", "de", "DE"),  # a code comes before what begins with it
-        ("countries", "turkey", "TR"),  # a former name
-        ("countries", "turkiye", "TR"),  # without its accent
-        ("countries", "england", "GB"),  # a part for the whole
-        ("countries", "U.S.A.", "US"),  # three letters, with dots
-        ("countries", "cote", "CI"),  # without its accent
-        ("countries", "Côte d'Ivoire", "CI"),  # with another apostrophe
-        ("countries", "aland", "AX"),
-        ("countries", "st lucia", "LC"),  # without its dot
-        ("countries", "trinidad and tobago", "TT"),  # CLDR has an ampersand
-        ("fiat", "swiss", "CHF"),
-        ("fiat", "usd", "USD"),
-        ("fiat", "€", "EUR"),
-        ("fiat", "$", "USD"),  # of several, the one that is used most
-        ("fiat", "dollar", "USD"),
-        ("fiat", "pound", "GBP"),
-        ("currencies", "usdc sepolia", "USDC-sepolia"),  # an id of newer documents
-        ("currencies", "sepolia usdc base", "USDC-base-sepolia"),  # words in any order
-        ("currencies", "polygon usdc", "USDCn-matic"),  # the network by the name that people use
-        ("currencies", "fusdc", "fUSDC-sepolia"),
-        ("currencies", "usd", "USD"),  # the currency itself before the tokens
-        ("tokens", "usd", "USDC-mainnet"),  # a fiat currency cannot pay
-        ("tokens", "ethereum", "ETH-mainnet"),
-        ("tokens", "tether tron", "USDT-tron"),
-    ],
-)
+@table("lookup_matches")
 def test_the_best_match_comes_first(lookup: str, text: str, expected: str) -> None:
     """What people type finds what they mean, whatever its case, accents and order of words."""
     assert expected == search(lookup, text).options[0][0]
 
 
-@pytest.mark.parametrize(
-    ("lookup", "text", "expected"),
-    [
-        ("countries", "germ", "DE"),  # the only one
-        ("countries", "us", "US"),  # the code itself, though Australia, too, has the letters
-        ("countries", "guinea", "GN"),  # the name itself, though others have the word
-        ("countries", "uk", "GB"),  # an alias, though UK is in Ukraine
-        ("countries", "korea", None),  # two countries
-        ("countries", "united", None),
-        ("countries", "zzz", None),  # nothing
-        ("countries", "", None),  # everything
-        ("countries", " ", None),
-        ("fiat", "$", None),  # seven currencies
-        ("fiat", "won", "KRW"),
-        ("fiat", "korea", None),  # the won of the South, too
-        ("fiat", "dollars", None),
-        ("fiat", "rupees", None),
-        ("fiat", "congo", None),  # two countries, two francs
-        ("fiat", "the", None),  # a fund, by a word of its description
-        ("fiat", "us dollars", "USD"),
-        ("countries", "yen", None),  # inside of Jan Mayen
-        ("countries", "on us", "US"),  # not Russia, whose name has both
-        ("tokens", "usdc", None),  # the same symbol on many networks
-        ("tokens", "usdc base", "USDC-base"),  # Base itself, not Base Sepolia
-        ("tokens", "req", "REQ-mainnet"),  # a symbol that one network has
-        ("tokens", "usd", None),
-        ("currencies", "bob", "BOB"),  # the currency, not the token BOB
-    ],
-)
+@table("lookup_meant")
 def test_tab_takes_what_is_meant(lookup: str, text: str, expected: str | None) -> None:
     """Without a highlighted option, the only or exact match is taken, and nothing where several may be meant."""
     found = search(lookup, text)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import payerkit
+from cases import table
 from payerkit import InvalidInput
 from payerkit.tables import Mapping
 from published import TYPED_ACCOUNT, TYPED_PAYER
@@ -142,27 +143,7 @@ def good(**changes: Any) -> str:
     return json.dumps({"format": "payerkit mapping 1", "columns": {"Konto": "iban"}} | changes)
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("", "not JSON"),
-        ("{", "not JSON"),
-        ('{"a": NaN}', "not a mapping of payerkit"),
-        ("[]", "not a mapping of payerkit"),
-        (good(format="payerkit policy 1"), "not a mapping of payerkit"),
-        (good(columns=["Konto"]), "not a mapping of payerkit"),
-        (good(columns={"Konto": "ibann"}), "Konto: expected a field .* Did you mean iban?"),
-        (good(columns={"Konto": 7}), "Konto: expected a field"),
-        (good(columns={"219-09-9999": "x"}), "••••: expected a field"),
-        (good(header_row=0), "header_row: expected a row's number"),
-        (good(header_row=True), "header_row: expected"),
-        (good(normalise=["phone number"]), "normalise: expected"),
-        (good(date_order="dmy"), "date_order: expected day_first, month_first or null"),
-        (good(sheet=1), "sheet: expected the name"),
-        (good(date="x"), "date is not a setting"),
-        ('{"format": "payerkit mapping 1", "columns": {"A": null, "A": "iban"}}', "A stands in it twice"),
-    ],
-)
+@table("mapping_files")
 def test_files_that_are_no_mapping_are_refused(content: str, words: str, tmp_path: Path) -> None:
     """A file that is no mapping is refused with the place to correct."""
     (tmp_path / "mapping.json").write_text(content, "utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import table
 from payerkit.checks.requirements import USUAL_FIELDS, asked_fields, listed_rails, needs_text, requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER, RAILS, SCHEMAS
 
@@ -13,35 +14,7 @@ ZAR_TEXT = (
 )
 
 
-@pytest.mark.parametrize(
-    ("currency", "rails", "expected"),
-    [
-        ("USD", "local", "USD over local rails usually needs account number and routing number."),
-        ("usd", None, "USD over local rails usually needs account number and routing number."),  # the default
-        ("EUR", "local", "EUR over local rails usually needs an IBAN."),
-        (
-            "GBP",
-            "local",
-            "GBP over local rails usually needs either sort code and account number, or an IBAN.",
-        ),
-        ("USD", "swift", "USD over swift rails usually needs SWIFT/BIC, and either IBAN or account number."),
-        (
-            "ZAR",
-            None,
-            ZAR_TEXT,
-        ),
-        ("INR", None, "INR over swift rails usually needs account number, SWIFT/BIC and IFSC."),  # its only rails
-        ("TRY", None, "What TRY needs is not published. Ask the bank which of these fields it wants."),
-        (
-            "SEK",
-            "swift",
-            "What SEK over swift rails needs is not published. Ask the bank which of these fields it wants.",
-        ),
-        ("", None, "Choose a currency to see which fields it needs."),
-        ("US", None, "Choose a currency to see which fields it needs."),  # still being typed
-        ("XYZ", None, "Choose a currency to see which fields it needs."),
-    ],
-)
+@table("needs")
 def test_needs_in_words(currency: str, rails: str | None, expected: str) -> None:
     """A sentence says what an account needs, or why nothing can be said."""
     assert expected == needs_text(currency, rails)

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import payerkit
+from cases import table
 from payerkit import InvalidInput
 from published import BANK_DETAILS, TYPED_ACCOUNT, TYPED_PAYER
 
@@ -44,51 +45,16 @@ def workbook(folder: Path, *rows: list[Any]) -> Path:
     return folder / "table.xlsx"
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (NAMES + "007,NA,null\n", {2: ["007", "NA", "null"]}),  # zeros, Namibia, and words that mean nothing elsewhere
-        ("client_user_id;email;city\r\na;b,c;d\r\n", {2: ["a", "b,c", "d"]}),  # a European Excel, on Windows
-        ("client_user_id\temail\tcity\na\tb;c\td\n", {2: ["a", "b;c", "d"]}),  # copied out of a spreadsheet
-        ("client_user_id|email|city\na|b|c", {2: ["a", "b", "c"]}),  # no end of the last line
-        ("client_user_id,email,city\ra,b,c\rd,e,f\r", {2: ["a", "b", "c"], 3: ["d", "e", "f"]}),  # an old Mac's lines
-        ("\ufeff" + NAMES + "a,b,c\n", {2: ["a", "b", "c"]}),  # Excel's CSV UTF-8
-        ('\ufeff"client_user_id",email,city\na,b,c\n', {2: ["a", "b", "c"]}),  # the same, its first name in quotes
-        (NAMES + 'a,"b ""B"", b",c\n', {2: ["a", 'b "B", b', "c"]}),  # quotes and separators in a cell
-        (NAMES + 'a,b,"c\r\nd"\ne,f,g\n', {2: ["a", "b", "c\r\nd"], 3: ["e", "f", "g"]}),  # a row on two lines
-        ('client_user_id,"email",\n"a",b,\n', {2: ["a", "b"]}),  # an empty column without a name
-        (NAMES + "a,b,c,\n", {2: ["a", "b", "c"]}),  # a separator at the end of a row
-        (NAMES + "a\nd,e,f\n", {2: ["a", None, None], 3: ["d", "e", "f"]}),  # a row that is too short
-        (NAMES + "a,b,c\n\nd,e,f\n\n", {2: ["a", "b", "c"], 4: ["d", "e", "f"]}),  # blank lines are counted, not read
-        (NAMES + "a,b,c\n,,\nd,e,f\n", {2: ["a", "b", "c"], 4: ["d", "e", "f"]}),  # a blank row of a spreadsheet
-        ("\n\n" + NAMES + "a,b,c\n", {4: ["a", "b", "c"]}),  # blank lines before the names
-        (NAMES, {}),  # only names
-        ("client_user_id\n007\n", {2: ["007"]}),  # one column
-        (NAMES + "\u00fc,\u65e5\u672c,c\n", {2: ["\u00fc", "\u65e5\u672c", "c"]}),  # letters of the world
-    ],
-)
-def test_csv_cells_stay_text(content: str, expected: Cells, tmp_path: Path) -> None:
+@table("csv_cells")
+def test_csv_cells_stay_text(content: str, expected: dict[str, list[str | None]], tmp_path: Path) -> None:
     """Cells are the text of the file, with any usual separator and line ending."""
-    assert expected == cells_of(payerkit.read_payers(csv_file(tmp_path, content)))
+    found = cells_of(payerkit.read_payers(csv_file(tmp_path, content)))
+
+    assert expected == {str(row): cells for row, cells in found.items()}
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("", "the file is empty"),
-        ("\n\n", "the file is empty"),  # nothing but lines
-        (NAMES + "a,b,c,d\ne,f,g\n", "row 2 has 4 cells, but the header in row 1 has 3"),  # the first row is too long
-        (NAMES + "a,b,c,d\na,b,c,d\n", "row 2 has 4 cells"),  # all rows are
-        (NAMES + "a,b,c\n\na,b,c,d\n", "row 4 has 4 cells"),  # a later one is
-        (NAMES + "a,b,c\na,b,c,d,e\n", "row 3 has 5 cells"),  # far too long
-        (NAMES + "a,b,c,d,e\n", "row 2 has 5 cells"),  # the first one far too long
-        (NAMES + 'a,"b,c\nd,e,f\n', "a quote that opens in row 2 is not closed"),
-        (NAMES.replace("city", "email"), r"email \(C\): a second column for email"),
-        (NAMES.replace("city", "shoe size"), "shoe size: not a field of a payer or of bank details."),
-        (NAMES.replace("city", "postkode"), "postkode: .* did you mean postcode?"),
-    ],
-)
-def test_invalid_csv_is_refused(content: str | bytes, words: str, tmp_path: Path) -> None:
+@table("csv_refused")
+def test_invalid_csv_is_refused(content: str, words: str, tmp_path: Path) -> None:
     """A file that would be misread is refused, with the row if it is known; nothing is cut off silently."""
     with pytest.raises(InvalidInput, match=words):
         payerkit.read_payers(csv_file(tmp_path, content))
@@ -189,48 +155,24 @@ def test_a_dataframe_keeps_its_index_and_is_not_changed() -> None:
     pd.testing.assert_frame_equal(before, frame)
 
 
-@pytest.mark.parametrize(
-    ("columns", "mapping", "expected"),
-    [
-        (["clientUserId", "zip"], {"zip": "postcode"}, ["client_user_id", "postcode"]),
-        (["clientUserId", "zip"], {"zip": "postalCode"}, ["client_user_id", "postal_code"]),  # by its wire name
-        (["id", "email", "notes"], {"id": "client_user_id", "notes": None}, ["client_user_id", "email"]),
-        (["email", "city"], {"email": "city", "city": "email"}, ["city", "email"]),  # what the mapping says counts
-        (["a", "a", "email"], {"a": None}, ["email"]),  # a second column that is left out is no harm
-        ([0, 1], {0: "client_user_id", 1: "email"}, ["client_user_id", "email"]),  # a frame without names
-        (["bank_city", "city"], {}, ["bank_city", "city"]),
-        (["where"], {"where": "bank_city"}, ["bank_city"]),
-        (["holderIsPayer", "city"], {}, ["holder_is_payer", "city"]),
-        (["bank_postal_code", "postcode"], {}, ["bank_postal_code", "postcode"]),
-        (["E-Mail", "post code", "Holder is payer"], {}, ["email", "postcode", "holder_is_payer"]),
-    ],
-)
-def test_columns_are_named_by_field(columns: list[Any], mapping: Mapping[Any, Any], expected: list[str]) -> None:
+@table("named_columns")
+def test_columns_are_named_by_field(columns: list[str], mapping: Mapping[str, str | None], expected: list[str]) -> None:
     """Columns are found by field name, by wire name and by the mapping."""
     frame = pd.DataFrame([["x"] * len(columns)], columns=columns)
 
     assert expected == list(payerkit.read_payers(frame, mapping=mapping).columns)
 
 
-@pytest.mark.parametrize(
-    ("columns", "mapping", "expected"),
-    [
-        (["email", "postkode"], {}, {"postkode": "did you mean postcode?"}),
-        (["postkode"], {}, {"postkode": "did you mean postcode?"}),  # also where no column is known
-        (["email", "acount number"], {}, {"acount number": "did you mean account_number?"}),
-        (["email", "bank_postcode"], {}, {"bank_postcode": "of bank details."}),  # it may be the bank's own
-        (["bank_postal_code", "postalCode"], {}, {"postalCode": "a second column for postal_code."}),
-        (["postal_code", "email", "bank_postal_code"], {}, {"bank_postal_code": "column for bank_postal_code."}),
-        (["email", "shoe size", "hat"], {}, {"shoe size": "bank details.", "hat": "bank details."}),
-        (["email", "x"], {"x": "emial"}, {"x": "did you mean email?"}),  # a mapping to no member
-        (["email", "x"], {"x": "email"}, {"email": "a second column for email."}),  # a mapping to one that is there
-        (["x", "y"], {"x": "email", "y": "email"}, {"y": "a second column for email."}),  # two to one
-        (["email", "E-Mail"], {}, {"E-Mail": "a second column for email."}),  # our own name comes first
-        (["Mobile", "Phone"], {}, {"Mobile": "a second column for phone.", "Phone": "column for phone."}),  # which?
-        (["email"], {"zip": "postcode"}, {"zip": "not a column of the table."}),
-        (["clientUserId", "client_user_id"], {}, {"client_user_id": "a second column for client_user_id."}),
-    ],
-)
+def test_columns_of_a_frame_without_names_are_mapped_by_number() -> None:
+    """A frame that was made without names numbers its columns."""
+    mapping: Any = {0: "client_user_id", 1: "email"}
+
+    assert ["client_user_id", "email"] == list(
+        payerkit.read_payers(pd.DataFrame([["x", "y"]]), mapping=mapping).columns
+    )
+
+
+@table("unknown_columns")
 def test_every_unknown_column_is_reported(
     columns: list[str], mapping: Mapping[str, str | None], expected: dict[str, str]
 ) -> None:

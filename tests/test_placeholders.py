@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 
 import payerkit
+from cases import table
 from payerkit import InvalidInput
 from payerkit._tsv import rows
 from payerkit.checks.places import countries, fiat_currencies, states
 from payerkit.checks.readings import is_clearable, is_placeholder
-from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, SCHEMAS
+from payerkit.checks.schema import BANK_DETAILS, PAYER, SCHEMAS
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
 from payerkit.onboarding.rows import Placeholders
@@ -34,33 +35,7 @@ def test_placeholders(text: str) -> None:
     assert is_placeholder(PAYER, "address_line2", text)
 
 
-@pytest.mark.parametrize(
-    ("field", "text"),
-    [
-        ("country", "NA"),  # Namibia
-        ("nationality", "na"),
-        ("state", "NA"),  # Naples, and others
-        ("first_name", "Nil"),  # a name
-        ("city", "Nan"),  # in Thailand
-        ("branch_code", "XXX"),  # the head office, in a BIC
-        ("last_name", "So"),  # not s.o.
-        ("last_name", "Ka"),  # not k.A.
-        ("last_name", "Blank"),
-        ("last_name", "Nulle"),
-        ("city", "Leer"),
-        ("address_line1", "Unknown Street 5"),
-        ("postcode", "00000"),  # common where there are none
-        ("account_number", "0"),
-        ("currency", "$"),
-        ("email", "x@example.com"),
-        ("company_name", "X"),
-        ("city", "\u6771\u4eac"),
-        ("ssn", MASK),  # refused as masked
-        ("address_line2", ""),
-        ("address_line2", "  "),
-        ("address_line2", "-" * 100),
-    ],
-)
+@table("no_placeholders")
 def test_no_placeholders(field: str, text: str) -> None:
     """What may be a value is none."""
     schema = PAYER if field in PAYER.fields else BANK_DETAILS
@@ -87,19 +62,7 @@ def test_published_values_are_no_placeholders() -> None:
     assert [] == [(name, text) for schema, name, text in cells if is_placeholder(schema, name, text)]
 
 
-@pytest.mark.parametrize(
-    ("field", "text", "expected"),
-    [
-        ("company_name", "N/A", True),
-        ("company_name", "None", False),  # a name
-        ("company_name", "Null", False),
-        ("company_name", "Nan", False),
-        ("address_line2", "None", True),
-        ("address_line2", "#REF!", False),  # a value was lost
-        ("country", "NA", False),
-        ("address_line2", "Suite 200", False),
-    ],
-)
+@table("clearable")
 def test_what_may_be_cleared(field: str, text: str, expected: bool) -> None:
     """A name that means nothing elsewhere, and an error value, are never taken for a blank cell."""
     assert expected is is_clearable(PAYER, field, text)
@@ -114,20 +77,7 @@ def found(plan: payerkit.onboarding.Plan) -> list[tuple[Any, ...]]:
 ROW: dict[str, Any] = TYPED_PAYER | as_columns(TYPED_ACCOUNT) | {"bank_name": "Typed Bank"}
 
 
-@pytest.mark.parametrize(
-    ("cells", "expected"),
-    [
-        ({"address_line2": "N/A"}, ["address_line2"]),
-        ({"email": "n/a"}, ["email"]),  # and not that it is no e-mail address, too
-        ({"postal_code": "-"}, ["postal_code"]),
-        ({"bank_country": "??"}, ["country"]),
-        ({"rails": "none"}, ["rails"]),
-        ({"client_user_id": "null"}, ["client_user_id"]),
-        ({"last_name": "Null"}, ["last_name"]),
-        ({"nationality": "NA"}, []),
-        ({"last_name": "Nullmann"}, []),
-    ],
-)
+@table("placeholder_rows")
 def test_a_placeholder_blocks_its_row(cells: dict[str, str], expected: list[str]) -> None:
     """Each is one error, and the only finding about its cell; other rows are sent."""
     other = {"client_user_id": "typed-002", "email": "b@example.com", "ssn": "219-09-9874"}

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import payerkit
+from cases import table
 from payerkit import InvalidInput
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER
@@ -124,19 +125,7 @@ def test_a_template_without_routes_is_for_the_usual_ones() -> None:
     assert payerkit.tables.template() == payerkit.tables.template(*DEFAULT_ROUTES, "USD-Local")
 
 
-@pytest.mark.parametrize(
-    ("route", "words"),
-    [
-        ("eur", "Did you mean eur-local or eur-swift?"),
-        ("usd-wir", "Did you mean usd-wire?"),
-        ("gpb-local", "Did you mean gbp-local"),
-        ("sek-local", "sek-local has no template, since"),  # its requirements are not published
-        ("", "Routes: usd-local, usd-wire, usd-swift, eur-local"),
-        ("nonsense", "Routes: usd-local"),
-        (None, 'expected text, such as template("eur-local", "usd-wire"), got None.'),
-        (["eur-local"], "got a list."),
-    ],
-)
+@table("unknown_routes")
 def test_an_unknown_route_is_told(route: str, words: str) -> None:
     """With what was probably meant, and with all routes."""
     with pytest.raises(InvalidInput) as caught:
@@ -220,20 +209,7 @@ def test_columns_have_notes(book: openpyxl.Workbook) -> None:
     assert not {"city", "country", "iban", "bank_name"} & set(about)
 
 
-@pytest.mark.parametrize(
-    ("column", "style", "some"),
-    [
-        ("beneficiary_type", "stop", ["individual", "business"]),
-        ("bank_beneficiary_type", "stop", ["individual", "business"]),
-        ("rails", "stop", ["local", "swift", "wire"]),
-        ("account_type", "stop", ["checking", "savings"]),
-        ("country", "warning", ["DE", "US", "NA"]),
-        ("bank_country", "warning", ["DE", "US", "NA"]),
-        ("nationality", "warning", ["DE", "US", "NA"]),
-        ("currency", "warning", ["EUR", "USD", "SEK"]),
-        ("city", "", []),
-    ],
-)
+@table("template_choices")
 def test_columns_have_choices(book: openpyxl.Workbook, column: str, style: str, some: list[str]) -> None:
     """A drop-down for every row: strict for a field with few values, else one that may be overruled."""
     sheet, where = book.worksheets[0], f"{letters(book)[column]}2:{letters(book)[column]}1048576"

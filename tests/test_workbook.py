@@ -12,6 +12,7 @@ from openpyxl.chart import BarChart
 from openpyxl.workbook import Workbook
 
 import payerkit
+from cases import table
 from messy_workbooks import add_shared_texts, replace_in_part, write_cell, write_xlsx
 from payerkit import InvalidInput
 from payerkit.tables.sheet import CellNote, Sheet, SheetInfo
@@ -80,33 +81,12 @@ def test_cells_are_read_as_people_see_them(
     assert expected == read_cell(tmp_path / "table.xlsx")
 
 
-@pytest.mark.parametrize(
-    ("xml", "expected"),
-    [
-        ('<c r="A1"><v>123.0</v></c>', ("123", None)),  # as Google Sheets writes whole numbers
-        ('<c r="A1"><v>1.23456789012E11</v></c>', ("123456789012", None)),
-        ('<c r="A1"><v>1.2345678901234567E19</v></c>', ("12345678901234567000", "digits_lost")),
-        ('<c r="A1" t="str"><f>A2</f><v>007</v></c>', ("007", None)),  # computed
-        ('<c r="A1" t="str"><f>A2</f><v></v></c>', (None, None)),  # computed to nothing
-        ('<c r="A1"><f>A2+1</f><v>8</v></c>', ("8", None)),
-        ('<c r="A1"><f>A2+1</f><v/></c>', ("=A2+1", "formula_without_value")),
-        ('<c r="A1"><f>A2</f><v>0</v></c>', ("=A2", "formula_without_value")),  # A2 is empty, or nobody computed
-        ('<c r="A1" t="b"><f>1=2</f><v>0</v></c>', ("FALSE", "boolean")),
-        ('<c r="A1"><f t="array" ref="A1">A2:A3</f></c>', ("=A2:A3", "formula_without_value")),
-        ('<c r="A1"><f t="shared" si="0"/></c>', ("=", "formula_without_value")),
-        ('<c r="A1" t="e"><f>A2+1</f><v>#REF!</v></c>', ("#REF!", None)),
-        ('<c r="A1" t="d"><v>1985-12-31T00:00:00</v></c>', ("1985-12-31", "date")),
-        ('<c t="inlineStr"><is><t>no reference</t></is></c>', ("no reference", None)),
-        ('<c r="A1" t="inlineStr"><is><r><t>in </t></r><r><t>runs</t></r></is></c>', ("in runs", None)),
-        ('<c r="A1" t="inlineStr"><is><t>東京</t><rPh sb="0" eb="2"><t>とうきょう</t></rPh></is></c>', ("東京", None)),
-        ('<c r="A1" t="inlineStr"><is><t>one_x000D_two</t></is></c>', ("one\rtwo", None)),
-    ],
-)
-def test_cells_of_other_programs_are_read(xml: str, expected: tuple[str | None, str | None], tmp_path: Path) -> None:
+@table("workbook_xml")
+def test_cells_of_other_programs_are_read(xml: str, shown: str | None, kind: str | None, tmp_path: Path) -> None:
     """Cells as programs other than openpyxl write them are read, too."""
     write_cell(tmp_path / "table.xlsx", xml)
 
-    assert expected == read_cell(tmp_path / "table.xlsx")
+    assert (shown, kind) == read_cell(tmp_path / "table.xlsx")
 
 
 def test_shared_texts_are_read(tmp_path: Path) -> None:
