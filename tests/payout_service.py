@@ -8,17 +8,15 @@ import socket
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from cases import DATA
 from example_payments import APPROVAL, TOKEN_PAYMENT
 from far_end import Behaviour, FarEnd, Received, reply
+from payerkit.client import Client, Retries
 
-CHASE = {
-    "id": "fa898aec-519c-46be-9b4c-e76ef4ff99d9",
-    "bankName": "Chase",
-    "accountNumber": "253009233489",
-    "currency": "usd",
-    "rails": "local",
-    "status": "approved",
-}
+PUBLISHED: dict[str, Any] = json.loads(DATA.joinpath("published_payouts.json").read_text("utf-8"))
+"""A request, its payment and its account with the members of the operator's documentation."""
+
+CHASE = PUBLISHED["account"]
 EXAMPLE_BANK = CHASE | {"id": "b2", "bankName": "Example Bank", "accountNumber": "253009231111"}
 PENDING = CHASE | {"id": "b3", "bankName": "Example Bank", "accountNumber": "253009232222", "status": "pending"}
 
@@ -41,6 +39,21 @@ CALLS = {
     "status": re.compile("GET /v2/request/[^/]+"),
 }
 """The calls, by names for tests."""
+
+
+def answering(*bodies: object, status: int = 200) -> FarEnd:
+    """Return a service that responds with these bodies, one after the other, and then with the last."""
+    return FarEnd([reply(status, json.dumps(body)) for body in bodies])
+
+
+def client_of(service: FarEnd, **options: Any) -> Client:
+    """Return a client that tries each call once."""
+    return Client(service.url, "key-of-a-test", retries=Retries(attempts=1), **options)
+
+
+def query_of(request: Received) -> dict[str, str]:
+    """Return the query of a request."""
+    return dict(parse_qsl(urlsplit(request.target).query))
 
 
 class PayoutService(FarEnd):
@@ -66,7 +79,7 @@ class PayoutService(FarEnd):
 
     def query(self, name: str) -> dict[str, str]:
         """Return the query of the last call of a name."""
-        return dict(parse_qsl(urlsplit([each.target for each in self.ledger if _name(each) == name][-1]).query))
+        return query_of([each for each in self.ledger if _name(each) == name][-1])
 
     def _behave(self, connection: socket.socket, request: Received) -> bool | None:
         name = _name(request)
@@ -74,7 +87,7 @@ class PayoutService(FarEnd):
         return behave(connection, request)
 
     def _respond(self, name: str, request: Received) -> tuple[int, str]:
-        only = dict(parse_qsl(urlsplit(request.target).query)).get("paymentDetailsId")
+        only = query_of(request).get("paymentDetailsId")
         listed = [each for each in self.accounts if only in {None, each["id"]}]
         count = self.sent().count("create")
         paid = {"hasBeenPaid": self.is_paid, "txHash": TX_HASH if self.is_paid else None}

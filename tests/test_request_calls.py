@@ -3,72 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 
 import payerkit
-from far_end import Behaviour, FarEnd, raw, reply
+from far_end import Behaviour, FarEnd, Received, raw, reply
 from payerkit import InvalidInput, PayoutOrder, Refused, UnknownOutcome
 from payerkit.client import Client
 from payerkit.errors import NotFound, PayoutWarning, RealMoneyWarning
 from payerkit.models import Payment, PaymentRequest, Payout, RequestStatus
+from payout_service import PUBLISHED, answering, client_of, query_of
 from published import ANSWERS, ORDER
 
-KEY = "key-of-a-test-of-requests"
-REQUEST_ID = "01" + "c1" * 32
-ACCOUNT_ID = "fa898aec-519c-46be-9b4c-e76ef4ff99d9"
-PUBLISHED_ORDER = {
-    "amount": "25.50",
-    "invoiceCurrency": "USD",
-    "paymentCurrency": "USDC-sepolia",
-    "isCryptoToFiatAvailable": True,
-}
-"""The published example of a request (operator's documentation, POST /v2/request)."""
-
+CREATED, ACCOUNT, STATUS = (PUBLISHED[name] for name in ("created", "account", "status"))
+REQUEST_ID, ACCOUNT_ID = CREATED["requestId"], ACCOUNT["id"]
 PAYOUT = {"amount": "25.50", "invoice_currency": "USD", "payment_currency": "USDC-sepolia"}
-
-CREATED = {"requestId": REQUEST_ID, "paymentReference": "0x44d119773d96f724"}
-ACCOUNT = {
-    "id": ACCOUNT_ID,
-    "bankName": "Chase",
-    "accountNumber": "253009233489",
-    "currency": "usd",
-    "rails": "local",
-    "status": "approved",
-}
 TO_PAY = {name: ANSWERS["pay_token"][name] for name in ("transactions", "metadata")}
-STATUS = {
-    "hasBeenPaid": False,
-    "paymentReference": "0x44d119773d96f724",
-    "requestId": REQUEST_ID,
-    "isListening": True,
-    "txHash": None,
-    "status": "pending",
-    "isCryptoToFiatAvailable": True,
-    "payments": [],
-    "amountInUsd": "25.50",
-    "conversionRate": None,
-    "fees": [],
-    "reference": "invoice-001",
-    "customerInfo": {"firstName": "John", "address": {"street": "123 Main Street"}},
-    "requestAmount": "25.50",
-    "paidAmount": 0,
-}
-"""A response of GET /v2/request/{requestId} with the members of the operator's documentation."""
 
 
-def answering(*bodies: object, status: int = 200) -> FarEnd:
-    """Return a service that responds with these bodies, one after the other."""
-    return FarEnd([reply(status, json.dumps(body)) for body in bodies])
-
-
-def client_of(service: FarEnd) -> Client:
-    """Return a client that tries each call once."""
-    return Client(service.url, KEY, retries=payerkit.client.Retries(attempts=1))
+def request_payment(*answers: object, request: Any = REQUEST_ID, **ids: Any) -> tuple[Payment, list[Received]]:
+    """Return the payment of a request from a service that answers so, and what the service received."""
+    with answering(*answers) as service, client_of(service) as client:
+        ids = {"client_user_id": "u", "payment_details_id": ACCOUNT_ID} | ids
+        return payerkit.request_payment(client, request, **ids), service.ledger
 
 
 def created() -> PaymentRequest:
@@ -77,11 +38,6 @@ def created() -> PaymentRequest:
         amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia", reference="invoice-001"
     )
     return PaymentRequest.read(CREATED, order=order, environment="sandbox")
-
-
-def query_of(service: FarEnd, place: int) -> dict[str, str]:
-    """Return the query of the request at a place."""
-    return dict(parse_qsl(urlsplit(service.ledger[place].target).query))
 
 
 def test_a_request_shows_its_reference_and_its_order() -> None:
@@ -101,18 +57,14 @@ def test_a_request_shows_its_reference_and_its_order() -> None:
 def test_a_request_is_created_as_published(status: int) -> None:
     """The body is the published one with a reference of ours, and no payee."""
     with answering(CREATED, status=status) as service, client_of(service) as client:
-        order = {name: value for name, value in PUBLISHED_ORDER.items() if name != "isCryptoToFiatAvailable"}
+        order = {name: value for name, value in PUBLISHED["order"].items() if name != "isCryptoToFiatAvailable"}
         request = payerkit.create_request(client, order)
 
-    sent = json.loads(service.ledger[0].body)
-    assert ("POST", "/v2/request") == (service.ledger[0].method, service.ledger[0].target)
-    assert sent == {**PUBLISHED_ORDER, "reference": request.reference}
+    (sent,) = service.ledger
+    assert ("POST", "/v2/request") == (sent.method, sent.target)
+    assert json.loads(sent.body) == {**PUBLISHED["order"], "reference": request.reference}
     assert (REQUEST_ID, CREATED["paymentReference"]) == (request.request_id, request.payment_reference)
-    assert ("25.50", None, "sandbox") == (
-        request.order and request.order.amount,
-        request.order and request.order.payee,
-        request.environment,
-    )
+    assert (PayoutOrder(**PAYOUT, reference=request.reference), "sandbox") == (request.order, request.environment)
 
 
 def test_references_are_unique_unless_given() -> None:
@@ -154,7 +106,7 @@ def test_a_lost_response_is_unknown_and_never_sent_again(end: Behaviour) -> None
     """Not even by retries; the advice is a new request, since an empty list of payments proves nothing."""
     with (
         FarEnd([end, reply(201, json.dumps(CREATED))]) as service,
-        Client(service.url, KEY) as client,
+        Client(service.url, "key-of-a-test") as client,
         pytest.raises(UnknownOutcome, match="Create a new request, with a new reference") as caught,
     ):
         payerkit.create_request(client, PAYOUT)
@@ -177,86 +129,74 @@ def test_real_money_is_told() -> None:
 
 def test_the_transactions_of_a_request() -> None:
     """The account is read first; the payment remembers order, payer and account, and shows none of its numbers."""
-    with answering({"paymentDetails": [ACCOUNT]}, TO_PAY) as service, client_of(service) as client:
-        payment = payerkit.request_payment(
-            client, created(), client_user_id="a/b", payment_details_id=ACCOUNT_ID, wallet=ORDER["payee"]
-        )
+    wallet = ORDER["payee"]
+    payment, (accounts, pay) = request_payment(
+        {"paymentDetails": [ACCOUNT]}, TO_PAY, request=created(), client_user_id="a/b", wallet=wallet
+    )
 
-    assert ["GET", "GET"] == [each.method for each in service.ledger]
-    assert "/v1/payer/a%2Fb/payment-details" == urlsplit(service.ledger[0].target).path
-    assert f"/v2/request/{REQUEST_ID}/pay" == urlsplit(service.ledger[1].target).path
-    ids = {"clientUserId": "a/b", "paymentDetailsId": ACCOUNT_ID}
-    assert ids | {"wallet": ORDER["payee"]} == query_of(service, 1)
+    assert ("GET", "GET") == (accounts.method, pay.method)
+    assert "/v1/payer/a%2Fb/payment-details" == urlsplit(accounts.target).path
+    assert f"/v2/request/{REQUEST_ID}/pay" == urlsplit(pay.target).path
+    assert {"clientUserId": "a/b", "paymentDetailsId": ACCOUNT_ID, "wallet": wallet} == query_of(pay)
     assert (REQUEST_ID, CREATED["paymentReference"]) == (payment.request_id, payment.payment_reference)
     assert created().order == payment.order
-    assert ("the account ••••3489 at Chase (USD, local)", "approved") == (
-        str(payment.payout),
-        payment.payout and payment.payout.status,
-    )
-    assert "253009233489" not in f"{payment!r}{payment.payout!r}{payment.payout and payment.payout.to_dict()}"
+    assert payment.payout is not None
+    assert ("the account ••••3489 at Chase (USD, local)", "approved") == (str(payment.payout), payment.payout.status)
+    assert "253009233489" not in f"{payment!r}{payment.payout!r}{payment.payout.to_dict()}"
 
 
 def test_an_id_is_enough() -> None:
     """A request of another program has no order here; the wallet may be left out."""
-    with answering({"paymentDetails": [ACCOUNT]}, TO_PAY) as service, client_of(service) as client:
-        payment = payerkit.request_payment(client, REQUEST_ID, client_user_id="u", payment_details_id=ACCOUNT_ID)
+    payment, (_, pay) = request_payment({"paymentDetails": [ACCOUNT]}, TO_PAY)
 
-    assert {"clientUserId": "u", "paymentDetailsId": ACCOUNT_ID} == query_of(service, 1)
+    assert {"clientUserId": "u", "paymentDetailsId": ACCOUNT_ID} == query_of(pay)
     assert (None, None, REQUEST_ID) == (payment.order, payment.order_source, payment.request_id)
 
 
-def test_an_account_of_somebody_else_is_refused() -> None:
-    """Nothing is requested for an account that the payer does not have."""
-    with (
-        answering({"paymentDetails": []}) as service,
-        client_of(service) as client,
-        pytest.raises(InvalidInput, match="payment_details_id: the payer has no account with this id"),
-    ):
-        payerkit.request_payment(client, REQUEST_ID, client_user_id="u", payment_details_id=ACCOUNT_ID)
-
-    assert 1 == len(service.ledger)
-
-
-def test_an_account_that_is_not_approved_is_told() -> None:
+@pytest.mark.parametrize(
+    ("accounts", "words"),
+    [
+        ([ACCOUNT | {"status": "failed"}], "The account ••••3489 at Chase .* did not pass its checks"),
+        ([ACCOUNT, ACCOUNT | {"accountNumber": "253009231111"}], "more than once, also for the account ••••1111"),
+    ],
+)
+def test_an_account_that_is_no_good_is_told(accounts: list[Any], words: str) -> None:
     """At the caller's line, and what to do."""
-    listed = {"paymentDetails": [ACCOUNT | {"status": "failed"}]}
-    with (
-        answering(listed, TO_PAY) as service,
-        client_of(service) as client,
-        pytest.warns(PayoutWarning, match="The account ••••3489 at Chase .* did not pass its checks") as caught,
-    ):
-        payerkit.request_payment(client, created(), client_user_id="u", payment_details_id=ACCOUNT_ID)
+    with pytest.warns(PayoutWarning, match=words) as caught:
+        request_payment({"paymentDetails": accounts}, TO_PAY, request=created())
 
     assert [__file__] == [warning.filename for warning in caught]
 
 
-def test_an_account_that_is_listed_twice_is_told() -> None:
-    """At the caller's line; the payment remembers it."""
-    listed = {"paymentDetails": [ACCOUNT, {**ACCOUNT, "accountNumber": "253009231111"}]}
-    with (
-        answering(listed, TO_PAY) as service,
-        client_of(service) as client,
-        pytest.warns(PayoutWarning, match="more than once, also for the account ••••1111") as caught,
-    ):
-        payment = payerkit.request_payment(client, created(), client_user_id="u", payment_details_id=ACCOUNT_ID)
-
-    assert [__file__] == [warning.filename for warning in caught]
-    assert "the account ••••1111 at Chase (USD, local)" == (payment.payout and payment.payout.also_listed)
+BAD_IDS = ["..", "a\x00b", "x" * 257]
 
 
-@pytest.mark.parametrize("request_", [None, 5, CREATED, ""])
-def test_what_is_no_request_is_refused(request_: Any) -> None:
-    """The message says what to give."""
-    with answering({}) as service, client_of(service) as client, pytest.raises(InvalidInput, match="request: "):
-        payerkit.request_payment(client, request_, client_user_id="u", payment_details_id=ACCOUNT_ID)
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        *(("request", value, "request: ") for value in (None, 5, CREATED, "")),
+        ("payment_details_id", "other", "payment_details_id: the payer has no account with this id"),
+        *(
+            (name, bad, name)
+            for name in ("request", "client_user_id", "payment_details_id", "wallet")
+            for bad in BAD_IDS
+        ),
+    ],
+)
+def test_what_cannot_be_paid_is_not_requested(name: str, value: Any, words: str) -> None:
+    """Nothing is sent but the question for the account."""
+    service = answering({"paymentDetails": [ACCOUNT]})
+    ids: dict[str, Any] = {"request": REQUEST_ID, "client_user_id": "u", "payment_details_id": ACCOUNT_ID, name: value}
+    with service, client_of(service) as client, pytest.raises(InvalidInput, match=words):
+        payerkit.request_payment(client, ids.pop("request"), **ids)
 
-    assert [] == service.ledger
+    assert all("/pay?" not in each.target for each in service.ledger)
 
 
 def test_a_refusal_names_the_field() -> None:
     """The published refusal has `errors`, each with field and message."""
     refusal = {"message": "Validation failed", "errors": [{"field": "wallet", "message": "must be an address"}]}
-    service = FarEnd([reply(200, json.dumps({"paymentDetails": [ACCOUNT]})), reply(400, json.dumps(refusal))])
+    service = FarEnd([reply(200, json.dumps([ACCOUNT])), reply(400, json.dumps(refusal))])
     with service, client_of(service) as client, pytest.raises(Refused, match="Validation failed") as caught:
         payerkit.request_payment(client, created(), client_user_id="u", payment_details_id=ACCOUNT_ID, wallet="0x1")
 
@@ -308,15 +248,9 @@ def test_the_state_of_a_request() -> None:
         status = payerkit.get_request(client, REQUEST_ID)
 
     assert f"/v2/request/{REQUEST_ID}" == service.ledger[0].target
-    assert (False, "pending", "invoice-001", None) == (
-        status.has_been_paid,
-        status.status,
-        status.reference,
-        status.tx_hash,
-    )
-    assert ("25.50", "0", "None") == tuple(
-        map(str, (status.request_amount, status.paid_amount, status.conversion_rate))
-    )
+    expected = {"has_been_paid": False, "status": "pending", "reference": "invoice-001", "tx_hash": None}
+    expected |= {"request_amount": Decimal("25.50"), "paid_amount": Decimal(0), "conversion_rate": None}
+    assert expected == {name: getattr(status, name) for name in expected}
     shown = f"{status!r}{status._repr_html_()}{status.to_dict()}{status.model_dump()}{dict(status)}"
     assert "Main Street" not in shown
     assert "John" not in shown
@@ -344,22 +278,10 @@ def test_a_service_without_the_call_says_so() -> None:
         payerkit.get_request(client, REQUEST_ID)
 
 
-BAD_IDS: list[Callable[[Client, Any], object]] = [
-    payerkit.get_request,
-    lambda client, bad: payerkit.request_payment(client, bad, client_user_id="u", payment_details_id="x"),
-    lambda client, bad: payerkit.request_payment(client, "x", client_user_id=bad, payment_details_id="x"),
-    lambda client, bad: payerkit.request_payment(client, "x", client_user_id="u", payment_details_id=bad),
-    lambda client, bad: payerkit.request_payment(
-        client, "x", client_user_id="u", payment_details_id=ACCOUNT_ID, wallet=bad
-    ),
-]
+@pytest.mark.parametrize("bad", BAD_IDS)
+def test_ids_that_would_not_arrive_are_not_sent(bad: str) -> None:
+    """As for every call."""
+    with answering(STATUS) as service, client_of(service) as client, pytest.raises(InvalidInput):
+        payerkit.get_request(client, bad)
 
-
-@pytest.mark.parametrize("bad", ["..", "a\x00b", "x" * 257])
-@pytest.mark.parametrize("call", BAD_IDS)
-def test_ids_that_would_not_arrive_are_refused(call: Callable[[Client, Any], object], bad: str) -> None:
-    """Nothing is sent but the question for the account."""
-    with answering({"paymentDetails": [ACCOUNT]}) as service, client_of(service) as client, pytest.raises(InvalidInput):
-        call(client, bad)
-
-    assert all("/pay?" not in each.target for each in service.ledger)
+    assert [] == service.ledger
