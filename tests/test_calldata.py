@@ -11,7 +11,7 @@ from eth_hash.auto import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cases import first_of_each
+from cases import first_of_each, table_rows
 from payerkit.onchain.calldata import (
     MAX_BYTES,
     NATIVE,
@@ -27,55 +27,7 @@ from payerkit.onchain.calldata import (
 )
 from payerkit.onchain.currencies import current_versions
 
-D = "(address,uint256,address[],bytes,uint256,uint256,uint256)"
-A = "(bytes8,address,address,address,address,uint256,uint256,uint256,uint256,uint256,address,bytes)"
-C = "(bytes8,address,address,address,address,uint256,uint256,uint256,uint256,uint256,uint16,address,address,bytes)"
-P = "(address,address,address,address,uint128,uint128,uint128,uint32,uint32,uint8,uint256,uint256,bool)"
-PUBLISHED = {
-    "0x095ea7b3": "approve(address,uint256)",
-    "0xa9059cbb": "transfer(address,uint256)",
-    "0x23b872dd": "transferFrom(address,address,uint256)",
-    "0x39509351": "increaseAllowance(address,uint256)",
-    "0xa457c2d7": "decreaseAllowance(address,uint256)",
-    "0xd505accf": "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)",
-    "0x0784bca3": "transferFromWithReference(address,address,uint256,bytes)",
-    "0xc219a14d": "transferFromWithReferenceAndFee(address,address,uint256,bytes,uint256,address)",
-    "0xeb7d8df3": "transferWithReference(address,bytes)",
-    "0xb868980b": "transferWithReferenceAndFee(address,bytes,uint256,address)",
-    "0xd7c95e98": "transferExactEthWithReferenceAndFee(address,uint256,bytes,uint256,address)",
-    "0x3af2c012": "transferFromWithReferenceAndFee(address,uint256,address[],bytes,uint256,address,uint256,uint256)",
-    "0xac473c8a": "transferWithReferenceAndFee(address,uint256,address[],bytes,uint256,address,uint256)",
-    "0x73535e55": "batchEthPaymentsWithReference(address[],uint256[],bytes[],uint256[],address)",
-    "0xc6e6d98b": "batchERC20PaymentsWithReference(address,address[],uint256[],bytes[],uint256[],address)",
-    "0xfa733142": "batchERC20PaymentsMultiTokensWithReference(address[],address[],uint256[],bytes[],uint256[],address)",
-    "0x92cddb91": f"batchPayments((uint256,{D}[])[],address[][],address)",
-    "0x9af8a581": f"batchERC20Payments({D}[],address[][],address)",
-    "0xa4b519ff": f"batchMultiERC20Payments({D}[],address[][],address)",
-    "0xb677bf0e": f"batchMultiERC20ConversionPayments({D}[],address[][],address)",
-    "0x333ec062": f"batchNativePayments({D}[],bool,address)",
-    "0x0e48b8db": f"batchNativeConversionPayments({D}[],bool,address)",
-    "0xbe68a196": "createERC20SingleRequestProxy(address,address,bytes,address,uint256)",
-    "0xd46d6fa5": "createEthereumSingleRequestProxy(address,bytes,address,uint256)",
-    "0x024c6e72": "triggerERC20Payment()",
-    "0xa986459c": "rescueERC20Funds(address)",
-    "0x063c27f8": "rescueNativeFunds()",
-    "0xac7a9e00": f"triggerRecurringPayment({P},bytes,uint8,bytes)",
-    "0x5f2993bf": "swapTransferWithReference(address,address,uint256,uint256,address[],bytes,uint256,address,uint256)",
-    "0x8d09fe2b": "swapTransferWithReference(address,uint256,uint256,address[],bytes,uint256,address,uint256)",
-    "0xad6d6106": "swapTransferWithReference(address,address,uint256,uint256,address[],address[],bytes,uint256,address,"
-    "uint256,uint256)",
-    "0xb2964b11": "swapTransferWithReference(address,uint256,uint256,address[],address[],bytes,uint256,address,"
-    "uint256,uint256)",
-    "0x325a00f0": "payEscrow(address,address,uint256,bytes,uint256,address)",
-    "0x314ee2d9": "payOwner(uint256,uint256,bytes,uint256,address)",
-    "0x03af28e0": f"authorizePayment({A})",
-    "0xf2842470": f"authorizeCommercePayment({A})",
-    "0xa2615767": "capturePayment(bytes8,uint256,uint16,address)",
-    "0x246b52d3": f"chargePayment({C})",
-    "0x4eff2760": "voidPayment(bytes8)",
-    "0xafda9d20": "reclaimPayment(bytes8)",
-    "0xf9b777ea": "refundPayment(bytes8,uint256,address,bytes)",
-}
+PUBLISHED = {row["selector"]: row["signature"] for row in table_rows("published_functions")}
 """The published selectors and canonical signatures, written down apart from the table under test."""
 
 FUNCTIONS = sorted(functions().values(), key=lambda function: function.selector)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import payerkit
+from cases import table
 from examples import EXAMPLES
 from payerkit import check_bank_details, check_payer
 from payerkit.findings import Finding, Findings
@@ -70,23 +71,7 @@ def test_warnings_and_infos_of_the_table_can_be_ignored(body: str) -> None:
     assert () == check(record, ignore=list(codes))
 
 
-@pytest.mark.parametrize(
-    ("code", "severity"),
-    [
-        ("nothing_to_send", "error"),
-        ("id_twice", "error"),  # two payers under one id: none is sent
-        ("account_twice", "error"),  # the same for an account
-        ("holder_differs", "error"),
-        ("example_row", "error"),  # of a template
-        ("near_duplicate", "warning"),  # sent once, and told
-        ("account_shared", "warning"),  # by two payers
-        ("email_shared", "warning"),
-        ("ssn_shared", "warning"),
-        ("no_account", "warning"),
-        ("trimmed", "info"),
-        ("changed_after_storing", "info"),  # by a report alone
-    ],
-)
+@table("table_only_findings")
 def test_what_is_found_only_in_a_table_is_in_the_table(code: str, severity: str) -> None:
     """Each has one row, which is about tables, with … for what depends on the row."""
     (row,) = TABLE[TABLE["code"] == code].to_dict("records")

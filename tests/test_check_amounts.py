@@ -340,26 +340,9 @@ def test_a_batch_that_converts_native_value_is_no_alarm(value: int) -> None:
     assert f"may spend up to {Decimal(value).scaleb(-18):f}".rstrip("0") in str(found)
 
 
-@pytest.mark.parametrize(
-    ("fee", "amount", "words"),
-    [
-        (10_000, 10_000_000, "0.1"),
-        (12_345, 12_345_678, "0.1"),  # rounded down from 12,345.678
-        (12_346, 12_345_678, "0.1"),  # rounded up
-        (10_010, 10_000_000, "0.1001"),  # not 0.1
-        (333_333, 1_000_000, "33.3333"),
-        (1, 3, "33"),
-        (2, 3, "67"),
-        (25_000, 1_000_000, "2.5"),
-        (5, 1, "500"),
-        (1, 10**18, "0.0000000000000001"),
-        (123_456_789, 10**9, "12.3457"),  # rounded up, so that a policy with this number agrees to it
-        (0, 5, "0"),
-        (1, 0, "None"),
-    ],
-)
-def test_percentages_are_those_that_a_person_would_write(fee: int, amount: int, words: str) -> None:
+@table("written_percentages")
+def test_percentages_are_those_that_a_person_would_write(fee: str, amount: str, words: str) -> None:
     """A share is the shortest number that explains a rounded fee."""
-    share = simplest_percentage(fee, amount)
+    share = simplest_percentage(int(fee), int(amount))
 
     assert words == (str(share) if share is None else f"{share.normalize():f}")

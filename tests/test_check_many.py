@@ -42,28 +42,8 @@ def values(field: str) -> st.SearchStrategy[Any]:
     """Return values for the cells of a field: those of the examples, blank ones of all kinds, and unusual ones."""
     known = {value for each in EXAMPLES for value in (each.bad.get(field), each.good.get(field))}
     usual = {record.get(field) for _, record in BASES.values()}
-    odd = [
-        "",
-        " ",
-        "x",
-        "\ud800",
-        "••••6789",
-        "\u0661",
-        None,
-        np.nan,
-        pd.NA,
-        pd.NaT,
-        Decimal("NaN"),
-        Decimal("sNaN"),
-        np.float32("nan"),
-        np.bool_(1),
-        dt.date(2000, 1, 1),
-        0,
-        1,
-        True,
-        1.0,
-        2.5,
-    ]
+    blank = [None, np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.float32("nan")]
+    odd = ["", " ", "x", "\ud800", "••••6789", "\u0661", np.bool_(1), dt.date(2000, 1, 1), 0, 1, True, 1.0, 2.5, *blank]
     return st.sampled_from([*sorted(known | usual, key=str), *odd, (), "é" * 300])
 
 

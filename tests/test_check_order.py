@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cases import table
 from payerkit import InvalidInput, PaymentOrder, PaymentPolicy
 from payerkit.onchain.currencies import is_payable, token_list
 from payerkit.payment import check_payment_order
@@ -34,25 +35,7 @@ def test_published_orders_are_right(name: str) -> None:
     assert () == check_payment_order(order) == check_payment_order(PaymentOrder.of(order, {}), environment="sandbox")
 
 
-@pytest.mark.parametrize(
-    ("payee", "code", "words"),
-    [
-        ("vitalik.eth", "payee_name", "payerkit asks no name service"),
-        ("Example Payee", "payee_form", "expected 0x and 40 hex digits"),
-        (PAYEE[:-2], "payee_form", "38 hex digits"),  # cut
-        (PAYEE[2:], "payee_form", "0x is missing"),
-        (f"0x{KEY}", "payee_form", "Never paste a private key"),
-        (KEY, "payee_form", "Never paste a private key"),  # wallets export it without 0x
-        (PAYEE.replace("6923", "692O"), "payee_form", "40 hex digits"),  # the letter O
-        (TRON, "payee_form", "An address of Tron, but the payment currency is of Sepolia"),
-        (PAYEE[:-1] + "8", "payee_checksum", "may be mistyped"),
-        (f"0x{'0' * 40}", "payee_burned", "the zero address"),
-        (f"0x{'0' * 39}1", "payee_burned", "reserve"),  # a precompile
-        ("0xda46309973bFfDdD5a10cE12c44d2EE266f45A44", "payee_contract", "the payment contract ERC20FeeProxy"),
-        ("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "payee_contract", "the token USDC-mainnet"),
-        ("", "empty", "Empty"),
-    ],
-)
+@table("order_payees")
 def test_payees_that_nobody_can_be(payee: str, code: str, words: str) -> None:
     """What is no wallet is an error that says what it is, and does not repeat what was typed."""
     (finding,) = check_payment_order({**ORDER, "payee": payee})
@@ -82,26 +65,7 @@ def test_other_networks_have_other_addresses(payee: str, currency: str, expected
     assert expected == codes({"payee": payee, "paymentCurrency": currency})
 
 
-@pytest.mark.parametrize(
-    ("amount", "severity", "code", "words"),
-    [
-        ("-10", "error", "amount_sign", "sign"),
-        ("+10", "error", "amount_sign", "sign"),
-        ("\u221210", "error", "amount_sign", "sign"),  # a typographic minus
-        ("1,000.50", "error", "amount_form", "separators"),
-        ("1.000,50", "error", "amount_form", "decimal comma"),
-        ("1 000", "error", "amount_form", "separators"),
-        ("$10", "error", "amount_form", "currency"),
-        ("10 EUR", "error", "amount_form", "currency"),
-        ("ten", "error", "amount_form", "plain decimal"),
-        ("1e3", "error", "amount_form", "plain decimal"),  # as a spreadsheet writes it
-        ("0", "error", "amount_zero", "Nothing"),
-        ("0.00", "error", "amount_zero", "Nothing"),
-        ("10.005", "warning", "amount_decimals", "which is 2"),
-        ("10.500", "warning", "amount_decimals", "Read as 10.5, not as 10500"),  # as many write ten thousand
-        ("", "error", "empty", "Empty"),
-    ],
-)
+@table("order_amounts")
 def test_amounts_that_are_none(amount: str, severity: str, code: str, words: str) -> None:
     """An amount is a positive, plain decimal number with no more decimals than its currency."""
     found = [each for each in check_payment_order({**ORDER, "amount": amount}) if each.code != "spreadsheet_number"]

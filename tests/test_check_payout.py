@@ -31,13 +31,7 @@ from published import BANK_DETAILS, PAYER
 KEY = "key-of-a-test-of-payouts"
 REQUEST_ID = "01" + "c1" * 32
 NUMBER = "253009233489"
-ACCOUNT = {
-    "bankName": "Chase",
-    "accountNumber": NUMBER,
-    "currency": "usd",
-    "rails": "local",
-    "status": "approved",
-}
+ACCOUNT = {"bankName": "Chase", "accountNumber": NUMBER, "currency": "usd", "rails": "local", "status": "approved"}
 NAMED = "the account ••••3489 at Chase (USD, local)"
 OF_ACCOUNT = Payout.of_account(
     ACCOUNT,

@@ -99,9 +99,7 @@ KINDS: dict[str, Honest] = ALL | {
     ),
     "a batch, converted to a token": Honest.of(
         payment(
-            approval(FAU, TEST_BATCH, 10**19),
-            (TEST_BATCH, data("b677bf0e", [TO_FAU], [], DEAD), 0),
-            asked=FAU_DOLLARS,
+            approval(FAU, TEST_BATCH, 10**19), (TEST_BATCH, data("b677bf0e", [TO_FAU], [], DEAD), 0), asked=FAU_DOLLARS
         ),
         policy=BY_RATE,
     ),

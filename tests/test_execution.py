@@ -49,7 +49,7 @@ LISTED = [each for each in functions().values() if {each.name, each.selector.hex
 EXECUTED = [each for each in functions().values() if each not in LISTED]
 
 MOVING = {
-    *(EffectKind.TRANSFER, EffectKind.TRANSFER_FROM, EffectKind.SWAP, EffectKind.ESCROW, EffectKind.PAY_RECEIVABLE),
+    *(EffectKind.TRANSFER, EffectKind.TRANSFER_FROM, EffectKind.SWAP, EffectKind.ESCROW, EffectKind.PAY_RECEIVABLE)
 }
 """What moves money of the payer; contracts for one payment move only what they hold."""
 
@@ -157,12 +157,7 @@ POLICY = PaymentPolicy(
 )
 """Agrees to what honest calls have."""
 
-OTHERWISE = {
-    "payee": PAYEES[0],
-    "amount": "1",
-    "invoice_currency": "DAI-mainnet",
-    "payment_currency": "DAI-mainnet",
-}
+OTHERWISE = {"payee": PAYEES[0], "amount": "1", "invoice_currency": "DAI-mainnet", "payment_currency": "DAI-mainnet"}
 """The order of a call that pays nobody."""
 
 

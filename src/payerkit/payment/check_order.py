@@ -38,11 +38,7 @@ _MOST_PROPOSALS = 4
 
 @without_internal_frames
 def check_payment_order(
-    order: Any,
-    *,
-    policy: PaymentPolicy | None = None,
-    ignore: Iterable[str] = (),
-    environment: str | None = None,
+    order: Any, *, policy: PaymentPolicy | None = None, ignore: Iterable[str] = (), environment: str | None = None
 ) -> Findings:
     """Check an order before it is sent: its payee, its amount and its currencies; nothing is sent.
 
