@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -136,11 +135,6 @@ def test_an_open_column_is_decided_in_the_file(tmp_path: Path) -> None:
     path.write_text(json.dumps(content), "utf-8")
 
     assert ({}, "iban") == (Mapping.load(path).open, Mapping.load(path)["Konto"])
-
-
-def good(**changes: Any) -> str:
-    """Return the text of a mapping's file with changes."""
-    return json.dumps({"format": "payerkit mapping 1", "columns": {"Konto": "iban"}} | changes)
 
 
 @table("mapping_files")

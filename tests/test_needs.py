@@ -9,9 +9,6 @@ from payerkit.checks.requirements import USUAL_FIELDS, asked_fields, listed_rail
 from payerkit.checks.schema import BANK_DETAILS, PAYER, RAILS, SCHEMAS
 
 ROUTES = [*requirements()]
-ZAR_TEXT = (
-    "ZAR over local rails usually needs account number, account type, and either bank code, branch code or SWIFT/BIC."
-)
 
 
 @table("needs")

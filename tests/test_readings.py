@@ -14,7 +14,6 @@ from payerkit.models.requests import Hidden
 from published import PUBLISHED
 
 US, GERMANY, BRITAIN, ITALY = ({"country": code} for code in ("US", "DE", "GB", "IT"))
-IN_DOLLARS: dict[str, Any] = {"invoice_currency": "USD"}
 
 
 @table("read_phones")

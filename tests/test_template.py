@@ -23,7 +23,6 @@ from payerkit.tables.spreadsheets import DEFAULT_ROUTES, _examples
 ROUTES = tuple(_examples())
 EACH_ROUTE = [pytest.param(route, marks=() if route in DEFAULT_ROUTES else pytest.mark.slow) for route in ROUTES]
 NEEDS = {f"{currency}-{rails}".lower(): row.needs for (currency, rails), row in requirements().items()}
-IDENTIFIERS = [name for name, field in BANK_DETAILS.fields.items() if field.section in {"Account", "Bank"}]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Excel workbooks: cells as texts that a person sees, and notes about what is no text."""
+"""Excel workbooks: cells as texts that a person sees, how number formats show them, and notes about what is no text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import payerkit
 from cases import table
 from messy_workbooks import add_shared_texts, replace_in_part, write_cell, write_xlsx
 from payerkit import InvalidInput
-from payerkit.tables.sheet import CellNote, Sheet, SheetInfo
+from payerkit.tables.sheet import CellNote, Sheet, SheetInfo, shown_by
 from payerkit.tables.workbooks import read_sheets
 
 Notes = list[tuple[int, int, str]]
@@ -260,3 +260,18 @@ def test_an_unknown_sheet_is_refused(tmp_path: Path) -> None:
         read_sheets(tmp_path / "table.xlsx", "Payer")[1][0]
 
     assert "Sheets: Payers." == caught.value.advice
+
+
+@table("number_formats")
+def test_zeros_and_signs_of_a_format_are_shown(code: str, number: str, expected: str) -> None:
+    """A format of digits and signs is shown as a spreadsheet shows it."""
+    shown = shown_by(code)
+
+    assert shown is not None
+    assert expected == shown(int(number))
+
+
+@table("number_formats_not_followed")
+def test_other_formats_are_not_followed(code: str) -> None:
+    """Numbers of formats without zeros, with thousands, decimals, percents, currencies or conditions stay in full."""
+    assert shown_by(code) is None
