@@ -62,7 +62,7 @@ def main() -> int:
     found = ratios(lambda: seconds_of(ours), lambda: seconds_of(bare), rounds=ROUNDS)
     here.send("stop")
     server.join(5)
-    return 0 if report("create_payer", found, gate=0.85) else 1
+    return 0 if report("create_payer", found, gate=0.75) else 1
 
 
 if __name__ == "__main__":
