@@ -59,6 +59,7 @@ def test_ids_that_would_not_arrive_are_refused(value: Any, code: str) -> None:
         ("é", "/v1/payer/%C3%A9/payment-details"),
         ("%2e%2e", "/v1/payer/%252e%252e/payment-details"),  # dots that somebody encoded before
         ("../..", "/v1/payer/..%2F../payment-details"),
+        ("{clientUserId}", "/v1/payer/%7BclientUserId%7D/payment-details"),  # as in the route
     ],
 )
 def test_ids_are_encoded_whole(value: str, path: str) -> None:

@@ -736,11 +736,14 @@ def test_first_copy(source: Path, tmp_path: Path) -> None:
     )
 
 
-def test_work_is_never_overwritten(source: Path, tmp_path: Path) -> None:
-    """What a person changed stays, however often the command is run."""
+@pytest.mark.parametrize("damaged", [None, "", "{", "[]"])
+def test_work_is_never_overwritten(source: Path, tmp_path: Path, damaged: str | None) -> None:
+    """What a person changed stays, however often the command is run, and also without its record of the copies."""
     folder = tmp_path / "work"
     lab.copy_notebooks(source, folder)
     (folder / "00-quickstart.ipynb").write_text("my work")
+    if damaged is not None:
+        (folder / ".payerkit.json").write_text(damaged)
 
     assert ([], {"00-quickstart.ipynb": "my work"}) == (lab.copy_notebooks(source, folder), names(folder))
 
@@ -775,17 +778,6 @@ def test_a_deleted_copy_comes_back(source: Path, tmp_path: Path) -> None:
     (tmp_path / "work" / "00-quickstart.ipynb").unlink()
 
     assert 1 == len(lab.copy_notebooks(source, tmp_path / "work"))
-
-
-@pytest.mark.parametrize("damaged", ["", "{", "[]"])
-def test_a_damaged_record_harms_nothing(source: Path, tmp_path: Path, damaged: str) -> None:
-    """Without its memory, the command touches nothing that is there."""
-    folder = tmp_path / "work"
-    lab.copy_notebooks(source, folder)
-    (folder / "00-quickstart.ipynb").write_text("my work")
-    (folder / ".payerkit.json").write_text(damaged)
-
-    assert ([], {"00-quickstart.ipynb": "my work"}) == (lab.copy_notebooks(source, folder), names(folder))
 
 
 def test_shipped_notebooks_are_there() -> None:

@@ -440,16 +440,6 @@ def test_request_is_what_the_service_expects(connected: Connect) -> None:
     assert set(request.headers) - {"connection"} == own  # a session adds that one
 
 
-def test_connections_are_kept(connected: Connect) -> None:
-    """Calls one after the other go over one connection."""
-    with FarEnd([reply(200, payload(ANSWERS["get_payer_status"]))]) as far:
-        client = connected(far.url)
-        for _ in range(5):
-            READS["get_payer_status"](client)
-
-        assert (5, 1) == (len(far.ledger), far.connections)
-
-
 def chunked(content: bytes) -> bytes:
     """Return a body in chunks of seven bytes."""
     parts = [content[place : place + 7] for place in range(0, len(content), 7)]

@@ -175,23 +175,6 @@ def test_a_port_of_ones_choice_can_be_taken_again() -> None:
         payerkit.create_payer(third, PAYER)
 
 
-def test_data_survives_a_restart(tmp_path: Path) -> None:
-    """A sandbox with a file finds everything again, keys included."""
-    file = tmp_path / "team.db"
-    with payerkit.sandbox(db=file) as client:
-        created = payerkit.create_payer(client, PAYER)
-        payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
-        key = repr(client._key)
-    with payerkit.sandbox(db=str(file)) as client:
-        listed = payerkit.list_payment_details(client, "user-123", reveal=True)
-
-        assert (created.user_id, "253009233489", key) == (
-            payerkit.get_payer_status(client, "user-123").user_id,
-            listed.loc[0, "account_number"],
-            repr(client._key),
-        )
-
-
 @pytest.mark.skipif(os.name != "posix", reason="file modes are a matter of POSIX")
 def test_files_are_their_owners_only(tmp_path: Path) -> None:
     """Nobody else on the machine can read the database or its keys."""
@@ -201,21 +184,6 @@ def test_files_are_their_owners_only(tmp_path: Path) -> None:
 
     assert {"team.db", "team.db.key", "team.db.api-key"} <= set(modes)
     assert {0o600} == set(modes.values())
-
-
-def test_nothing_about_a_person_is_readable_in_the_file(tmp_path: Path) -> None:
-    """What lies on the disk does not hold what was sent, not even the id."""
-    with payerkit.sandbox(db=tmp_path / "team.db") as client:
-        payerkit.create_payer(client, PAYER | {"clientUserId": "john.doe@example.com"})
-        payerkit.create_payment_detail(client, "john.doe@example.com", BANK_DETAILS)
-        on_disk = b"".join(file.read_bytes() for file in tmp_path.iterdir())
-    typed = [value for value in (PAYER | BANK_DETAILS).values() if len(value) > 4]
-
-    assert [] == [
-        value
-        for value in [*typed, "john.doe@example.com"]
-        if value.encode() in on_disk and value not in {"individual", "business"}
-    ]
 
 
 def test_a_seed_makes_everything_the_same_again() -> None:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import payerkit
+from cases import table
 from far_end import FarEnd, reply
 from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client
@@ -22,30 +23,12 @@ from payerkit.errors import NotFound, PayeeWarning, RateLimited, RealMoneyWarnin
 from payerkit.frames import columns
 from payerkit.wire import our_name
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
+from test_client import CALLS
 
 PAYOUT = {"amount": "25.50", "invoiceCurrency": "USD", "paymentCurrency": "USDC-sepolia"}
 
-ODD_IDS = [
-    "a/b",
-    "a?b",
-    "a#b&c=d",
-    "é",
-    "%2e%2e",
-    "%2F",
-    "../..",
-    "a/payment-details",
-    "payment-details",
-    "john.doe@example.com",
-    "漢字 with blanks ",
-    "{clientUserId}",
-    "x" * 200,
-    "a/",
-    "/a",
-    "//evil.example.com/x",
-]
 
-
-@pytest.mark.parametrize("client_user_id", ODD_IDS)
+@table("odd_ids")
 def test_ids_are_stored_and_read_back_as_typed(shared: Client, client_user_id: str) -> None:
     """Any id that is accepted reaches its own payer through every call, and no other route."""
     created = payerkit.create_payer(shared, {**PAYER, "clientUserId": client_user_id})
@@ -417,44 +400,26 @@ def test_without_doubts_nothing_is_told(shared: Client) -> None:
     assert "warning" not in re.sub("<style>.*?</style>|<[^>]*>", "", created._repr_html_(), flags=re.DOTALL)
 
 
-VERSIONED: dict[str, tuple[str, Callable[[Client], Any]]] = {
-    "create_payer": ("POST /v2/payer", lambda client: payerkit.create_payer(client, PAYER)),
-    "get_payer_status": (
-        "GET /v2/payer/{clientUserId}",
-        lambda client: payerkit.get_payer_status(client, PAYER["clientUserId"]),
-    ),
-    "update_agreement": (
-        "PATCH /v1/payer/{clientUserId}",
-        lambda client: payerkit.update_agreement(client, PAYER["clientUserId"]),
-    ),
-    "create_payment_detail": (
-        "POST /v1/payer/{clientUserId}/payment-details",
-        lambda client: payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS),
-    ),
-    "list_payment_details": (
-        "GET /v1/payer/{clientUserId}/payment-details",
-        lambda client: payerkit.list_payment_details(client, PAYER["clientUserId"]),
-    ),
-    "initiate_payment": ("POST /v1/pay", lambda client: payerkit.initiate_payment(client, ORDER)),
+VERSIONED = {
+    "create_payer": "POST /v2/payer",
+    "get_payer_status": "GET /v2/payer/{clientUserId}",
+    "update_agreement": "PATCH /v1/payer/{clientUserId}",
+    "create_payment_detail": "POST /v1/payer/{clientUserId}/payment-details",
+    "list_payment_details": "GET /v1/payer/{clientUserId}/payment-details",
+    "initiate_payment": "POST /v1/pay",
 }
 """Each call, with its path in v1."""
-
-
-def of_version(call: str, api: str) -> str:
-    """Return method and path of a call in a version of the API."""
-    return call.replace("/v1/payer", f"/{api}/payer")
 
 
 @pytest.mark.parametrize("api", ["v1", "v2"])
 @pytest.mark.parametrize("name", VERSIONED)
 def test_errors_and_logs_show_the_path_that_was_sent(name: str, api: Any, caplog: pytest.LogCaptureFixture) -> None:
     """The path of the version is the one on the wire, in the error and in the log; /v1/pay has one only."""
-    path, call = VERSIONED[name]
-    expected = of_version(path, api)
+    expected = VERSIONED[name].replace("/v1/payer", f"/{api}/payer")
     caplog.set_level("DEBUG", logger="payerkit")
     with FarEnd([reply(404)]) as far, payerkit.connect(far.url, api_key="key", api=api) as client:
         with pytest.raises(NotFound) as caught:
-            call(client)
+            CALLS[name](client)
         sent = f"{far.ledger[0].method} {far.ledger[0].target}"
 
     assert expected.replace("{clientUserId}", PAYER["clientUserId"]) == sent
@@ -467,7 +432,7 @@ def test_the_sandbox_serves_both_versions(api: Any) -> None:
     """Every call works with the paths of the specification and with the newer ones, runs included."""
     with payerkit.sandbox() as local:
         client = payerkit.connect(local.base_url, api_key=local.reveal_key(), api=api)
-        results = [call(client) for _, call in VERSIONED.values()]
+        results = [CALLS[name](client) for name in VERSIONED]
         listed = payerkit.statuses.list_many(client, [PAYER["clientUserId"]], progress=False)
         client.close()
 

@@ -119,17 +119,26 @@ def test_an_incomplete_order_is_refused(response: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("content", "options", "words"),
     [
-        (["--rate", "x"], "rate: give a positive number"),
-        (["--network", "polygon"], "network: 'polygon' is not known"),
-        (["--policy", "missing.toml"], "missing.toml"),
+        (None, ["--rate", "x"], "rate: give a positive number"),
+        (None, ["--network", "polygon"], "network: 'polygon' is not known"),
+        (None, ["--policy", "missing.toml"], "missing.toml"),
+        ("", [], "payment.json is not valid JSON."),
+        ("{", [], "payment.json is not valid JSON."),
+        ("[]", [], "payerkit inspect: "),
+        ("gone", [], "payment.json cannot be read (No such file or directory)."),
     ],
 )
-def test_unusable_options_are_told(
-    options: list[str], words: str, saved: Path, capsys: pytest.CaptureFixture[str]
+def test_what_cannot_be_used_is_told(
+    content: str | None, options: list[str], words: str, saved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line says what is wrong, and the exit code is not that of a verdict."""
+    """One line names the file or the option and says what is wrong; the exit code is not that of a verdict."""
+    if content == "gone":
+        saved.unlink()
+    elif content is not None:
+        saved.write_text(content)
+
     assert 5 == inspect(saved, *options)
     printed = capsys.readouterr()
     assert (words in printed.err, printed.out, len(printed.err.splitlines())) == (True, "", 1)
@@ -193,29 +202,3 @@ def test_a_rate_that_is_not_needed_is_said_to_be_so(saved: Path, capsys: pytest.
     """A rate that vanished would be taken for one that was used."""
     assert 0 == inspect(saved, "--rate", "2500")
     assert "2500  (as given; not needed, since the currencies are the same)" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("file", "message"),
-    [
-        ("gone.json", "gone.json cannot be read (No such file or directory)."),
-        ("bad.json", "bad.json is not valid JSON."),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_named(
-    file: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In a loop over many files, a message without a name helps nobody."""
-    (tmp_path / "bad.json").write_text("{", "utf-8")
-
-    assert 5 == inspect(tmp_path / file)
-    assert f"payerkit inspect: {message}\n" == capsys.readouterr().err
-
-
-@pytest.mark.parametrize("content", ["", "x", "[]"])
-def test_inspect_tells_what_it_cannot_read(content: str, saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Anything but a payment ends with exit code 5 and one line."""
-    saved.write_text(content)
-
-    assert 5 == inspect(saved)
-    assert 1 == len(capsys.readouterr().err.splitlines())

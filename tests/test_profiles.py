@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import payerkit
+from cases import table
 from conftest import KEY
 from far_end import FarEnd, reply
 from payerkit import InvalidInput
@@ -174,28 +175,10 @@ def test_without_a_file_there_are_no_profiles(tmp_path: Path, monkeypatch: pytes
 BASE = '[staging]\nbase_url = "https://api.stage.example.com"\n'
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (BASE + 'colour = "red"', "colour: not a setting of a profile, for [staging] in"),
-        (BASE + 'header = "Authorization"', 'header: expected "x-api-key" or "x-client-id", for [staging]'),
-        (BASE + "rate = 0", "rate: expected a positive number of calls per second"),
-        (BASE + 'rate = "fast"', "rate: expected a positive number"),
-        (BASE + "rate = true", "rate: expected a positive number"),
-        (BASE + "rate = [5]", "rate: expected a positive number"),
-        (BASE + 'api = "v3"', 'api: expected "v1" or "v2"'),
-        (BASE + "timeout = -1", "timeout: expected a positive number of seconds"),
-        ('[staging]\nbase_url = "api.stage.example.com"', "base_url: expected an address that begins with https://"),
-        ("[staging]\nrate = 5", "base_url: missing for [staging]"),
-        ('base_url = "https://x.example.com"', "base_url: this line of"),
-        (BASE + BASE, "is not valid TOML"),
-        ("[staging", "is not valid TOML"),
-        (BASE.replace("https", "http"), "use https://"),  # as for any address
-    ],
-)
-def test_a_faulty_file_is_told(profiles: WriteFile, text: str, words: str) -> None:
+@table("profile_mistakes")
+def test_a_faulty_file_is_told(profiles: WriteFile, lines: list[str], words: str) -> None:
     """What is wrong is named, with the profile and the file."""
-    profiles(text)
+    profiles("\n".join(lines))
 
     assert words in refusal("staging", api_key="key")
 

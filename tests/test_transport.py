@@ -62,6 +62,14 @@ def new_session() -> Iterator[NewSession]:
         yield lambda: sessions.enter_context(requests.Session())
 
 
+def through(session: requests.Session, send: Callable[..., requests.Response]) -> requests.Session:
+    """Return a session whose adapter sends in a way of its own."""
+    adapter = HTTPAdapter()
+    adapter.send = send  # type: ignore[method-assign]  # as a class of the user's would
+    session.mount("http://", adapter)
+    return session
+
+
 @pytest.mark.parametrize("whole", WHOLE.values(), ids=WHOLE)
 def test_a_response_is_the_same_byte_by_byte(whole: bytes, connected: Connect) -> None:
     """One byte after the other gives what all at once gives."""
@@ -480,17 +488,12 @@ def test_a_hook_that_raises_for_status_quotes_nothing(connected: Connect, new_se
 def test_an_error_that_causes_itself_is_followed_once(connected: Connect, new_session: NewSession) -> None:
     """An adapter that raises an error's own cause makes a circle of causes; the call ends."""
 
-    class Circle(HTTPAdapter):
-        """Raises errors that cause each other."""
+    def send(*_: Any, **__: Any) -> requests.Response:
+        one, other = ConnectionError("one"), OSError("other")
+        one.__cause__, other.__cause__ = other, one
+        raise one
 
-        def send(self, *_: Any, **__: Any) -> requests.Response:
-            """Fail."""
-            one, other = ConnectionError("one"), OSError("other")
-            one.__cause__, other.__cause__ = other, one
-            raise one
-
-    session = new_session()
-    session.mount("http://", Circle())
+    session = through(new_session(), send)
 
     assert UnknownOutcome is type(failure(create, connected("http://127.0.0.1:9", session=session)))
 
@@ -561,17 +564,12 @@ def test_a_late_attempt_has_a_bounded_wait() -> None:
 def test_a_response_that_cannot_be_closed_hides_no_failure(connected: Connect, new_session: NewSession) -> None:
     """A hand-made adapter whose response has no stream ends in payerkit's error, not in one of its own."""
 
-    class Handmade(HTTPAdapter):
-        """Answers without a connection."""
+    def send(request: requests.PreparedRequest, **_: Any) -> requests.Response:
+        response = requests.Response()
+        response.status_code, response.request, response.url = 200, request, str(request.url)
+        return response
 
-        def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
-            """Return a response that has nothing to close."""
-            response = requests.Response()
-            response.status_code, response.request, response.url = 200, request, str(request.url)
-            return response
-
-    session = new_session()
-    session.mount("http://", Handmade())
+    session = through(new_session(), send)
 
     assert UnknownOutcome is type(failure(create, connected("http://127.0.0.1:9", session=session)))
 
@@ -581,15 +579,10 @@ def test_an_adapter_that_quotes_the_request_is_redacted(
 ) -> None:
     """An adapter of the user's may put key and body into its error: neither is in payerkit's, nor in the log."""
 
-    class Quoting(HTTPAdapter):
-        """Fails with everything that it was given."""
+    def send(request: requests.PreparedRequest, **_: Any) -> requests.Response:
+        raise OSError(f"{request.headers} {request.body!r}")
 
-        def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
-            """Fail."""
-            raise OSError(f"{request.headers} {request.body!r}")
-
-    session = new_session()
-    session.mount("http://", Quoting())
+    session = through(new_session(), send)
     with caplog.at_level("DEBUG"):
         error = failure(create, connected("http://127.0.0.1:9", session=session))
 
