@@ -212,20 +212,6 @@ def test_a_journal_copied_without_its_log_stores_nothing_twice(service: ModelSer
     assert [] == breaches(service, rows, report)
 
 
-def test_a_rotated_key_takes_its_journal_along(service: ModelService, path: Path) -> None:
-    """The older key is given for one run. Before, the journal was refused, and a new one sent all again."""
-    rows = rows_of_payers(0, 1)
-    run(service, rows, path, key="first-key")
-    before = writes(service)
-    reports = [
-        run(service, rows, path, key="second-key", previous_key="first-key"),
-        run(service, rows, path, key="second-key"),
-    ]
-
-    assert [["done", "done"]] * 2 == [row_states(report) for report in reports]
-    assert before == writes(service)
-
-
 def test_a_rotated_key_alone_does_not_open_a_journal(service: ModelService, path: Path) -> None:
     """The message names the variable for the older one; with a new journal, nothing is stored twice, either."""
     rows = rows_of_payers(0, 1)
@@ -453,20 +439,6 @@ def let_another_tool_store(service: ModelService, row: Row) -> None:
     service.before = store_it
 
 
-def test_a_new_account_that_no_row_explains_is_never_nothing(service: ModelService, path: Path) -> None:
-    """Where nothing shows that lists tell accounts as they were sent, it may be the lost one; a person compares.
-
-    Before, the account was sent again, though the list may just number it in another way.
-    """
-    service.next["account"].append(LOST_BEFORE)
-    let_another_tool_store(service, payer_row(1) | {"account_number": "9999999999"})
-    report = run(service, rows_of_payers(1), path)
-
-    assert ["unknown"] == row_states(report)
-    assert service.accounts[0].id in reasons(report)[0]
-    assert 1 == service.count("account")
-
-
 @pytest.mark.parametrize("witness", [payer_row(1) | {"account_number": "9911111111"}, payer_row(2)])
 def test_a_list_that_shows_what_was_sent_tells_accounts_apart(service: ModelService, path: Path, witness: Row) -> None:
     """An account of the same payer, or of another one, is listed as it was sent: so the new one is somebody else's."""
@@ -477,17 +449,6 @@ def test_a_list_that_shows_what_was_sent_tells_accounts_apart(service: ModelServ
 
     assert ["done", "done"] == row_states(report)
     assert [] == breaches(service, rows, report)
-
-
-def test_the_last_look_clears_no_new_account(service: ModelService, path: Path) -> None:
-    """It was sent twice, and stored twice, and the list numbers accounts in its own way. Before, it was `done`."""
-    service.next["account"].append(late(2.5 * SETTLE))
-    service.listed = showing(accountNumber="9000000042")
-    report = run(service, rows_of_payers(1), path)
-
-    assert 2 == len(service.accounts)
-    assert ["unknown"] == row_states(report)
-    assert all(each.id in reasons(report)[0] for each in service.accounts)
 
 
 @pytest.mark.parametrize("status", ["waits for jane.doe@example.com", "Customer-00001@example.org"])
@@ -574,19 +535,6 @@ def _lose(service: ModelService, kind: Kind, *, at: int, fault: Fault = LOST_AFT
     """Lose the response to the account that is sent after so many others."""
     if kind == "account" and service.count("account") == at:
         service.next["account"].append(fault)
-
-
-def test_a_cut_list_does_not_say_that_a_new_account_is_not_there(service: ModelService, path: Path) -> None:
-    """Another tool stored twelve; ten are shown. The one of the table may be among those that are not."""
-    rows = accounts_of_one(12)
-    for row in rows:
-        service.store(row)
-    service.cut = 10
-    reports = [run(service, rows[11:], path) for _ in range(2)]
-
-    assert [["not_sent"]] * 2 == [row_states(report) for report in reports]
-    assert all(reasons(report)[0].startswith("perhaps_there: ") for report in reports)
-    assert 0 == service.count("account")
 
 
 @pytest.mark.parametrize("others", [7, 8])
@@ -705,16 +653,6 @@ def _store_another(service: ModelService, kind: Kind, change: Row) -> None:
         service.store(payer_row(1) | change)
 
 
-def test_an_account_without_a_trace_is_sent_again(service: ModelService, path: Path) -> None:
-    """No account of the payer is known to be there: two empty lists, far enough apart, count."""
-    rows = rows_of_payers(1)
-    service.next["account"].append(LOST_BEFORE)
-    report = run(service, rows, path)
-
-    assert ["done"] == row_states(report)
-    assert 1 == len(service.accounts)
-
-
 # Responses that do not say what was asked for
 
 
@@ -743,19 +681,6 @@ def test_a_status_that_says_nothing_makes_no_payer_done(service: ModelService, p
 
     assert ["done"] == row_states(report)
     assert [] == breaches(service, rows, report)
-
-
-@pytest.mark.parametrize("status", ["failed", "Rejected", "deactivated"])
-def test_an_account_that_is_stored_as_failed_is_not_done(service: ModelService, path: Path, status: str) -> None:
-    """As it is in a list. Before, it was `done`, though nothing can be paid to it."""
-    rows = rows_of_payers(1)
-    body = {"payment_detail": {"id": "pd-1", "bankName": "Chase", "status": status}}
-    service.next["account"].append(Fault(status=201, body=body))
-    report = run(service, rows, path)
-
-    assert ["refused"] == row_states(report)
-    assert f"as {status}" in reasons(report)[0]
-    assert "pd-1" == report.frame["payment_details_id"].iloc[0]
 
 
 def test_a_payer_that_is_there_may_have_other_data(service: ModelService, path: Path) -> None:
@@ -1136,15 +1061,6 @@ def test_a_payer_is_sent_until_it_is_known(service: ModelService, path: Path, ha
     assert [] == breaches(service, rows, report)
 
 
-def test_a_payer_is_asked_for_where_that_is_possible(service: ModelService, path: Path) -> None:
-    """`GET` sends no data again. Before, the payer was sent again."""
-    service.next["payer"].append(LOST_AFTER)
-    report = run(service, rows_of_payers(1), path)
-
-    assert ["done"] == row_states(report)
-    assert (1, 1) == (service.count("payer"), service.count("status"))
-
-
 def test_a_payer_is_tried_again_by_the_next_run(service: ModelService, path: Path) -> None:
     """After six tries a run leaves it, and never for good."""
     service.has_status = False
@@ -1170,71 +1086,6 @@ def test_a_kill_is_no_try(service: ModelService, path: Path) -> None:
 
     assert ["done"] == row_states(report)
     assert [] == breaches(service, rows, report)
-
-
-def test_a_payer_that_is_there_already_is_done(service: ModelService, path: Path) -> None:
-    """The response was lost, and a service without repetitions says 409."""
-    service.conflicts = True
-    service.next["payer"].append(LOST_AFTER)
-    report = run(service, rows_of_payers(1), path)
-
-    assert ["done"] == row_states(report)
-
-
-@pytest.mark.parametrize(("is_there", "state"), [(True, "done"), (False, "refused")])
-def test_an_account_that_is_said_to_be_there_is_looked_for(
-    service: ModelService, path: Path, is_there: bool, state: str
-) -> None:
-    """A 409 is settled by the list. Before, the account was refused, though it was there."""
-    rows = rows_of_payers(1)
-    service.next["account"].append(api_error(409, "Payment detail exists already"))
-
-    def store_it(kind: Kind, _: str) -> None:
-        if is_there and kind == "account":
-            service.store(rows[0])
-
-    service.before = store_it
-    report = run(service, rows, path)
-
-    assert [state] == row_states(report)
-    assert [] == breaches(service, rows, report)
-
-
-def test_a_conflict_is_not_settled_by_the_account_of_another_row(service: ModelService, path: Path) -> None:
-    """The list shows a number without its sort code, and two rows have the number.
-
-    Before, one was `done` by the account of the other, whose response was lost; that one was stored twice.
-    """
-    details = {"currency": "gbp", "account_number": "31926819"}
-    one, other = (_without(payer_row(1), "routing_number") | details | {"sort_code": code} for code in CODES)
-    service.listed = specified
-    service.next["account"].extend([LOST_AFTER, api_error(409, "Payment detail exists already")])
-    report = run(service, [one, other], path)
-    wrong = breaches(service, [one, other], report)
-    again = run(service, [one, other], path)
-
-    assert ["done", "not_sent"] == row_states(report)
-    assert [] == wrong
-    assert ["done", "done"] == row_states(again)
-    assert [] == breaches(service, [one, other], again)
-
-
-CODES = ("601613", "200000")
-
-
-def _without(row: Row, name: str) -> Row:
-    return {field: value for field, value in row.items() if field != name}
-
-
-def test_refused_rows_are_sent_again_on_request(service: ModelService, path: Path) -> None:
-    """The service has learned the bank. Before, only another journal sent them again, with all other rows."""
-    rows = rows_of_payers(1, 2)
-    service.next["account"].append(api_error(400, "Unknown bank"))
-    reports = [run(service, rows, path), run(service, rows, path), run(service, rows, path, retry=["refused"])]
-
-    assert [["refused", "done"], ["refused", "done"], ["done", "done"]] == [row_states(report) for report in reports]
-    assert 3 == service.count("account")
-    assert [] == breaches(service, rows, reports[-1])
 
 
 def test_unknown_rows_are_looked_for_again_on_request(service: ModelService, path: Path) -> None:

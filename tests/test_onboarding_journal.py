@@ -19,7 +19,7 @@ import pytest
 
 import payerkit
 from cases import said
-from clocks import HandClock, LeapingClock
+from clocks import HandClock
 from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
 from onboarding_tables import make_task, payer_row, run_arguments
 from payerkit import InvalidInput, PayerkitError
@@ -29,7 +29,6 @@ from payerkit.onboarding.journal import Journal
 from payerkit.onboarding.limiter import RateLimiter, StopSignal
 from payerkit.onboarding.options import Options
 from payerkit.onboarding.reconcile import Reconciler
-from payerkit.onboarding.run import run_table
 from payerkit.onboarding.sending import Sender
 from payerkit.onboarding.tasks import Table, Task
 
@@ -105,29 +104,11 @@ def test_a_second_process_is_refused_while_the_first_runs(client: SandboxClient,
     assert [("bank_details", "done")] == states(onboard(client, table(1), path))
 
 
-def test_another_table_goes_on_in_the_same_journal(client: SandboxClient, path: Path) -> None:
-    """What is done stays done, in whatever table; only new rows are sent."""
-    onboard(client, table(1, 2), path)
-    report = onboard(client, table(3, 2, 1), path)
-
-    assert [("bank_details", "done")] * 3 == states(report)
-    assert {PAYER: 3, ACCOUNT: 3} == written(client)
-
-
 def test_another_service_is_refused(client: SandboxClient, path: Path) -> None:
     """Another sandbox does not have the payers of the first one."""
     onboard(client, table(1), path)
     with payerkit.sandbox(seed=1) as other, pytest.raises(InvalidInput, match="belongs to another service"):
         onboard(other, table(1), path)
-
-
-def test_another_key_is_refused(path: Path) -> None:
-    """Another key may belong to another platform, with other payers."""
-    with FarEnd([Service()]) as far_end:
-        with Client(far_end.url, "key-one") as client:
-            onboard(client, table(1), path)
-        with Client(far_end.url, "key-two") as client, pytest.raises(InvalidInput, match="belongs to another API key"):
-            onboard(client, table(1), path)
 
 
 def test_a_rotated_key_takes_its_journal_along(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,20 +135,6 @@ def test_a_previous_key_that_cannot_be_one_is_refused(monkeypatch: pytest.Monkey
     monkeypatch.setenv("PAYERKIT_PREVIOUS_API_KEY", "key-one ")
     with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY: the key begins or ends with a space"):
         payerkit.connect("https://api.example.com", api_key="key-two")
-
-
-@POSIX
-def test_a_journal_that_is_deleted_ends_the_run(path: Path) -> None:
-    """Before the next payer or account is sent; the report says what was stored, and what to do."""
-    service = Service(payers=[reply(201, json.dumps({"userId": "u-1"})), lambda *_: path.unlink()])
-    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
-        report = onboard(client, table(1, 2, 3, 4), path, workers=1)
-        sent = [request.target for request in far_end.ledger if request.method == "POST"]
-
-    assert ["/v2/payer"] * 2 == sent
-    assert "journal: run.journal was deleted" in report.stopped
-    assert "call again with a new" in report.stopped
-    assert {"not_sent": 3, "unknown": 1} == {state: count for state, count in report.counts.items() if count}
 
 
 def test_a_journal_stays_usable_if_the_service_does_not_respond(path: Path) -> None:
@@ -288,37 +255,6 @@ def test_duplicate_rows_are_one_task(client: SandboxClient, path: Path) -> None:
     assert {PAYER: 1, ACCOUNT: 1} == written(client)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("is_stored", "attempts"), [(True, 2), (False, 3)])
-def test_an_account_that_a_kill_left_is_reconciled(
-    client: SandboxClient, path: Path, is_stored: bool, attempts: int
-) -> None:
-    """It is found if it was stored, else sent again; an equal account from before is not taken for it.
-
-    The payer, whose outcome is unknown as well, is found by its status, and not sent again.
-    """
-    rows = table(1)
-    left_by_a_kill(client, path, rows, is_stored=is_stored)
-    report = onboard(client, rows, path)
-
-    assert [("bank_details", "done")] == states(report)
-    assert [attempts] == report.frame["attempts"].tolist()
-    assert {PAYER: 1, ACCOUNT: 2} == written(client)
-
-
-def left_by_a_kill(client: SandboxClient, path: Path, rows: pd.DataFrame, *, is_stored: bool) -> None:
-    """Make the journal of a run killed while it sent an account; the payer had an equal one before."""
-    with Journal(path, client.account_secret) as journal:
-        payer, account = (task_of(journal, rows, step) for step in ("payer", "bank_details"))
-        payerkit.create_payer(client, payer.values)
-        before = payerkit.create_payment_detail(client, payer.client_user_id, account.values)
-        journal.add_to_baseline(payer.key, [str(before.id)])
-        for task in (payer, account):
-            journal.sent(task.key, payer=payer.key, content=task.content)
-        if is_stored:
-            payerkit.create_payment_detail(client, payer.client_user_id, account.values)
-
-
 def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> None:
     """Also if one of the tasks is not due yet."""
     rows = pd.concat([table(1), table(1, account_number="000987654321")], ignore_index=True)
@@ -377,40 +313,9 @@ class Service:
         return meets or reply(201, json.dumps({"payment_detail": record}))
 
 
-def numbered(shown: Callable[[str], str]) -> Listed:
-    """List accounts with their numbers in another form."""
-    return lambda record: record | {"accountNumber": shown(record["accountNumber"])}
-
-
 def without(*names: str) -> Listed:
     """List accounts without some fields."""
     return lambda record: {name: value for name, value in record.items() if name not in names}
-
-
-LISTS: list[tuple[str, Listed, str]] = [
-    ("as it was sent", dict, "done"),
-    ("without its number", without("accountNumber", "iban"), "unknown"),  # another one of the holder's, perhaps
-    ("its last digits", numbered(lambda number: f"•••• {number[-4:]}"), "unknown"),  # as others have them
-    ("six of its digits", numbered(lambda number: f"**{number[-6:]}"), "unknown"),
-    ("dashes between", numbered(lambda number: f"XXXX-XXXX-{number[-4:]}"), "unknown"),
-    ("blanks between", numbered(" ".join), "done"),  # the same, written in another way
-    ("without its routing number", without("routingNumber"), "done"),
-    ("without ids", without("id"), "unknown"),  # cannot be told from one that was there before
-    ("nothing but ids", lambda record: {"id": record["id"]}, "unknown"),
-    ("nothing", lambda _: None, "unknown"),  # what it leaves out is not missing
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("listed", "state"), [row[1:] for row in LISTS], ids=[row[0] for row in LISTS])
-def test_an_account_with_unknown_outcome_is_never_stored_twice(path: Path, listed: Listed, state: str) -> None:
-    """However the service lists it: it is identified for certain, or left to the user."""
-    service = Service(listed, accounts=[None, reset])
-    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
-        reports = [onboard(client, table(1, 2), path, workers=1) for _ in range(2)]
-
-    assert [[("bank_details", "done"), ("bank_details", state)]] * 2 == [states(report) for report in reports]
-    assert 2 == len(service.stored)
 
 
 @pytest.mark.parametrize(
@@ -482,17 +387,3 @@ def test_an_incomplete_list_is_requested_again(path: Path) -> None:
 
     assert [("bank_details", "done")] == states(report)
     assert 1 == len(service.stored)
-
-
-def test_without_a_delay_it_reconciles_at_once(client: SandboxClient, path: Path) -> None:
-    """A service whose writes take effect before the response is lost needs no delay."""
-    client.sandbox.set_faults("reset_after=15%, cut=15%")
-    rows = Table(table(*range(20)), holder_is_payer=True)
-    options = Options(workers=1, reconcile_after=0, progress=False)
-    report = run_table(client, rows, path, options, limiter=LeapingClock().limiter())
-    details = client.sandbox.ledger()
-    details = details[details["what"] == ACCOUNT]
-
-    assert not details["client_user_id"].duplicated().any()
-    assert set(report.frame["state"]) <= {"done", "unknown"}
-    assert report.counts["done"] > 0

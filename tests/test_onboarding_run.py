@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 
 import payerkit
-from far_end import FarEnd, close, message, reply, reset
+from far_end import FarEnd, message, reply
 from onboarding_tables import run_arguments
 from payerkit import InvalidInput
 from payerkit.client import Client, SandboxClient
-from payerkit.errors import InterruptedRun, NotSent
+from payerkit.errors import InterruptedRun
 from payerkit.onboarding import RunOptions
 from payerkit.onboarding.limiter import StopSignal, run_workers
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
@@ -114,85 +114,6 @@ def posts(far_end: FarEnd) -> list[str]:
     return [each.target for each in far_end.ledger if each.method == "POST"]
 
 
-def test_a_payer_with_unknown_outcome_is_asked_for(connected: Callable[..., Client], journal: Path) -> None:
-    """It is sent again if the service does not know it: the same id is the same payer."""
-    identified, unknown = reply(404), reply(404)
-    with FarEnd([identified, close, unknown, unknown, close, reply(200, STATUS)]) as far_end:
-        client = connected(far_end.url)
-        report = payerkit.onboard(
-            client, payers(1), journal=journal, options=RunOptions(progress=False, reconcile_after=0.1)
-        )
-
-        assert ["GET", "POST", "GET", "GET", "POST", "GET"] == [request.method for request in far_end.ledger]
-    assert ("done", 2, False) == tuple(report.frame.loc[0, ["state", "attempts", "retryable"]])
-    assert "Found by its status." == report.frame.loc[0, "reason"]
-
-
-@pytest.mark.parametrize(
-    ("behaviours", "expected"),
-    [
-        # it was stored before the connection broke: it is found, and not sent again
-        ([NOTHING, close, listing(stored(0))], ("done", 1, "id-0", "POST")),
-        # it was not: it is looked up at once and twice later, sent again, and looked for once more at the end
-        (
-            [NOTHING, close, NOTHING, NOTHING, NOTHING, reply(201, json.dumps({"payment_detail": stored(0)})), LISTED],
-            ("done", 2, "id-0", "POSTPOST"),
-        ),
-        # it takes effect late, between the two lookups
-        ([NOTHING, reset, NOTHING, NOTHING, listing(stored(0))], ("done", 1, "id-0", "POST")),
-        # it was there before: nothing is sent
-        ([listing(stored(0, id="old"))], ("done", 0, "old", "")),
-        # two are the same: one too many, whoever sent the other one
-        ([NOTHING, close, listing(stored(0), stored(0, id="id-9"))], ("duplicate", 1, "id-0", "POST")),
-        # sent twice, and never found: the next run sends it
-        ([NOTHING, close, NOTHING, NOTHING, NOTHING, close, NOTHING], ("not_sent", 2, None, "POSTPOST")),
-    ],
-)
-def test_an_account_is_looked_up_before_it_is_sent_again(
-    connected: Callable[..., Client], journal: Path, behaviours: list[Any], expected: tuple[Any, ...]
-) -> None:
-    """An account whose outcome is unknown is searched for in the list, and sent again only if it is missing."""
-    with FarEnd([reply(404), *behaviours]) as far_end:
-        client = connected(far_end.url)
-        report = payerkit.add_bank_details(
-            client, accounts(1), journal=journal, options=RunOptions(progress=False, reconcile_after=0.1)
-        )
-        row = report.frame.iloc[0]
-
-        told = (
-            row["state"],
-            row["attempts"],
-            None if pd.isna(row["payment_details_id"]) else row["payment_details_id"],
-        )
-        assert expected == (*told, "POST" * len(posts(far_end)))
-
-
-def test_indistinguishable_accounts_are_left_to_the_user(connected: Callable[..., Client], journal: Path) -> None:
-    """One new account that fits two rows is assigned to neither: the other one might be sent twice."""
-    alike = accounts(2, accountNumber="253009233480")
-    alike.loc[1, "swiftBic"] = "CHASUS33"  # which this list does not show
-    with FarEnd([reply(404), NOTHING, close, close, listing(stored(0))]) as far_end:
-        client = connected(far_end.url)
-        report = payerkit.add_bank_details(
-            client, alike, journal=journal, options=RunOptions(workers=1, progress=False, reconcile_after=0.1)
-        )
-
-    assert ["unknown", "unknown"] == report.frame["state"].tolist()
-    assert "could be this one, or that of another row: id-0" in str(report.frame.loc[0, "reason"])
-
-
-def test_duplicate_rows_are_sent_once(journal: Path) -> None:
-    """Two rows with the same account send one."""
-    table = pd.concat([accounts(1), accounts(1)], ignore_index=True)
-    with payerkit.sandbox(seed=1) as client:
-        payerkit.create_payer(client, {**PAYER, "clientUserId": "row-0"})
-        report = payerkit.add_bank_details(client, table, journal=journal, options=RunOptions(progress=False))
-
-        assert 1 == len(payerkit.list_payment_details(client, "row-0"))
-    assert ["done", "done"] == report.frame["state"].tolist()
-    assert 1 == report.frame["payment_details_id"].nunique()
-
-
 def test_an_account_waits_for_its_payer(connected: Callable[..., Client], journal: Path) -> None:
     """If the payer was refused, the account is not sent, and the row says why."""
     table = payers(1).assign(**BANK)
@@ -234,15 +155,6 @@ def test_an_unreachable_service_ends_the_run(connected: Callable[..., Client], j
     assert "could not be reached" in report.stopped
 
 
-def test_a_run_does_not_start_without_the_service(connected: Callable[..., Client], journal: Path) -> None:
-    """If the service cannot be identified at first, nothing is sent."""
-    with FarEnd([close]) as far_end:
-        url = far_end.url
-        far_end._socket.shutdown(socket.SHUT_RDWR)
-    with pytest.raises(NotSent):
-        payerkit.onboard(connected(url), payers(2), journal=journal, options=RunOptions(progress=False))
-
-
 def test_retry_after_pauses_all_workers(connected: Callable[..., Client], journal: Path) -> None:
     """After a 429, no call of any thread leaves before the time that it requests."""
     with FarEnd([reply(404), reply(429, headers={"Retry-After": "1"}), reply(200, STATUS)]) as far_end:
@@ -254,17 +166,6 @@ def test_retry_after_pauses_all_workers(connected: Callable[..., Client], journa
 
     assert 20 == report.counts["done"]
     assert took >= 1
-
-
-def test_a_rate_is_kept(connected: Callable[..., Client], journal: Path) -> None:
-    """Eleven calls at 50 a second take at least 0.2 seconds."""
-    with FarEnd([reply(200, STATUS)]) as far_end:
-        started = time.monotonic()
-        payerkit.onboard(
-            connected(far_end.url), payers(11), journal=journal, options=RunOptions(rate=50, progress=False)
-        )
-
-        assert time.monotonic() - started >= 0.2
 
 
 def test_an_interrupt_waits_for_the_call_under_way() -> None:

@@ -106,11 +106,7 @@ def run(client: Client, tmp_path: Path) -> Callable[..., payerkit.onboarding.Rep
         chosen = Options(workers=1, reconcile_after=0, progress=False, **options)
         limiter = LeapingClock().limiter()
         return run_table(
-            client,
-            Table(rows, steps, holder_is_payer=True),
-            tmp_path / "run.journal",
-            chosen,
-            limiter=limiter,
+            client, Table(rows, steps, holder_is_payer=True), tmp_path / "run.journal", chosen, limiter=limiter
         )
 
     return run
@@ -511,13 +507,7 @@ def told(client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
     def told(rows: pd.DataFrame, steps: tuple[Step, ...] = BOTH, **options: Any) -> str:
         chosen, limiter = Options(workers=1, reconcile_after=0, **options), LeapingClock().limiter()
-        run_table(
-            client,
-            Table(rows, steps, holder_is_payer=True),
-            tmp_path / "run.journal",
-            chosen,
-            limiter=limiter,
-        )
+        run_table(client, Table(rows, steps, holder_is_payer=True), tmp_path / "run.journal", chosen, limiter=limiter)
         return capsys.readouterr().err
 
     return told

@@ -90,10 +90,7 @@ def test_the_rows_are_named() -> None:
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        (
-            [row(0), row(0, city="Utica")],
-            [(2, "id_twice", "row 3"), (3, "id_twice", "row 2")],
-        ),
+        ([row(0), row(0, city="Utica")], [(2, "id_twice", "row 3"), (3, "id_twice", "row 2")]),
         (
             [row(0), row(0, account_name="Zoe Q"), row(1), row(1, account_name="Zoe Q")],
             [(at, "account_twice", f"row {other}") for at, other in ((2, 3), (3, 2), (4, 5), (5, 4))],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -219,443 +219,202 @@ def read_table() -> Iterator[TableRow]:
 
 
 ROWS = list(read_table())
-Scenario = Callable[[World], int | None]
-SCENARIOS: dict[tuple[str, str, str], Scenario] = {}
-
-
-def scenario(task: str, state: str, evidence: str) -> Callable[[Scenario], Scenario]:
-    """Make a function the scenario of a row: it brings the evidence about, and the row says what must be true then.
-
-    It returns how often the task was sent until then if the row says that it is sent.
-    """
-
-    def add(function: Scenario) -> Scenario:
-        assert (task, state, evidence) not in SCENARIOS
-        SCENARIOS[task, state, evidence] = function
-        return function
-
-    return add
-
-
-MASKED = record(9, accountNumber=f"••••{ROW['account_number'][-4:]}")
 SILENT = [ServiceError("a read failed")] * 6
 """What ends one look, the one at once or the one after the delay."""
 
 
-@scenario("any", "none", "accepted")
-def accepted(world: World) -> None:
-    """Send it."""
-    world.run()
-
-
-@scenario("account", "none", "accepted, as failed")
-def accepted_as_failed(world: World) -> None:
-    """Return the status that it would be listed with; it is no account that can be paid."""
-    world.service.create_payment_detail = [{"id": "pd-1", "status": "Failed"}]
-    world.run()
-
-    assert Outcome("stored_failed", {"status": "Failed"}) == world.entry("bank_details").reason
-    assert "pd-1" == world.entry("bank_details").facts["id"]
-
-
-@scenario("any", "none", "refused by the API")
-def refused_by_the_api(world: World) -> None:
-    """Refuse it for what the row says."""
-    world.service.create_payment_detail = [refused(400)]
-    world.run()
-
-
-@scenario("any", "none", "refused by a gateway, or redirected")
-def refused_by_a_gateway(world: World) -> None:
-    """Refuse it for nothing that is the row's."""
-    world.service.create_payment_detail = [refused(403, foreign=True)]
-    world.run()
-
-
-@scenario("any", "none", "never left this machine, or refused as too frequent")
-def never_left(world: World) -> None:
-    """Let no attempt leave."""
-    world.service.create_payment_detail = [NotSent("no route")] * 6
-    world.run()
-
-
-@scenario("any", "none", "the response was lost")
-def lost(world: World) -> None:
-    """Lose the response, and every list."""
-    world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[], *SILENT * 2]
-    world.run()
-
-
-@scenario("any", "sent", "the process ended")
-def killed(world: World) -> None:
-    """Kill the run, and lose every list of the next one."""
-    world.kill("bank_details")
-    world.service.list_payment_details = SILENT * 2
-    world.run()
-
-
-@scenario("any", "refused", "the row changed")
-def changed_after_a_refusal(world: World) -> int:
-    """Change a field that does not make it another account."""
-    refused_by_the_api(world)
-    world.run([ROW | {"bank_name": "Another Bank"}])
-    return 2
-
-
-@scenario("any", "refused", 'retry=["refused"]')
-def refused_is_tried_again(world: World) -> int:
-    """Send it again as a person wants it."""
-    refused_by_the_api(world)
-    world.run(retry=["refused"])
-    return 2
-
-
-@scenario("payer", "none", "refused as there already, and its status is known")
-def payer_is_there(world: World) -> None:
-    """Refuse a payer that is there."""
-    world.service.create_payer, world.service.usual_status = [refused(409)], PENDING
-    world.run(accounts_only=False)
-
-
-@scenario("payer", "none", "refused as there already, and it has no status")
-def payer_conflicts(world: World) -> None:
-    """Refuse a payer for another conflict."""
-    world.service.create_payer = [refused(409)]
-    world.run(accounts_only=False)
-
-
-@scenario("payer", "unknown", "its status is known")
-def payer_is_found(world: World) -> None:
-    """Lose the response; the payer is not sent again."""
-    world.service.create_payer, world.service.usual_status = [LOST], PENDING
-    world.run(accounts_only=False)
-
-    assert 1 == world.service.calls.count("create_payer")
-
-
-@scenario("payer", "unknown", "it has no status")
-def payer_is_sent_again(world: World) -> int:
-    """Lose the response of a service without statuses."""
-    world.service.create_payer = [LOST]
-    world.service.get_payer_status = [refused(405, foreign=True)]
-    world.run(accounts_only=False)
-    return 2
-
-
-@scenario("payer", "unknown", "six looks, and neither a status nor a response")
-def payer_stays_unknown(world: World) -> None:
-    """Let some looks fail, and some find no status."""
-    world.service.create_payer = [LOST] * 7
-    world.service.get_payer_status = [refused(404), *SILENT, *[refused(404)] * 5]
-    world.run(accounts_only=False)
-
-    assert 6 == world.service.calls.count("create_payer")
-
-
-@scenario("payer", "unknown", "it has no status, and is refused when it is sent again")
-def payer_is_refused_late(world: World) -> None:
-    """Refuse the second attempt, which says nothing about the first."""
-    world.service.create_payer = [LOST, refused(400)]
-    world.run(accounts_only=False)
-
-
-@scenario("account", "none", "the list has it already")
-def account_is_there(world: World) -> None:
-    """Let somebody else store it first."""
-    world.service.stored = [record()]
-    world.run()
-
-
-@scenario("account", "none", "the list has it already, twice")
-def account_is_there_twice(world: World) -> None:
-    """Store it twice; both are told."""
-    world.service.stored = [record(1), record(2)]
-    world.run()
-
-    assert {"id": "pd-1", "status": "approved", "other_ids": ["pd-2"]} == world.entry("bank_details").facts
-
-
-@scenario("account", "none", "the list has it already, as failed")
-def account_there_failed(world: World) -> None:
-    """Store it, and let it fail; a person decides whether it is stored again."""
-    world.service.stored = [record(status="failed")]
-    world.run()
-
-    assert "there_failed" == code_of(world)
-
-
-@scenario("account", "none", "the list may have it already")
-def account_perhaps_there(world: World) -> None:
-    """Show the end of a number, which confirms nothing."""
-    world.service.stored = [MASKED]
-    world.run()
-
-    assert "perhaps_there" == code_of(world)
-
-
-@scenario("account", "none", "the list may be cut, and shows accounts of others")
-def first_list_may_be_cut(world: World) -> None:
-    """Show ten accounts; the eleventh may be the one."""
-    world.service.stored = [other(place) for place in range(10)]
-    world.run()
-
-    assert "perhaps_there" == code_of(world)
-
-
-@scenario("account", "not_sent", 'the list may have it already; existing="send"')
-def sent_all_the_same(world: World) -> int:
-    """Send it after a person has compared them."""
-    account_perhaps_there(world)
-    world.run(existing="send")
-    return 1
-
-
-@scenario("account", "none", "refused until the payer is compliant")
-def account_waits(world: World) -> None:
-    """Refuse it for today."""
-    world.service.create_payment_detail = [refused(422, "not_yet_passed_kyc_kyb")]
-    world.run()
-
-
-@scenario("account", "none", "its payer is stored, and not found")
-def payer_is_not_found(world: World) -> None:
-    """Store the payer, and do not find it for the account; the run waits for it."""
-    world.service.create_payment_detail = [refused(404)] * 4
-    started = world.clock.now()
-    world.run(accounts_only=False)
-
-    assert started + 7 == world.clock.now()
-    assert "payer_lags" == code_of(world)
-
-
-@scenario("account", "none", "refused as there already, and listed")
-def account_conflicts(world: World) -> None:
-    """Let somebody store it after the list was read."""
-    world.service.create_payment_detail = [refused(409)]
-    world.service.list_payment_details = [[], [record()]]
-    world.run()
-
-
-@scenario("account", "none", "refused as there already, and not listed")
-def account_conflicts_with_another(world: World) -> None:
-    """Refuse it for another conflict."""
-    world.service.create_payment_detail = [refused(409)]
-    world.run()
-
-
-@scenario("account", "none", "refused as there already, and what is listed may be another's")
-def account_conflicts_with_an_unknown_one(world: World) -> None:
-    """Store one with this number, lose the response, and do not show by what the two differ."""
-    world.service.create_payment_detail = [LOST, refused(409)]
-    world.service.list_payment_details = [[], [record(routingNumber=None)], *SILENT * 2]
-    world.run([ROW | {"routing_number": "021000021"}, ROW])
-
-
-@scenario("account", "done", "another field of the row changed")
-def changed_after_storing(world: World) -> None:
-    """Change the name of the bank; it is never stored again for that."""
-    accepted(world)
-    world.run([ROW | {"bank_name": "Another Bank"}])
-
-    assert 1 == world.service.calls.count("create_payment_detail")
-
-
-@scenario("account", "unknown", "one new account is the same, or has the same number")
-def account_is_found(world: World) -> None:
-    """Show all but the routing number."""
-    world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[], [record(routingNumber=None)]]
-    world.run()
-
-
-@scenario("account", "unknown", "one new account is the same, and listed as failed")
-def account_failed(world: World) -> None:
-    """Show that it can never be paid."""
-    world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[], [record(status="rejected")]]
-    world.run()
-
-    assert Outcome("listed_failed", {"status": "rejected"}) == world.entry("bank_details").reason
-
-
-@scenario("account", "unknown", "sent twice, and two new accounts are the same")
-def sent_twice_found_twice(world: World) -> None:
-    """Store it twice, and lose both responses."""
-    world.service.create_payment_detail = [LOST, LOST]
-    world.service.list_payment_details = [[], [], [], [], [record(1), record(2)]]
-    world.run()
-
-
-@scenario("account", "unknown", "sent once, and two new accounts are the same")
-def sent_once_found_twice(world: World) -> None:
-    """Show two; one of them is somebody else's."""
-    world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[], [record(1), record(2)]]
-    world.run()
-
-
-@scenario("account", "unknown", "a new account may be it")
-def perhaps_found(world: World) -> None:
-    """Show the end of the number, which confirms nothing; it is not sent again either."""
-    world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[], [MASKED], [MASKED]]
-    world.run()
-
-
-@scenario("account", "unknown", "a new account may be it, or that of another task")
-def found_for_two(world: World) -> None:
-    """Send two with this number, and do not show by what they differ."""
-    world.service.create_payment_detail = [LOST, LOST]
-    world.service.list_payment_details = [[], *[[record(routingNumber=None)]] * 2]
-    world.run([ROW, ROW | {"routing_number": "021000021"}])
-
-
-@scenario("account", "unknown", "a new account differs, and no list shows accounts as sent")
-def found_otherwise(world: World) -> None:
-    """Show an account with another number, which may be the service's own way to number them."""
-    world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[], [other(7)], [other(7)]]
-    world.run()
-
-
-@scenario("account", "unknown", "a new account differs, and lists show accounts as sent")
-def found_of_others(world: World) -> int:
-    """Show the account of another payer as it was sent; so the other number is another account."""
-    world.service.create_payment_detail = [{"id": "pd-1"}, LOST]
-    shown = record(accountNumber=payer_row(2)["account_number"])
-    world.service.list_payment_details = [[], [], [other(7)], [other(7)], [shown], [other(7)]]
-    world.run([payer_row(2), ROW])
-    return 3
-
-
-@scenario("account", "unknown", "missing in one whole list")
-def missing_once(world: World) -> None:
-    """Show it in no list; it may take effect yet."""
-    world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[], [], [], *SILENT]
-    world.run()
-
-    assert 1 == world.entry("bank_details").lookups
-
-
-@scenario("account", "unknown", "missing in two whole lists")
-def missing_twice(world: World) -> int:
-    """Show it in no list, and look twice, a delay apart."""
-    world.service.create_payment_detail = [LOST]
-    started = world.clock.now()
-    world.run()
-
-    assert world.clock.now() >= started + 2 * DELAY
-    return 2
-
-
-@scenario("account", "unknown", "missing again, after this run sent it again")
-def missing_again(world: World) -> None:
-    """Lose it again; the next run sends it."""
-    world.service.create_payment_detail = [LOST, LOST]
-    world.run()
-
-
-@scenario("account", "unknown", "missing, after it was refused when sent again")
-def refused_late(world: World) -> None:
-    """Refuse the second attempt; the lists say that the first stored nothing."""
-    world.service.create_payment_detail = [LOST, refused(400)]
-    world.run()
-
-
-@scenario("account", "unknown", "missing in a list that is not whole")
-def list_is_not_whole(world: World) -> None:
-    """Leave out an account that the payer had before."""
-    world.service.create_payment_detail = [LOST]
-    world.service.list_payment_details = [[other(7)], []]
-    world.run()
-
-
-@scenario("account", "unknown", "missing, and no list shows what is stored for certain")
-def lists_show_nothing(world: World) -> None:
-    """Show nothing, not even what is stored for another payer."""
-    world.service.create_payment_detail = [{"id": "pd-7"}, LOST]
-    world.run([payer_row(2), ROW])
-
-
-@scenario("account", "unknown", "missing, and the payer is not compliant (when_compliant)")
-def not_compliant(world: World) -> None:
-    """Let the payer's check be pending, and send nothing again."""
-    world.service.create_payment_detail = [LOST]
-    world.service.get_payer_status, world.service.usual_status = [COMPLIANT], PENDING
-    world.run(accounts="when_compliant")
-
-
-@scenario("account", "unknown", 'final; retry=["unknown"]')
-def looked_for_again(world: World) -> None:
-    """Look for it once more, and lose every list."""
-    perhaps_found(world)
-    world.service.list_payment_details = SILENT * 2
-    world.run(retry=["unknown"])
-
-
-@scenario("account", "unknown", 'retry=["unknown"] and existing="send"')
-def unknown_is_sent(world: World) -> int:
-    """Send it after a person has seen that it is not there."""
-    perhaps_found(world)
-    world.run(retry=["unknown"], existing="send")
-    return 2
-
-
-@scenario("account", "done", "sent twice; the last look shows one")
-def last_look_finds_one(world: World) -> None:
-    """Lose it before it is stored, once."""
-    world.service.create_payment_detail = [LOST]
-    world.run()
-
-    assert 5 == world.service.calls.count("list_payment_details")
-
-
-@scenario("account", "done", "sent twice; the last look shows two")
-def last_look_finds_two(world: World) -> None:
-    """Let the first take effect late."""
-    world.service.create_payment_detail = [LOST, {"id": "pd-1"}]
-    world.service.list_payment_details = [[], [], [], [], [record(1), record(2)]]
-    world.run()
-
-    assert ["pd-2"] == world.entry("bank_details").facts["other_ids"]
-
-
-@scenario("account", "done", "sent twice; the last look shows one that may be a second one")
-def last_look_finds_a_mask(world: World) -> None:
-    """Show the account, and one that ends like it."""
-    world.service.create_payment_detail = [LOST, {"id": "pd-1"}]
-    world.service.list_payment_details = [[], [], [], [], [record(1), MASKED]]
-    world.run()
-
-    entry = world.entry("bank_details")
-    assert "pd-1" == entry.facts["id"]
-    assert Outcome("could_be_twice", {"id": "pd-1", "ids": ["pd-9"]}) == entry.reason
-
-
-@scenario("account", "done", "sent twice; the last look shows a new one, none as sent")
-def last_look_shows_others_otherwise(world: World) -> None:
-    """Show both copies with numbers of the service's own."""
-    world.service.create_payment_detail = [LOST, {"id": "pd-1"}]
-    shown = [record(place, accountNumber=f"900000000{place}") for place in (1, 2)]
-    world.service.list_payment_details = [[], [], [], [], shown]
-    world.run()
-
-
-@scenario("account", "done", "sent twice; the last look is at a list that is not whole")
-def last_list_is_not_whole(world: World) -> None:
-    """Leave out the account itself."""
-    world.service.create_payment_detail = [LOST, {"id": "pd-1"}]
-    world.run()
-
-
-@scenario("account", "not_sent", "sent twice; the last look shows one")
-def last_look_finds_what_was_missing(world: World) -> None:
-    """Let it take effect after both were given up."""
-    world.service.create_payment_detail = [LOST, LOST]
-    world.service.list_payment_details = [[], [], [], [], [], [], [record()]]
-    world.run()
+@dataclass(frozen=True)
+class Scenario:
+    """What a service does to bring the evidence of a row about, and what is true then, beside what the row says.
+
+    accounts, payers, statuses and lists: the responses to the first calls of a kind. status: the usual one, unless it
+    is None. stored: accounts that are there before. rows: of the table. after: a scenario that comes first. killed: a
+    run is killed while it sends the account. entry: what the journal's record has. reason: its code. calls: how often
+    an operation was called. waits: the seconds that the run took, at least. times: how often the task was sent.
+    """
+
+    accounts: Sequence[Any] = ()
+    payers: Sequence[Any] = ()
+    statuses: Sequence[Any] = ()
+    lists: Sequence[Any] = ()
+    status: Any = None
+    stored: Sequence[Record] = ()
+    rows: Sequence[dict[str, str]] = (ROW,)
+    with_payer: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    after: Scenario | None = None
+    killed: bool = False
+    entry: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    calls: Mapping[str, int] = field(default_factory=dict)
+    waits: float = 0.0
+    times: int = 1
+
+    def play(self, world: World) -> None:
+        """Bring the evidence about."""
+        service, started = world.service, world.clock.now()
+        if self.after is not None:
+            self.after.play(world)
+        if self.killed:
+            world.kill("bank_details")
+        service.create_payment_detail, service.create_payer = [*self.accounts], [*self.payers]
+        service.get_payer_status, service.list_payment_details = [*self.statuses], [*self.lists]
+        service.usual_status = self.status or service.usual_status
+        service.stored += self.stored
+        world.run([*self.rows], accounts_only=not self.with_payer, **self.options)
+        entry = world.entry("bank_details") if self.entry or self.reason else None
+
+        assert self.entry == {name: getattr(entry, name) for name in self.entry}
+        assert not self.reason or self.reason == code_of(world)
+        assert self.calls == {name: service.calls.count(name) for name in self.calls}
+        assert world.clock.now() - started >= self.waits
+
+
+MASKED = record(9, accountNumber=f"••••{ROW['account_number'][-4:]}")
+NO_CODE = record(routingNumber=None)
+BOTH = [record(1), record(2)]
+OWN_WAYS = [record(place, accountNumber=f"900000000{place}") for place in (1, 2)]  # the service's own numbers
+AT_ANOTHER_BANK = ROW | {"routing_number": "021000021"}
+DESCRIBED_OTHERWISE = ROW | {"bank_name": "Another Bank"}
+NO_STATUS = refused(405, foreign=True)
+
+ACCEPTED = Scenario()
+REFUSED_BY_THE_API = Scenario([refused(400)])
+UNKNOWN = Scenario([LOST], lists=[[], *SILENT * 2])
+PERHAPS_THERE = Scenario(stored=[MASKED], reason="perhaps_there")
+PERHAPS_FOUND = Scenario([LOST], lists=[[], [MASKED], [MASKED]])  # it is not sent again either
+PERHAPS_TWICE = Scenario(
+    [LOST, {"id": "pd-1"}],
+    lists=[[], [], [], [], [record(1), MASKED]],
+    entry={"facts": {"id": "pd-1"}, "reason": Outcome("could_be_twice", {"id": "pd-1", "ids": ["pd-9"]})},
+)
+LAST_LIST_NOT_WHOLE = Scenario([LOST, {"id": "pd-1"}])  # it leaves out the account itself
+
+SCENARIOS: dict[tuple[str, str, str], Scenario] = {
+    ("any", "none", "accepted"): ACCEPTED,
+    ("account", "none", "accepted, as failed"): Scenario(
+        [{"id": "pd-1", "status": "Failed"}],
+        entry={"reason": Outcome("stored_failed", {"status": "Failed"}), "facts": {"id": "pd-1", "status": "Failed"}},
+    ),
+    ("any", "none", "refused by the API"): REFUSED_BY_THE_API,
+    ("any", "none", "refused by a gateway, or redirected"): Scenario([refused(403, foreign=True)]),
+    ("any", "none", "never left this machine, or refused as too frequent"): Scenario([NotSent("no route")] * 6),
+    ("any", "none", "the response was lost"): UNKNOWN,
+    ("any", "sent", "the process ended"): Scenario(killed=True, lists=SILENT * 2),
+    ("any", "refused", "the row changed"): Scenario(after=REFUSED_BY_THE_API, rows=[DESCRIBED_OTHERWISE], times=2),
+    ("any", "refused", 'retry=["refused"]'): Scenario(
+        after=REFUSED_BY_THE_API, options={"retry": ["refused"]}, times=2
+    ),
+    ("payer", "none", "refused as there already, and its status is known"): Scenario(
+        payers=[refused(409)], status=PENDING, with_payer=True
+    ),
+    ("payer", "none", "refused as there already, and it has no status"): Scenario(
+        payers=[refused(409)], with_payer=True
+    ),
+    ("payer", "unknown", "its status is known"): Scenario(
+        payers=[LOST], status=PENDING, with_payer=True, calls={"create_payer": 1}
+    ),
+    ("payer", "unknown", "it has no status"): Scenario(payers=[LOST], statuses=[NO_STATUS], with_payer=True, times=2),
+    ("payer", "unknown", "six looks, and neither a status nor a response"): Scenario(
+        payers=[LOST] * 7,
+        statuses=[refused(404), *SILENT, *[refused(404)] * 5],
+        with_payer=True,
+        calls={"create_payer": 6},
+    ),
+    # That says nothing about the first attempt.
+    ("payer", "unknown", "it has no status, and is refused when it is sent again"): Scenario(
+        payers=[LOST, refused(400)], with_payer=True
+    ),
+    ("account", "none", "the list has it already"): Scenario(stored=[record()]),
+    ("account", "none", "the list has it already, twice"): Scenario(
+        stored=BOTH, entry={"facts": {"id": "pd-1", "status": "approved", "other_ids": ["pd-2"]}}
+    ),
+    ("account", "none", "the list has it already, as failed"): Scenario(
+        stored=[record(status="failed")], reason="there_failed"
+    ),
+    ("account", "none", "the list may have it already"): PERHAPS_THERE,
+    ("account", "none", "the list may be cut, and shows accounts of others"): Scenario(
+        stored=[other(place) for place in range(10)], reason="perhaps_there"
+    ),
+    ("account", "not_sent", 'the list may have it already; existing="send"'): Scenario(
+        after=PERHAPS_THERE, options={"existing": "send"}
+    ),
+    ("account", "none", "refused until the payer is compliant"): Scenario([refused(422, "not_yet_passed_kyc_kyb")]),
+    ("account", "none", "its payer is stored, and not found"): Scenario(
+        [refused(404)] * 4, with_payer=True, reason="payer_lags", waits=7
+    ),
+    ("account", "none", "refused as there already, and listed"): Scenario([refused(409)], lists=[[], [record()]]),
+    ("account", "none", "refused as there already, and not listed"): Scenario([refused(409)]),
+    # The list does not show by what the two differ.
+    ("account", "none", "refused as there already, and what is listed may be another's"): Scenario(
+        [LOST, refused(409)], lists=[[], [NO_CODE], *SILENT * 2], rows=[AT_ANOTHER_BANK, ROW]
+    ),
+    ("account", "done", "another field of the row changed"): Scenario(
+        after=ACCEPTED, rows=[DESCRIBED_OTHERWISE], calls={"create_payment_detail": 1}
+    ),
+    ("account", "unknown", "one new account is the same, or has the same number"): Scenario(
+        [LOST], lists=[[], [NO_CODE]]
+    ),
+    ("account", "unknown", "one new account is the same, and listed as failed"): Scenario(
+        [LOST],
+        lists=[[], [record(status="rejected")]],
+        entry={"reason": Outcome("listed_failed", {"status": "rejected"})},
+    ),
+    ("account", "unknown", "sent twice, and two new accounts are the same"): Scenario(
+        [LOST, LOST], lists=[[], [], [], [], BOTH]
+    ),
+    ("account", "unknown", "sent once, and two new accounts are the same"): Scenario([LOST], lists=[[], BOTH]),
+    ("account", "unknown", "a new account may be it"): PERHAPS_FOUND,
+    ("account", "unknown", "a new account may be it, or that of another task"): Scenario(
+        [LOST, LOST], lists=[[], [NO_CODE], [NO_CODE]], rows=[ROW, AT_ANOTHER_BANK]
+    ),
+    ("account", "unknown", "a new account differs, and no list shows accounts as sent"): Scenario(
+        [LOST], lists=[[], [other(7)], [other(7)]]
+    ),
+    ("account", "unknown", "a new account differs, and lists show accounts as sent"): Scenario(
+        [{"id": "pd-1"}, LOST],  # that of another payer is shown as it was sent
+        lists=[
+            *([], [], [other(7)], [other(7)]),
+            *([record(accountNumber=payer_row(2)["account_number"])], [other(7)]),
+        ],
+        rows=[payer_row(2), ROW],
+        times=3,
+    ),
+    ("account", "unknown", "missing in one whole list"): Scenario(
+        [LOST], lists=[[], [], [], *SILENT], entry={"lookups": 1}
+    ),
+    ("account", "unknown", "missing in two whole lists"): Scenario([LOST], waits=2 * DELAY, times=2),
+    ("account", "unknown", "missing again, after this run sent it again"): Scenario([LOST, LOST]),
+    ("account", "unknown", "missing, after it was refused when sent again"): Scenario([LOST, refused(400)]),
+    ("account", "unknown", "missing in a list that is not whole"): Scenario([LOST], lists=[[other(7)], []]),
+    ("account", "unknown", "missing, and no list shows what is stored for certain"): Scenario(
+        [{"id": "pd-7"}, LOST], rows=[payer_row(2), ROW]
+    ),
+    ("account", "unknown", "missing, and the payer is not compliant (when_compliant)"): Scenario(
+        [LOST], statuses=[COMPLIANT], status=PENDING, options={"accounts": "when_compliant"}
+    ),
+    ("account", "unknown", 'final; retry=["unknown"]'): Scenario(
+        after=PERHAPS_FOUND, lists=SILENT * 2, options={"retry": ["unknown"]}
+    ),
+    ("account", "unknown", 'retry=["unknown"] and existing="send"'): Scenario(
+        after=PERHAPS_FOUND, options={"retry": ["unknown"], "existing": "send"}, times=2
+    ),
+    ("account", "done", "sent twice; the last look shows one"): Scenario([LOST], calls={"list_payment_details": 5}),
+    ("account", "done", "sent twice; the last look shows two"): Scenario(
+        [LOST, {"id": "pd-1"}],
+        lists=[[], [], [], [], BOTH],
+        entry={"facts": {"id": "pd-1", "other_ids": ["pd-2"]}},
+    ),
+    ("account", "done", "sent twice; the last look shows one that may be a second one"): PERHAPS_TWICE,
+    ("account", "done", "sent twice; the last look shows a new one, none as sent"): Scenario(
+        [LOST, {"id": "pd-1"}], lists=[[], [], [], [], OWN_WAYS]
+    ),
+    ("account", "done", "sent twice; the last look is at a list that is not whole"): LAST_LIST_NOT_WHOLE,
+    # It takes effect after both were given up.
+    ("account", "not_sent", "sent twice; the last look shows one"): Scenario(
+        [LOST, LOST], lists=[[], [], [], [], [], [], [record()]]
+    ),
+}
 
 
 def test_every_row_has_a_scenario() -> None:
@@ -668,10 +427,13 @@ def test_every_row_has_a_scenario() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: re.sub(r"\W+", "-", f"{row.task} {row.state} {row.evidence}"))
 def test_a_row_of_the_table_is_true(world: World, row: TableRow) -> None:
     """Its scenario ends in the state that it says."""
-    times = SCENARIOS[row.task, row.state, row.evidence](world)
+    scenario = SCENARIOS[row.task, row.state, row.evidence]
+    scenario.play(world)
     state, _, rest = row.after.partition(", ")
     if state == "sent":
-        assert times == world.service.calls.count("create_payer" if row.task == "payer" else "create_payment_detail")
+        assert scenario.times == world.service.calls.count(
+            "create_payer" if row.task == "payer" else "create_payment_detail"
+        )
         return
     entry = world.entry("payer" if row.task == "payer" else "bank_details")
 
@@ -698,9 +460,9 @@ def decided(world: World) -> list[object]:
 def test_no_text_decides(name: tuple[str, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a code in place of every text, the same states, codes and next steps come out: no code reads a sentence."""
     worlds = [World(tmp_path / "with-texts.journal"), World(tmp_path / "with-codes.journal")]
-    SCENARIOS[name](worlds[0])
+    SCENARIOS[name].play(worlds[0])
     monkeypatch.setattr(reasons, "rendered", lambda outcome: outcome.code)
-    SCENARIOS[name](worlds[1])
+    SCENARIOS[name].play(worlds[1])
 
     assert decided(worlds[0]) == decided(worlds[1])
 
@@ -733,7 +495,7 @@ def test_a_resumed_run_reads_the_list_again(world: World) -> None:
 def test_what_came_while_an_outcome_was_unknown_is_not_of_the_baseline(world: World) -> None:
     """It may be the account whose outcome is unknown."""
     second = ROW | {"account_number": "7700000001009"}
-    lost(world)
+    UNKNOWN.play(world)
     world.service.stored, world.service.list_payment_details = [record()], []
     world.run([ROW, second])
 
@@ -744,16 +506,6 @@ def test_what_came_while_an_outcome_was_unknown_is_not_of_the_baseline(world: Wo
     assert 2 == world.service.calls.count("create_payment_detail")
 
 
-def test_a_kill_is_no_try(world: World) -> None:
-    """However often a run is killed while it sends a payer, the next one asks for it, and sends it again."""
-    for _ in range(4):
-        world.kill("payer")
-    world.run(accounts_only=False)
-
-    assert "done" == world.entry("payer").state
-    assert ["get_payer_status", "get_payer_status", "create_payer"] == world.service.calls[:3]
-
-
 @pytest.mark.parametrize("length", [9, 10, 12, 15])
 def test_a_list_may_be_cut_if_it_is_as_long_as_a_page(world: World, length: int) -> None:
     """Nothing counts as absent in such a list: ten accounts or more, in steps of five."""
@@ -762,16 +514,6 @@ def test_a_list_may_be_cut_if_it_is_as_long_as_a_page(world: World, length: int)
     world.run()
 
     assert ("unknown" if length % 5 == 0 else "done") == world.entry("bank_details").state
-
-
-@pytest.mark.slow
-def test_every_account_of_a_long_table_is_sent(world: World) -> None:
-    """Ten accounts that are those of this journal say nothing about the eleventh."""
-    rows = [ROW | {"account_number": f"99{place:08}"} for place in range(12)]
-    world.run(rows[:10])
-    world.run(rows)
-
-    assert {"done"} == {world.entry("bank_details", row).state for row in rows}
 
 
 def test_an_account_listed_under_another_name_is_told(world: World) -> None:
@@ -800,41 +542,9 @@ def test_the_last_look_is_announced(world: World, capsys: pytest.CaptureFixture[
     assert "1 account sent more than once: the check for duplicates begins in 10 s." in capsys.readouterr().err
 
 
-def test_a_timed_out_call_makes_the_waits_longer(world: World) -> None:
-    """In this run, and in the next ones: its write may take effect as late."""
-
-    def time_out() -> UnknownOutcome:
-        world.clock.wait(30)
-        return LOST
-
-    world.service.create_payment_detail = [time_out, LOST]
-    started = world.clock.now()
-    world.run()
-    with world.journal() as journal:
-        slowest = journal.slowest
-
-    assert 30 == slowest
-    assert world.clock.now() >= started + 30 + 4 * 60  # two looks for each of two sends
-
-
-def test_a_lost_journal_stops_the_run(world: World) -> None:
-    """The report is made all the same."""
-
-    def lose() -> Record:
-        world.path.unlink()
-        return record()
-
-    world.service.create_payment_detail = [lose]
-    world.run([ROW, payer_row(2)])
-
-    assert world.report is not None
-    assert ["done", "not_sent"] == world.report.frame["state"].tolist()
-    assert "run.journal was deleted" in world.report.stopped
-
-
 def test_what_the_last_look_left_open_is_closed_by_the_next_run(world: World) -> None:
     """The list is not masked any more: the account is done, and nothing was sent for that."""
-    last_look_finds_a_mask(world)
+    PERHAPS_TWICE.play(world)
     world.service.stored = [record(1), other(9)]
     world.run()
 
@@ -845,7 +555,7 @@ def test_what_the_last_look_left_open_is_closed_by_the_next_run(world: World) ->
 
 def test_a_list_that_was_not_whole_is_looked_at_by_the_next_run(world: World) -> None:
     """It is whole now: nothing is left to be said."""
-    last_list_is_not_whole(world)
+    LAST_LIST_NOT_WHOLE.play(world)
     reason = why(world.entry("bank_details"))
     world.service.stored = [record(1)]
     world.run()

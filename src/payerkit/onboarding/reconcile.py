@@ -84,10 +84,7 @@ from dataclasses import replace
 from itertools import islice
 
 from payerkit.client.pace import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
-from payerkit.errors import (
-    PayerkitError,
-    Refused,
-)
+from payerkit.errors import PayerkitError, Refused
 from payerkit.onboarding.accounts import Listing, Matches, id_of, is_dead
 from payerkit.onboarding.journal import Entry, Journal
 from payerkit.onboarding.limiter import RunStopped
