@@ -475,6 +475,15 @@ def _counted_writes(service: ModelService) -> Iterator[None]:
 # What is true of a report
 
 
+def states_after(service: ModelService, rows: Iterable[Mapping[str, Any]], journal: Path, **options: Any) -> list[str]:
+    """Run a table, and return the states of its rows, which must be true."""
+    rows = [*rows]
+    report = run(service, rows, journal, **options)
+
+    assert [] == breaches(service, rows, report)
+    return row_states(report)
+
+
 def row_states(report: Report) -> list[str]:
     """Return the state of each row."""
     return [str(state) for state in report.frame["state"]]

@@ -12,7 +12,9 @@ import pandas as pd
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
-from payerkit.onboarding import RunOptions
+import payerkit
+from payerkit.client import Client
+from payerkit.onboarding import Report, RunOptions
 from payerkit.onboarding.rows import Step
 from payerkit.onboarding.tasks import Table, Task, Tasks
 from payerkit.service.database import open_database
@@ -32,6 +34,11 @@ def run_arguments(**options: Any) -> dict[str, Any]:
     own = {each.name for each in fields(RunOptions)}
     chosen = {"progress": False} | {name: value for name, value in options.items() if name in own}
     return {"options": RunOptions(**chosen)} | {name: value for name, value in options.items() if name not in own}
+
+
+def onboard(client: Client, rows: pd.DataFrame, journal: Path, **options: Any) -> Report:
+    """Send a table without a progress bar. options: those of a run, and arguments."""
+    return payerkit.onboard(client, rows, journal=journal, **run_arguments(**options))
 
 
 def payer_row(place: int) -> Row:

@@ -21,7 +21,7 @@ import payerkit
 from cases import pairs, said
 from clocks import LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
-from onboarding_tables import make_task
+from onboarding_tables import make_task, onboard
 from payerkit import BankDetails, InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client
 from payerkit.client.call import RequestBody
@@ -258,9 +258,7 @@ def test_a_forbidden_row_does_not_stop_the_run(connected: Callable[..., Client],
         return (bad if b'"row-3"' in request.body else good)(connection, request)
 
     with FarEnd([answer]) as far_end:
-        report = payerkit.onboard(
-            connected(far_end.url), payers(20), journal=journal, options=RunOptions(workers=1, progress=False)
-        )
+        report = onboard(connected(far_end.url), payers(20), journal, workers=1)
 
     assert (19, 1, "") == (report.counts["done"], report.counts["refused"], report.stopped)
     assert "not from there" in str(report.frame.loc[3, "reason"])
@@ -269,9 +267,7 @@ def test_a_forbidden_row_does_not_stop_the_run(connected: Callable[..., Client],
 def test_a_forbidden_key_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
     """Three 403 before anything was accepted mean that the key is wrong; these rows can still be sent."""
     with FarEnd([reply(404), reply(403)]) as far_end:
-        report = payerkit.onboard(
-            connected(far_end.url), payers(50), journal=journal, options=RunOptions(workers=1, progress=False)
-        )
+        report = onboard(connected(far_end.url), payers(50), journal, workers=1)
 
         assert 3 == sum(request.method == "POST" for request in far_end.ledger)
     assert (50, 50) == (report.counts["not_sent"], len(report.retryable))
@@ -294,9 +290,7 @@ def test_responses_that_identify_a_payer_are_not_kept(
     """An id or link that holds the payer's id or an e-mail address is neither in the journal nor in the report."""
     ((name, value),) = told.items()
     with FarEnd([reply(404), reply(200, json.dumps({**ANSWERS["create_payer"], name: value}))]) as far_end:
-        report = payerkit.onboard(
-            connected(far_end.url), payers(1), journal=journal, options=RunOptions(progress=False)
-        )
+        report = onboard(connected(far_end.url), payers(1), journal)
 
     assert 1 == report.counts["done"]
     assert value not in report.frame.drop(columns="client_user_id").to_csv()
@@ -308,12 +302,7 @@ def test_the_reason_of_a_refused_account_hides_its_payer(connected: Callable[...
     words = "Payer Forenamed Surnamed <somebody@example.com> or <another@example.org>, ssn 123-45-6789, is not approved"
     refused = reply(400, json.dumps({"message": words}))
     with FarEnd([reply(404), reply(200, STATUS), NOTHING, refused]) as far_end:
-        report = payerkit.onboard(
-            connected(far_end.url),
-            payers(1, **PRIVATE, **BANK),
-            journal=journal,
-            options=RunOptions(workers=1, progress=False),
-        )
+        report = onboard(connected(far_end.url), payers(1, **PRIVATE, **BANK), journal, workers=1)
     reason = str(report.frame.loc[0, "reason"])
 
     assert ("refused", True) == (report.frame.loc[0, "state"], "is not approved" in reason)
@@ -364,7 +353,7 @@ def test_an_interrupt_between_two_steps_has_the_report(
 
     monkeypatch.setattr(place, where, interrupted)
     with FarEnd([reply(200, STATUS)]) as far_end, pytest.raises(InterruptedRun) as caught:
-        payerkit.onboard(connected(far_end.url), payers(3), journal=journal, options=RunOptions(progress=False))
+        onboard(connected(far_end.url), payers(3), journal)
 
     assert 3 == caught.value.report.counts["done"]
 
@@ -409,10 +398,10 @@ def test_each_sandbox_is_another_service(journal: Path) -> None:
     for times in (1, 2):
         with payerkit.sandbox(seed=1) as client:
             if times == 1:
-                payerkit.onboard(client, payers(1), journal=journal, options=RunOptions(progress=False))
+                onboard(client, payers(1), journal)
                 continue
             with pytest.raises(InvalidInput, match="another service"):
-                payerkit.onboard(client, payers(1), journal=journal, options=RunOptions(progress=False))
+                onboard(client, payers(1), journal)
 
 
 def test_every_row_has_its_findings() -> None:

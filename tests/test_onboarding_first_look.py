@@ -15,12 +15,12 @@ from onboarding_model import (
     Fault,
     Kind,
     ModelService,
-    breaches,
     gateway,
     late,
     masked,
     row_states,
     run,
+    states_after,
 )
 from onboarding_tables import payer_row
 from payerkit.errors import InterruptedRun
@@ -70,10 +70,8 @@ def test_a_run_waits_for_absence_alone(
     """The seconds of a run are those of the delays that prove an absence, however many are unknown."""
     began = service.clock.now()
     service.next[kind].extend(faults_of(fault, unknown))
-    report = run(service, ROWS, path)
 
-    assert ["done"] * PAYERS == row_states(report)
-    assert [] == breaches(service, ROWS, report)
+    assert ["done"] * PAYERS == states_after(service, ROWS, path)
     assert delays * SETTLE == pytest.approx(service.clock.now() - began, abs=0.1)
 
 
@@ -93,9 +91,8 @@ def test_accounts_follow_each_payer_by_itself(service: ModelService, path: Path)
     """A payer who cannot be settled holds up the accounts of no other one."""
     service.next["payer"].extend(faults_of(LOST_BEFORE, 2))
     never = silence(service, IDS[0])
-    report = run(service, ROWS, path)
 
-    assert ["unknown", *["done"] * (PAYERS - 1)] == row_states(report)
+    assert ["unknown", *["done"] * (PAYERS - 1)] == states_after(service, ROWS, path)
     assert max(each.at for each in service.accounts) < never[0]
 
 
@@ -116,9 +113,8 @@ def silence(service: ModelService, client_user_id: str) -> list[float]:
 def test_a_limit_holds_for_what_follows(service: ModelService, path: Path, workers: int) -> None:
     """The accounts of the payers who are tried are sent, and none of the others."""
     service.next["payer"].append(LOST_BEFORE)
-    report = run(service, ROWS, path, limit=2, workers=workers)
 
-    assert ["done"] * 2 + ["not_sent"] * (PAYERS - 2) == row_states(report)
+    assert ["done"] * 2 + ["not_sent"] * (PAYERS - 2) == states_after(service, ROWS, path, limit=2, workers=workers)
     assert (3, 2) == (service.count("payer"), service.count("account"))
 
 
@@ -139,9 +135,8 @@ def test_a_first_look_settles_no_doubt(service: ModelService, path: Path, fault:
     began = service.clock.now()
     service.listed = masked
     service.next["account"].append(fault)
-    report = run(service, ROWS[:1], path)
 
-    assert ["unknown"] == row_states(report)
+    assert ["unknown"] == states_after(service, ROWS[:1], path)
     assert service.clock.now() - began >= SETTLE
 
 
@@ -150,7 +145,5 @@ def test_a_first_look_is_not_the_last_one(service: ModelService, path: Path) -> 
     service.next["account"].extend([late(2.5 * SETTLE), Fault(stored=0.0, interrupts=True)])
     with pytest.raises(InterruptedRun):
         run(service, ROWS[:1], path)
-    report = run(service, ROWS[:1], path)
 
-    assert ["duplicate"] == row_states(report)
-    assert [] == breaches(service, ROWS[:1], report)
+    assert ["duplicate"] == states_after(service, ROWS[:1], path)

@@ -14,14 +14,14 @@ import pytest
 
 import payerkit
 from far_end import Behaviour, FarEnd, Received, reply, reset
-from onboarding_tables import payer_row
+from onboarding_tables import onboard, payer_row
 from payerkit.client import Client
-from payerkit.onboarding import RunOptions
 from payerkit.onboarding.options import Options
 from payerkit.onboarding.run import run_table
 from payerkit.onboarding.tasks import Table
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")
+Send = Callable[..., payerkit.onboarding.Report]
 HEADER = "client_user_id,email,agreement_url,kyc_url"
 
 
@@ -42,7 +42,7 @@ def row(place: int, *urls: str) -> str:
 
 
 @pytest.fixture
-def send(connected: Callable[..., Client], tmp_path: Path) -> Callable[..., payerkit.onboarding.Report]:
+def send(connected: Callable[..., Client], tmp_path: Path) -> Send:
     """Send a table to a service that answers one payer after the other as it is told."""
 
     def send(rows: pd.DataFrame, *answers: dict[str, Any] | int) -> payerkit.onboarding.Report:
@@ -58,14 +58,12 @@ def send(connected: Callable[..., Client], tmp_path: Path) -> Callable[..., paye
 
         with FarEnd([answer]) as far_end:
             client = connected(far_end.url)
-            return payerkit.onboard(
-                client, rows, journal=tmp_path / "run.journal", options=RunOptions(workers=1, progress=False)
-            )
+            return onboard(client, rows, tmp_path / "run.journal", workers=1)
 
     return send
 
 
-def test_every_payer_with_links_has_a_row(send: Callable[..., payerkit.onboarding.Report], tmp_path: Path) -> None:
+def test_every_payer_with_links_has_a_row(send: Send, tmp_path: Path) -> None:
     """With id and e-mail address in full; a payer that is not done has none."""
     rows = table(1, 2, 3).set_axis(["a", "b", "c"])
     saved = send(rows, links(1), 400, links(3)).save_links(tmp_path / "links.csv")
@@ -94,9 +92,7 @@ def read(folder: Path) -> list[str]:
         None,
     ],
 )
-def test_what_is_no_link_to_send_is_left_out(
-    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path, url: Any
-) -> None:
+def test_what_is_no_link_to_send_is_left_out(send: Send, tmp_path: Path, url: Any) -> None:
     """Its cell is empty; a payer with no other link has no row, and is counted."""
     rows = table(1, 2)
     report = send(rows, {"agreementUrl": "https://example.com/a", "kycUrl": url}, {"agreementUrl": url, "kycUrl": url})
@@ -118,9 +114,7 @@ def test_what_is_no_link_to_send_is_left_out(
         ("a=1", "a=1"),
     ],
 )
-def test_a_links_file_has_no_formulas(
-    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path, typed: str, written: str
-) -> None:
+def test_a_links_file_has_no_formulas(send: Send, tmp_path: Path, typed: str, written: str) -> None:
     """A payer chooses the address, and whoever opens the file in a spreadsheet must not run what it says."""
     rows = table(1, client_user_id=typed, email=f"=HYPERLINK({typed})@example.com".replace("@S", "S"))
     send(rows, links(1)).save_links(tmp_path / "links.csv")
@@ -130,7 +124,7 @@ def test_a_links_file_has_no_formulas(
     assert [*links(1).values()] == cells[2:]
 
 
-def test_a_payer_with_accounts_has_one_row(send: Callable[..., payerkit.onboarding.Report], tmp_path: Path) -> None:
+def test_a_payer_with_accounts_has_one_row(send: Send, tmp_path: Path) -> None:
     """However many rows it has, and whatever became of its accounts."""
     accounts = pd.DataFrame([payer_row(1), payer_row(1) | {"account_number": "99"}, payer_row(2)]).assign(
         holder_is_payer="yes"
@@ -142,7 +136,7 @@ def test_a_payer_with_accounts_has_one_row(send: Callable[..., payerkit.onboardi
     assert [HEADER, row(1, *links(1).values()), row(2, *links(2).values())] == read(tmp_path)
 
 
-def test_columns_may_have_other_names(send: Callable[..., payerkit.onboarding.Report], tmp_path: Path) -> None:
+def test_columns_may_have_other_names(send: Send, tmp_path: Path) -> None:
     """As in the run: names of the API, and blanks around a cell."""
     rows = table(1).rename(columns={"client_user_id": "clientUserId"}).assign(email="  mailbox-00001@example.net ")
     send(rows, links(1)).save_links(tmp_path / "links.csv")
@@ -151,9 +145,7 @@ def test_columns_may_have_other_names(send: Callable[..., payerkit.onboarding.Re
 
 
 @POSIX
-def test_a_report_with_links_is_readable_by_its_owner_alone(
-    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path
-) -> None:
+def test_a_report_with_links_is_readable_by_its_owner_alone(send: Send, tmp_path: Path) -> None:
     """It has the same links; a report without any is a file as any other."""
     modes = []
     for name, answer in (("with", links(1)), ("without", {})):
@@ -193,9 +185,7 @@ def test_links_that_were_lost_are_told(
 
 @POSIX
 @pytest.mark.parametrize("exists", [False, True])
-def test_a_links_file_is_readable_by_its_owner_alone(
-    send: Callable[..., payerkit.onboarding.Report], tmp_path: Path, exists: bool
-) -> None:
+def test_a_links_file_is_readable_by_its_owner_alone(send: Send, tmp_path: Path, exists: bool) -> None:
     """Also if it replaces a file that everybody could read."""
     file = tmp_path / "links.csv"
     if exists:

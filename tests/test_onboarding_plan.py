@@ -11,6 +11,7 @@ import pytest
 
 import payerkit
 from cases import first_cases
+from onboarding_tables import onboard
 from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
@@ -246,7 +247,7 @@ def test_a_plan_shows_where_a_warning_is_and_the_code_that_holds_it() -> None:
 def report(shared: Client, tmp_path: Path) -> payerkit.onboarding.Report:
     """Send three payers: the second has an error, the third is the same as the first."""
     rows = first_twice(EMAILS).set_axis([*EMAILS[:2], "<script>"])
-    return payerkit.onboard(shared, rows, journal=tmp_path / "journal", options=RunOptions(progress=False))
+    return onboard(shared, rows, tmp_path / "journal")
 
 
 def test_a_report_has_every_row(report: payerkit.onboarding.Report) -> None:
@@ -266,9 +267,7 @@ def test_a_report_shows_no_personal_data(report: payerkit.onboarding.Report) -> 
 def test_a_report_escapes_labels(shared: Client, tmp_path: Path) -> None:
     """A label with HTML in it is shown as text."""
     rows = table().set_axis(["a", "<script>", "c"])
-    shown = payerkit.onboard(
-        shared, rows, journal=tmp_path / "journal", options=RunOptions(progress=False)
-    )._repr_html_()
+    shown = onboard(shared, rows, tmp_path / "journal")._repr_html_()
 
     assert (False, True) == ("<script>" in shown, "&lt;script&gt;" in shown)
 
@@ -283,9 +282,7 @@ def test_a_report_escapes_labels(shared: Client, tmp_path: Path) -> None:
 )
 def test_a_report_is_saved(index: Any, names: list[str], shared: Client, tmp_path: Path) -> None:
     """The saved file has the labels of the rows first, and the same cells."""
-    found = payerkit.onboard(
-        shared, table().set_axis(index), journal=tmp_path / "journal", options=RunOptions(progress=False)
-    )
+    found = onboard(shared, table().set_axis(index), tmp_path / "journal")
     found.save(tmp_path / "report.csv")
     read = pd.read_csv(tmp_path / "report.csv", dtype=str, keep_default_na=False)
 
@@ -306,9 +303,7 @@ def test_a_report_is_saved(index: Any, names: list[str], shared: Client, tmp_pat
 def test_a_run_does_what_its_plan_says(rows: list[dict[str, Any]], shared: Client, tmp_path: Path) -> None:
     """A run sends exactly the rows that its plan would send."""
     frame = pd.DataFrame(rows, dtype="object")
-    report = payerkit.onboard(
-        shared, frame, journal=tmp_path / "journal", options=RunOptions(progress=False), holder_is_payer=True
-    )
+    report = onboard(shared, frame, tmp_path / "journal", holder_is_payer=True)
     planned = payerkit.plan_onboarding(frame, holder_is_payer=True)
 
     assert list(planned.frame["reason"] == "") == list(report.frame["state"] == "done")

@@ -17,7 +17,7 @@ import pytest
 
 import payerkit
 from far_end import FarEnd, message, reply
-from onboarding_tables import run_arguments
+from onboarding_tables import onboard, run_arguments
 from payerkit import InvalidInput
 from payerkit.client import Client, SandboxClient
 from payerkit.errors import InterruptedRun
@@ -70,7 +70,7 @@ def test_a_table_is_onboarded(journal: Path) -> None:
     """Payers first, then their accounts; the report has the service's ids, statuses and links, row by row."""
     table = payers(5).assign(**BANK)
     with payerkit.sandbox(seed=1, decide_after=0) as client:
-        report = payerkit.onboard(client, table, journal=journal, options=RunOptions(progress=False))
+        report = onboard(client, table, journal)
         listed = payerkit.statuses.list_many(client, table["clientUserId"], progress=False)
         ledger = client.sandbox.ledger()
 
@@ -89,7 +89,7 @@ def test_rows_with_errors_are_not_sent_and_warnings_are(journal: Path) -> None:
     table.loc[0, "email"] = "nobody"
     table.loc[1, "postcode"] = "1"
     with payerkit.sandbox(seed=1) as client:
-        report = payerkit.onboard(client, table, journal=journal, options=RunOptions(progress=False))
+        report = onboard(client, table, journal)
 
     assert ["not_sent", "done", "done"] == report.frame["state"].tolist()
     assert "email: Not an e-mail address. Write it as name@example.com." == report.frame.loc[0, "reason"]
@@ -100,9 +100,9 @@ def test_the_same_call_again_sends_nothing(connected: Callable[..., Client], jou
     """Rows that are done stay done, rows that were refused stay refused."""
     with FarEnd([reply(404), reply(200, STATUS), reply(400, '{"message": "no"}'), reply(200, STATUS)]) as far_end:
         client = connected(far_end.url)
-        first = payerkit.onboard(client, payers(3), journal=journal, options=RunOptions(workers=1, progress=False))
+        first = onboard(client, payers(3), journal, workers=1)
         sent = len(posts(far_end))
-        again = payerkit.onboard(client, payers(3), journal=journal, options=RunOptions(workers=1, progress=False))
+        again = onboard(client, payers(3), journal, workers=1)
 
         assert (3, 3) == (sent, len(posts(far_end)))
     assert ["done", "refused", "done"] == first.frame["state"].tolist()
@@ -118,7 +118,7 @@ def test_an_account_waits_for_its_payer(connected: Callable[..., Client], journa
     """If the payer was refused, the account is not sent, and the row says why."""
     table = payers(1).assign(**BANK)
     with FarEnd([reply(404), reply(400, '{"message": "not this one"}')]) as far_end:
-        report = payerkit.onboard(connected(far_end.url), table, journal=journal, options=RunOptions(progress=False))
+        report = onboard(connected(far_end.url), table, journal)
 
         assert ["/v2/payer"] == posts(far_end)
     assert ("payer", "refused") == tuple(report.frame.loc[0, ["step", "state"]])
@@ -128,9 +128,7 @@ def test_an_account_waits_for_its_payer(connected: Callable[..., Client], journa
 def test_a_wrong_key_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
     """A wrong key stops the run at the first 401, instead of failing for every row."""
     with FarEnd([reply(404), reply(401)]) as far_end:
-        report = payerkit.onboard(
-            connected(far_end.url), payers(50), journal=journal, options=RunOptions(workers=1, progress=False)
-        )
+        report = onboard(connected(far_end.url), payers(50), journal, workers=1)
 
         assert 1 == len(posts(far_end))
     assert (50, 50) == (report.counts["not_sent"], len(report.retryable))
@@ -147,9 +145,7 @@ def test_an_unreachable_service_ends_the_run(connected: Callable[..., Client], j
         far_end._socket.shutdown(socket.SHUT_RDWR)
 
     with FarEnd([answer_and_go]) as far_end:
-        report = payerkit.onboard(
-            connected(far_end.url), payers(200), journal=journal, options=RunOptions(progress=False)
-        )
+        report = onboard(connected(far_end.url), payers(200), journal)
 
     assert (200, 200) == (report.counts["not_sent"], len(report.retryable))
     assert "could not be reached" in report.stopped
@@ -159,9 +155,7 @@ def test_retry_after_pauses_all_workers(connected: Callable[..., Client], journa
     """After a 429, no call of any thread leaves before the time that it requests."""
     with FarEnd([reply(404), reply(429, headers={"Retry-After": "1"}), reply(200, STATUS)]) as far_end:
         started = time.monotonic()
-        report = payerkit.onboard(
-            connected(far_end.url), payers(20), journal=journal, options=RunOptions(workers=4, progress=False)
-        )
+        report = onboard(connected(far_end.url), payers(20), journal, workers=4)
         took = time.monotonic() - started
 
     assert 20 == report.counts["done"]
@@ -211,11 +205,9 @@ def test_an_interrupt_loses_nothing(journal: Path) -> None:
     """Calls under way end by themselves, the error holds the report, and the same call goes on."""
     with payerkit.sandbox(seed=1) as client:
         with interrupt_after(10, client), pytest.raises(InterruptedRun) as caught:
-            payerkit.onboard(
-                client, payers(100), journal=journal, options=RunOptions(workers=4, rate=50, progress=False)
-            )
+            onboard(client, payers(100), journal, workers=4, rate=50)
         first = caught.value.report.counts
-        report = payerkit.onboard(client, payers(100), journal=journal, options=RunOptions(progress=False))
+        report = onboard(client, payers(100), journal)
         ledger = client.sandbox.ledger()
 
     assert (100, 0, True) == (sum(first.values()), first["unknown"], 0 < first["done"] < 100)
@@ -231,9 +223,7 @@ def test_the_journal_keeps_no_link_with_an_id(connected: Callable[..., Client], 
         "kycUrl": "https://example.com/k",
     }
     with FarEnd([reply(200, json.dumps(answer))]) as far_end:
-        report = payerkit.onboard(
-            connected(far_end.url), payers(1), journal=journal, options=RunOptions(progress=False)
-        )
+        report = onboard(connected(far_end.url), payers(1), journal)
 
     assert report.frame["agreement_url"].isna().all()
     assert "https://example.com/k" == report.frame.loc[0, "kyc_url"]

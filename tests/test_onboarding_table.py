@@ -10,9 +10,9 @@ import pytest
 
 import payerkit
 from cases import first_cases
+from onboarding_tables import onboard
 from payerkit import InvalidInput, PayerkitError
 from payerkit.client import Client
-from payerkit.onboarding import RunOptions
 from payerkit.onboarding.tasks import Table
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
@@ -87,10 +87,7 @@ def test_an_id_is_sent_as_it_was_sent_before() -> None:
 def test_a_longer_table_does_not_store_a_payer_again(shared: Client, tmp_path: Path) -> None:
     """The journal knows which of two spellings was sent."""
     one, other = (TYPED_PAYER | {ID: text} for text in ("longer-table-1", "Longer-table-1"))
-    reports = [
-        payerkit.onboard(shared, pd.DataFrame(rows), journal=tmp_path / "journal", options=RunOptions(progress=False))
-        for rows in ([one], [one, other, other])
-    ]
+    reports = [onboard(shared, pd.DataFrame(rows), tmp_path / "journal") for rows in ([one], [one, other, other])]
     ledger = shared.sandbox.ledger()
 
     assert [1, 3] == [report.counts["done"] for report in reports]

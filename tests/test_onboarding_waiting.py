@@ -16,10 +16,9 @@ import payerkit
 from cases import first_cases
 from clocks import LeapingClock
 from far_end import Behaviour, FarEnd, Received, cut, reply, reset
-from onboarding_tables import payer_row, run_arguments
+from onboarding_tables import onboard, payer_row, run_arguments
 from payerkit import Refused
 from payerkit.client import Client
-from payerkit.onboarding import RunOptions
 from payerkit.onboarding.options import Options
 from payerkit.onboarding.progress import Progress
 from payerkit.onboarding.rows import Step
@@ -31,6 +30,7 @@ PENDING = {"kycStatus": "pending", "agreementStatus": "not_started", "isComplian
 COMPLIANT = {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True}
 PAGE = reply(404, "<html>no backend</html>", {"Content-Type": "text/html"})
 BOTH: tuple[Step, ...] = ("payer", "bank_details")
+Run = Callable[..., payerkit.onboarding.Report]
 
 
 def refusal(code: str, status: int = 403) -> Behaviour:
@@ -99,7 +99,7 @@ def client(service: Service) -> Iterator[Client]:
 
 
 @pytest.fixture
-def run(client: Client, tmp_path: Path) -> Callable[..., payerkit.onboarding.Report]:
+def run(client: Client, tmp_path: Path) -> Run:
     """Send a table with the journal of the test, on a clock on which no wait takes time."""
 
     def run(rows: pd.DataFrame, steps: tuple[Step, ...] = BOTH, **options: Any) -> payerkit.onboarding.Report:
@@ -146,9 +146,7 @@ def outcome(report: payerkit.onboarding.Report) -> tuple[Any, ...]:
         len(WAITING_CODES),
     ),
 )
-def test_an_account_that_is_refused_for_now_waits(
-    service: Service, run: Callable[..., payerkit.onboarding.Report], code: str, status: int
-) -> None:
+def test_an_account_that_is_refused_for_now_waits(service: Service, run: Run, code: str, status: int) -> None:
     """Its reason says what it waits for; the same call another day sends it again, and nothing else."""
     service.accounts = [refusal(code, status)]
     first = run(table(1))
@@ -170,23 +168,21 @@ def test_an_account_that_is_refused_for_now_waits(
         (reply(422, '{"message": "not_yet_passed_kyc_kyb, wait"}'), "a sentence with the code in it"),
     ],
 )
-def test_other_refusals_are_final(
-    service: Service, run: Callable[..., payerkit.onboarding.Report], behaviour: Behaviour, why: str
-) -> None:
+def test_other_refusals_are_final(service: Service, run: Run, behaviour: Behaviour, why: str) -> None:
     """Only listed codes let an account wait."""
     service.accounts = [behaviour]
 
     assert ("bank_details", "refused", 2, False) == outcome(run(table(1))), why
 
 
-def test_a_payer_does_not_wait(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+def test_a_payer_does_not_wait(service: Service, run: Run) -> None:
     """The codes are about bank details; a payer that is refused with one is refused."""
     service.payers = [refusal("not_yet_passed_kyc_kyb", 422)]
 
     assert ("payer", "refused", 1, False) == outcome(run(table(1)))
 
 
-def test_waiting_accounts_do_not_end_the_run(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+def test_waiting_accounts_do_not_end_the_run(service: Service, run: Run) -> None:
     """Five 403 before anything was accepted would mean a wrong key, if their code did not tell otherwise."""
     service.lists = [reply(404)] * 5
     service.accounts = [NOT_YET] * 5
@@ -195,9 +191,7 @@ def test_waiting_accounts_do_not_end_the_run(service: Service, run: Callable[...
     assert ({"waiting"}, "") == (set(report.frame["state"]), report.stopped)
 
 
-def test_an_account_waits_if_its_payer_may_not_be_listed_yet(
-    service: Service, run: Callable[..., payerkit.onboarding.Report]
-) -> None:
+def test_an_account_waits_if_its_payer_may_not_be_listed_yet(service: Service, run: Run) -> None:
     """The accounts of a payer are listed before one is sent; the same codes there mean the same."""
     service.lists = [NOT_YET]
     report = run(table(1))
@@ -210,7 +204,7 @@ def test_an_account_waits_if_its_payer_may_not_be_listed_yet(
 @pytest.mark.parametrize("status", [400, 403, 409, 422])
 @pytest.mark.parametrize("before", [(), (reset,)])
 def test_a_refusal_without_its_reason_is_not_final(
-    service: Service, run: Callable[..., payerkit.onboarding.Report], status: int, before: tuple[Behaviour, ...]
+    service: Service, run: Run, status: int, before: tuple[Behaviour, ...]
 ) -> None:
     """The response broke off: the code may have been one of those, so the next run sends the account again, once."""
     service.accounts = [*before, cut(status, b'{"statusCode": 403, "code": "not_y')]
@@ -224,9 +218,7 @@ def test_a_refusal_without_its_reason_is_not_final(
     assert 1 == len(service.stored)
 
 
-def test_a_payer_is_sent_again_after_a_refusal_without_its_reason(
-    service: Service, run: Callable[..., payerkit.onboarding.Report]
-) -> None:
+def test_a_payer_is_sent_again_after_a_refusal_without_its_reason(service: Service, run: Run) -> None:
     """What was wrong with the payer is known only once a response is whole."""
     service.payers = [cut(400, b"{"), reply(400)]
     reports = [run(table(1)) for _ in range(2)]
@@ -234,9 +226,7 @@ def test_a_payer_is_sent_again_after_a_refusal_without_its_reason(
     assert [("payer", "not_sent", 1, True), ("payer", "refused", 2, False)] == [*map(outcome, reports)]
 
 
-def test_an_unknown_outcome_stays_unknown_while_the_account_waits(
-    service: Service, run: Callable[..., payerkit.onboarding.Report]
-) -> None:
+def test_an_unknown_outcome_stays_unknown_while_the_account_waits(service: Service, run: Run) -> None:
     """The refusal proves nothing about the attempt before it. The next run goes on, and stores the account once."""
     service.accounts = [reset, NOT_YET]
     first = run(table(1))
@@ -249,9 +239,7 @@ def test_an_unknown_outcome_stays_unknown_while_the_account_waits(
 
 
 @pytest.mark.parametrize("status", [401, 429])
-def test_a_key_or_a_rate_is_no_matter_of_the_payer(
-    service: Service, run: Callable[..., payerkit.onboarding.Report], status: int
-) -> None:
+def test_a_key_or_a_rate_is_no_matter_of_the_payer(service: Service, run: Run, status: int) -> None:
     """Whatever the code, these statuses end the run or are tried again."""
     service.lists = [refusal("not_yet_passed_kyc_kyb", status)] * 50
 
@@ -261,9 +249,7 @@ def test_a_key_or_a_rate_is_no_matter_of_the_payer(
 # Only when the payer is compliant
 
 
-def test_accounts_of_compliant_payers_alone_are_sent(
-    service: Service, run: Callable[..., payerkit.onboarding.Report]
-) -> None:
+def test_accounts_of_compliant_payers_alone_are_sent(service: Service, run: Run) -> None:
     """The status of each payer is read first; the others wait without being sent, and the same call goes on."""
     service.statuses = [reply(200, json.dumps(PENDING))]
     first = run(table(1, 2), accounts="when_compliant")
@@ -279,7 +265,7 @@ def test_accounts_of_compliant_payers_alone_are_sent(
     assert ((2, 2, 1, 1), (2, 3, 2, 2)) == (sent, service.count("payers", "statuses", "lists", "accounts"))
 
 
-def test_accounts_alone_wait_for_their_payers(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+def test_accounts_alone_wait_for_their_payers(service: Service, run: Run) -> None:
     """`add_bank_details` asks, too; a payer with two accounts is asked once."""
     service.status = PENDING
     rows = pd.concat([accounts(1), accounts(1).assign(account_number="999999999")], ignore_index=True)
@@ -294,9 +280,7 @@ def test_accounts_alone_wait_for_their_payers(service: Service, run: Callable[..
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_compliant", [None, False, "true", 1])
-def test_compliant_is_what_the_service_calls_so(
-    service: Service, run: Callable[..., payerkit.onboarding.Report], is_compliant: Any
-) -> None:
+def test_compliant_is_what_the_service_calls_so(service: Service, run: Run, is_compliant: Any) -> None:
     """Anything but true is not compliant, however good the statuses look."""
     service.status = COMPLIANT | {"isCompliant": is_compliant}
     report = run(table(1), accounts="when_compliant")
@@ -305,7 +289,7 @@ def test_compliant_is_what_the_service_calls_so(
     assert (0,) == service.count("accounts")
 
 
-def test_what_waiting_does_not_change_is_told(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+def test_what_waiting_does_not_change_is_told(service: Service, run: Run) -> None:
     """The reason for the account of a rejected payer says that waiting alone does not help."""
     service.status = PENDING | {"kycStatus": "rejected"}
     report = run(table(1), accounts="when_compliant")
@@ -313,7 +297,7 @@ def test_what_waiting_does_not_change_is_told(service: Service, run: Callable[..
     assert str(report.frame.loc[0, "reason"]).endswith("Ask the service for the reason. Waiting does not change it.")
 
 
-def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Run) -> None:
     """Whatever else the service says in its place may be personal; what it leaves out is unknown."""
     service.status = {"kycStatus": "Surname-00001, see mail", "isCompliant": False}
     report = run(table(1), accounts="when_compliant")
@@ -334,9 +318,7 @@ def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Callable[..., 
         2,
     ),
 )
-def test_without_a_status_an_account_is_not_sent(
-    service: Service, run: Callable[..., payerkit.onboarding.Report], behaviour: Behaviour, words: str
-) -> None:
+def test_without_a_status_an_account_is_not_sent(service: Service, run: Run, behaviour: Behaviour, words: str) -> None:
     """The reason says why, and names nobody; the same call later tries again."""
     service.statuses = [behaviour] * 6
     first = run(table(1), accounts="when_compliant")
@@ -348,7 +330,7 @@ def test_without_a_status_an_account_is_not_sent(
     assert ("bank_details", "done", 2, False) == outcome(second)
 
 
-def test_a_reason_is_that_of_the_last_run(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+def test_a_reason_is_that_of_the_last_run(service: Service, run: Run) -> None:
     """An account that waited is not sent if the status cannot be read today, and waits again tomorrow."""
     service.statuses = [reply(200, json.dumps(PENDING)), reply(405), reply(200, json.dumps(PENDING))]
     reports = [run(table(1), accounts="when_compliant") for _ in range(3)]
@@ -357,9 +339,7 @@ def test_a_reason_is_that_of_the_last_run(service: Service, run: Callable[..., p
     assert [True, False, True] == [str(report.frame.loc[0, "reason"]).startswith("Waits:") for report in reports]
 
 
-def test_an_account_is_not_sent_again_before_its_payer_is_compliant(
-    service: Service, run: Callable[..., payerkit.onboarding.Report]
-) -> None:
+def test_an_account_is_not_sent_again_before_its_payer_is_compliant(service: Service, run: Run) -> None:
     """An account whose outcome is unknown is looked up, but sent again only when its payer is compliant."""
     service.accounts, service.status = [reset], PENDING
     service.statuses = [reply(200, json.dumps(COMPLIANT))]
@@ -377,7 +357,7 @@ def test_an_account_is_not_sent_again_before_its_payer_is_compliant(
 # The report
 
 
-def test_every_row_is_in_one_state(service: Service, run: Callable[..., payerkit.onboarding.Report]) -> None:
+def test_every_row_is_in_one_state(service: Service, run: Run) -> None:
     """Waiting rows are counted, can be sent by the same call, and the advice names them apart from other rows."""
     service.payers = [reply(200, '{"userId": "u-1"}'), reply(400)]
     service.accounts = [reply(201, '{"id": "pd-1"}'), NOT_YET, NOT_YET]
@@ -413,7 +393,7 @@ def test_every_row_is_in_one_state(service: Service, run: Callable[..., payerkit
 )
 def test_a_payer_that_is_there_already_is_done(
     service: Service,
-    run: Callable[..., payerkit.onboarding.Report],
+    run: Run,
     status: Behaviour,
     expected: tuple[str, bool],
     words: str,
@@ -426,9 +406,7 @@ def test_a_payer_that_is_there_already_is_done(
     assert words in str(report.frame.loc[0, "reason"])
 
 
-def test_the_accounts_of_a_payer_that_was_there_are_sent(
-    service: Service, run: Callable[..., payerkit.onboarding.Report]
-) -> None:
+def test_the_accounts_of_a_payer_that_was_there_are_sent(service: Service, run: Run) -> None:
     """The statuses of the payer are those that the service has."""
     service.payers = [reply(409)]
     service.status = PENDING
@@ -438,9 +416,7 @@ def test_the_accounts_of_a_payer_that_was_there_are_sent(
     assert ("pending", "not_started") == tuple(report.frame.loc[0, ["kyc_status", "agreement_status"]])
 
 
-def test_a_payer_whose_status_could_not_be_read_is_sent_by_the_next_run(
-    service: Service, run: Callable[..., payerkit.onboarding.Report]
-) -> None:
+def test_a_payer_whose_status_could_not_be_read_is_sent_by_the_next_run(service: Service, run: Run) -> None:
     """It is refused as there already again, and then its status is read."""
     service.payers, service.statuses = [reply(409), reply(409)], [reply(503)] * 6
     first = run(table(1))
@@ -463,7 +439,7 @@ def test_a_payer_whose_status_could_not_be_read_is_sent_by_the_next_run(
 )
 def test_a_conflict_after_an_unknown_outcome(
     service: Service,
-    run: Callable[..., payerkit.onboarding.Report],
+    run: Run,
     statuses: list[Behaviour],
     expected: tuple[Any, ...],
 ) -> None:
@@ -570,10 +546,10 @@ def test_a_day_later_the_rest_is_done(tmp_path: Path) -> None:
             payerkit.create_payer(client, payer(place))
         client.sandbox.set_faults("exists=100%")
         client.sandbox.complete_kyc(first_id)
-        today = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", options=RunOptions(progress=False))
+        today = onboard(client, rows, tmp_path / "run.journal")
         client.sandbox.submit_kyc(second_id)
         client.sandbox.advance(minutes=1)
-        tomorrow = payerkit.onboard(client, rows, journal=tmp_path / "run.journal", options=RunOptions(progress=False))
+        tomorrow = onboard(client, rows, tmp_path / "run.journal")
         written = client.sandbox.ledger()["what"].tolist()
 
     assert ["done", "waiting"] == today.frame["state"].tolist()

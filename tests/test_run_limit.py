@@ -10,7 +10,7 @@ import pytest
 
 import payerkit
 from onboarding_model import LOST_BEFORE, Killed, ModelService, api_error, breaches, reasons, row_states, run
-from onboarding_tables import Row, payer_row
+from onboarding_tables import Row, onboard, payer_row
 from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
@@ -162,7 +162,7 @@ def test_a_limit_is_a_number_of_rows(limit: Any) -> None:
 def test_accounts_are_tried_first_too(shared: Client, path: Path) -> None:
     """Of payers who are on board."""
     rows = pd.DataFrame([payer_row(0), *ACCOUNTS]).assign(client_user_id="limited-accounts")
-    payerkit.onboard(shared, rows[:1], journal=path, options=RunOptions(progress=False), holder_is_payer=True)
+    onboard(shared, rows[:1], path, holder_is_payer=True)
     accounts = rows.drop(columns=["email", "phone", "ssn", "nationality", "first_name", "last_name"])
     report = payerkit.add_bank_details(
         shared, accounts[1:], journal=path, options=RunOptions(progress=False, limit=3), holder_is_payer=True
