@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing
 from http.client import HTTPResponse
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock
+from unittest.mock import AsyncMock, MagicMock
 
 import pytest
 import requests
@@ -218,41 +218,15 @@ def test_a_sandbox_works_below_a_path(strips: bool) -> None:
 
 
 KEY = "key-of-a-test"
-SCOPE = {
-    "type": "http",
-    "method": "GET",
-    "path": "/v2/payer/x",
-    "raw_path": b"/v2/payer/x",
-    "query_string": b"",
-    "server": ("127.0.0.1", 80),
-    "scheme": "http",
-}
+SCOPE = {"type": "http", "method": "GET", "scheme": "http", "server": ("127.0.0.1", 80)}
+SCOPE |= {"path": "/v2/payer/x", "raw_path": b"/v2/payer/x", "query_string": b""}
 
 
-class BrokenDatabase:
-    """A database whose calls fail with a given error."""
-
-    def __init__(self, error: Exception) -> None:
-        self._error = error
-
-    async def run(self, *_: object, **_options: object) -> None:
-        """Raise the error."""
-        raise self._error
-
-
-class OneWorld:
-    """One world behind one key."""
-
-    identity = "an identity"
-
-    def __init__(self, database: object = None, *, plan: str = "", limits: CallLimits | None = None) -> None:
-        faults = FaultInjector(plan, None)
-        limits = limits or CallLimits(Settings())
-        self._world = World("default", 1, database, Settings(), Identifiers(), faults, limits)  # type: ignore[arg-type]
-
-    def of_key(self, key: str) -> World | None:
-        """Return the world if this is its key."""
-        return self._world if key == KEY else None
+def one_world(database: Any = None, *, plan: str = "", limits: CallLimits | None = None) -> Any:
+    """Return one world behind one key."""
+    faults, limits = FaultInjector(plan, None), limits or CallLimits(Settings())
+    world = World("default", 1, database, Settings(), Identifiers(), faults, limits)
+    return SimpleNamespace(identity="an identity", of_key={KEY: world}.get)
 
 
 def call(app: Any, messages: list[dict[str, Any]], **scope: Any) -> tuple[int, dict[str, str], bytes]:
@@ -281,7 +255,7 @@ def call(app: Any, messages: list[dict[str, Any]], **scope: Any) -> tuple[int, d
 )
 def test_failures_get_the_published_format_and_the_header(error: Exception, status: int) -> None:
     """An internal error gets the published format and the header, without details."""
-    app = create_app(OneWorld(BrokenDatabase(error)), Settings())  # type: ignore[arg-type]  # a database that fails is the point
+    app = create_app(one_world(SimpleNamespace(run=AsyncMock(side_effect=error))), Settings())
     received, headers, body = call(app, [{"type": "http.request"}])
 
     assert (status, status, "an identity") == (received, json.loads(body)["statusCode"], headers["x-payerkit-sandbox"])
@@ -290,7 +264,7 @@ def test_failures_get_the_published_format_and_the_header(error: Exception, stat
 
 def guarded(app: Any, plan: str = "", *, limits: CallLimits | None = None) -> RequestGuard:
     """Return the middleware around an application."""
-    return RequestGuard(app, OneWorld(plan=plan, limits=limits), Settings())  # type: ignore[arg-type]
+    return RequestGuard(app, one_world(plan=plan, limits=limits), Settings())
 
 
 async def unreachable(*_: object) -> None:

@@ -33,11 +33,8 @@ KEYS = Seal(ENCRYPTION_KEY)
 
 def save(world: World, client_user_id: str) -> str:
     """Register a payer in a world; return its user id."""
-
-    def work(session: WorldSession) -> str:
-        return save_payer(session, {**PAYER, "clientUserId": client_user_id}).user_id
-
-    return world.call(work, write=True)
+    body = {**PAYER, "clientUserId": client_user_id}
+    return world.call(lambda session: save_payer(session, body).user_id, write=True)
 
 
 def add(world: World, client_user_id: str) -> dict[str, Any]:
