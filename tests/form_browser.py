@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 from payerkit.forms.form import Form
+
+
+def answers_of(view: dict[str, Any]) -> dict[str, str]:
+    """Return the answers that a form shows before it is sent, by their labels."""
+    cells = re.findall(r'<th scope="row">(.*?)</th><td>(?:<button.*?</button>)?(.*?)(<div.*?)?</td>', view["panel"])
+    return {label: value for label, value, _ in cells}
 
 
 class Browser:

@@ -13,7 +13,7 @@ import pytest
 
 import payerkit
 from far_end import Behaviour, FarEnd, Received, close, reply
-from form_browser import Browser
+from form_browser import Browser, answers_of
 from payerkit import (
     BankDetails,
     BankDetailsForm,
@@ -111,12 +111,12 @@ def test_answers_are_looked_at_before_they_are_sent(shared: Client) -> None:
     form = BankDetailsForm(shared, "flow-review")
     form.fill(BANK_DETAILS, document_number="X1234567")
     shown = Browser(form).press("submit")
-    answers = {name: text for _, rows in shown["answers"] for name, _, text, _ in rows}
+    answers = answers_of(shown)
 
     assert ("review", "answers", ["Send", "Back"]) == (shown["phase"], shown["focus"], labels(shown))
-    assert "••••3489" == answers["account_number"]
-    assert "Entered, not shown" == answers["document_number"]
-    assert "US, United States" == answers["country"]
+    assert "••••3489" == answers["Account number"]
+    assert "Entered, not shown" == answers["Document number"]
+    assert "US, United States" == answers["Country"]
     assert NUMBER not in json.dumps(shown)
     assert 0 == len(payerkit.list_payment_details(shared, "flow-review"))
 
@@ -131,10 +131,7 @@ def test_a_change_leads_back_to_its_field(shared: Client) -> None:
     again = browser.press("submit", {"amount": "11"})
 
     assert ("open", "amount", "10") == (back["phase"], back["focus"], back["values"]["amount"])
-    assert ("review", "11") == (
-        again["phase"],
-        {row[0]: row[2] for _, rows in again["answers"] for row in rows}["amount"],
-    )
+    assert ("review", "11") == (again["phase"], answers_of(again)["Amount"])
     assert form.result is None
 
 
@@ -150,7 +147,7 @@ def test_a_value_that_changes_ends_the_review(shared: Client) -> None:
     cell = browser.messages[-1]["content"]
 
     assert ("open", "open") == (other_tab["phase"], cell["phase"])
-    assert [] == [each for each in (other_tab, cell) if each["answers"]]
+    assert [] == [each for each in (other_tab, cell) if answers_of(each)]
 
 
 def test_a_click_of_before_the_review_sends_nothing(shared: Client) -> None:
@@ -190,7 +187,7 @@ def test_a_form_says_at_once_that_it_is_sent(connected: Callable[..., Client]) -
         title(sending),
         labels(sending),
     )
-    assert sending["answers"]
+    assert answers_of(sending)
     assert ("done", "banner") == (done["phase"], done["focus"])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from far_end import close, reply
-from form_browser import Browser
+from form_browser import Browser, answers_of
 from payerkit import BankDetailsForm, InvalidInput, PaymentForm, PayoutOrder, UnknownOutcome, Walkthrough
 from payerkit.client import Client
 from payerkit.errors import PayoutWarning, ServiceError
@@ -173,7 +173,7 @@ def test_an_account_is_paid_in_one_go(form: PaymentForm, service: PayoutService)
     browser = Browser(form)
     review = browser.press("submit")
     view = browser.press("send")
-    answers = {name: value for _, rows in review["answers"] for name, _, value, _ in rows}
+    answers = answers_of(review)
 
     assert ["accounts", "create", "pay"] == service.sent()
     assert "invoice-001" == service.body("create")["reference"]
@@ -183,7 +183,7 @@ def test_an_account_is_paid_in_one_go(form: PaymentForm, service: PayoutService)
         form.result.payout.reference,
         form.result.payout.account,
     )
-    assert "A stored bank account (beyond the specification)" == answers["paid_to"]
+    assert "A stored bank account (beyond the specification)" == answers["Receiver"]
     assert form.result.card()._repr_html_() in view["panel"]
     assert "25300923" not in json.dumps(browser.messages)
 
@@ -194,8 +194,8 @@ def test_the_review_names_the_account(form: PaymentForm) -> None:
     browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
     review = browser.press("submit", {"payment_details_id": "b2", **ORDER})
 
-    answers = {name: value for _, rows in review["answers"] for name, _, value, _ in rows}
-    assert "••••1111 at Example Bank (USD, local)" == answers["payment_details_id"]
+    answers = answers_of(review)
+    assert "••••1111 at Example Bank (USD, local)" == answers["Bank account"]
 
 
 def test_an_account_that_is_not_there_creates_no_request(form: PaymentForm, service: PayoutService) -> None:

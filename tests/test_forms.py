@@ -490,9 +490,8 @@ def test_real_money_is_told_as_soon_as_the_currency_is_chosen(client: Client) ->
     review = browser.press("submit")
     sent = browser.press("send")
 
-    notes = {name: notes for _, rows in review["answers"] for name, _, _, notes in rows if notes}
     assert ["USDCn-matic is a token of Polygon"] == [note.text.partition(",")[0] for note in chosen["payment_currency"]]
-    assert notes == {"payment_currency": [tuple(note[:3]) for note in chosen["payment_currency"]]}
+    assert 1 == review["panel"].count(chosen["payment_currency"][0].text)
     assert ("review", "Send anyway") == (review["phase"], review["buttons"][0][0])
     assert "1 warning below. Change the answer, or send anyway." == review["banner"]["title"]
     assert ({}, "done", {}) == (other, sent["phase"], sent["notes"])

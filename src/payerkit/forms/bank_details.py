@@ -22,7 +22,7 @@ from payerkit.findings import Findings
 from payerkit.forms.form import Form, form_lock
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.stored_account import AccountChoice
-from payerkit.forms.view import Banner, Button, FormState, Note
+from payerkit.forms.view import Banner, Button, FormState
 from payerkit.models import BankDetails, PaymentDetail
 from payerkit.models.requests import Hidden
 from payerkit.onboarding.accounts import NUMBERS, Grade, Listing, Record, compare, id_of
@@ -30,12 +30,9 @@ from payerkit.wire import check_id, our_name
 from payerkit.wording import count_of, in_words, visible
 
 _ALWAYS_SHOWN = {"rails", "state"}
-_ACCOUNT_SECTIONS = {"Account", "Bank"}
-_HOLDER_SECTION = "Beneficiary"
 _WHOSE_ACCOUNT = (
     "The account belongs to the payee. Enter the account holder's data, and the payer's only if both are the same."
 )
-_BOX_LABEL = "The payer is also the account holder"
 _ADDRESS = {"address_line1", "address_line2", "city", "state", "postal_code", "country"}
 _ADDRESS_STAYS = " Part of an address was there already, so it stays: complete it."
 _COLUMNS = ("bank_name", "account_name", "currency", "rails", "account_number", "iban", "status", "id")
@@ -160,7 +157,7 @@ class BankDetailsForm(Form):
             if offered != self._offered:
                 self._tick(is_ticked=False)
             self._offered = offered
-            self._show_changes(before)
+            self._post(self._view(self._entries.changed_since(before)))
 
     def account_choice(self) -> AccountChoice:
         """Return the accounts of the payer for a payment to choose from, as the service listed them last, masked.
@@ -203,23 +200,17 @@ class BankDetailsForm(Form):
             self._filled, self._box_text = None, ""
             self._followed_currency = ""
 
-    def _follow(self, changed: Collection[str]) -> set[str]:  # noqa: ARG002 - it remembers the currency
+    def _follow(self, changed: Collection[str]) -> None:  # noqa: ARG002 - it remembers the currency
         """Choose the usual rails of a new currency, unless others were entered."""
         currency = self._entries.visible_values()["currency"].upper()
-        if currency == self._followed_currency or not self._entries.is_free("rails"):
-            return set()
-        self._followed_currency = currency
-        self._entries.choose("rails", next(iter(listed_rails(currency)), ""))
-        return {"rails"}
+        if currency != self._followed_currency and self._entries.is_free("rails"):
+            self._followed_currency = currency
+            self._entries.choose("rails", next(iter(listed_rails(currency)), ""))
 
-    def _notes(self, findings: Findings) -> dict[str, list[Note]]:
-        """Return the notes beside the fields; one says why the form chose the rails."""
-        notes = super()._notes(findings)
-        if "rails" in self._entries.chosen and not self._is_done:
-            notes["rails"] = [Note("info", _why_these_rails(self._followed_currency)), *notes.get("rails", [])]
-        return notes
+    def _own_notes(self) -> dict[str, str]:
+        return {"rails": _why_these_rails(self._followed_currency)} if "rails" in self._entries.chosen else {}
 
-    def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
+    def _view(self, names: Collection[str] | None = None) -> dict[str, Any]:
         """Return the view of the form, with the fields that the currency needs.
 
         The box, with the text beside it, is only there if a payer's data were offered.
@@ -237,8 +228,8 @@ class BankDetailsForm(Form):
     def _make_spec(self, title: str) -> dict[str, Any]:
         fields = BankDetails.model_fields.items()
         optional = [name for name, field in fields if not field.is_required() and name not in _ALWAYS_SHOWN]
-        own = {"optional": optional, "box": (_HOLDER_SECTION, _WHOSE_ACCOUNT, _BOX_LABEL)}
-        return super()._make_spec(title) | own
+        box = ("Beneficiary", _WHOSE_ACCOUNT, "The payer is also the account holder")
+        return super()._make_spec(title) | {"optional": optional, "box": box}
 
     def _subject(self) -> str:
         return f"for {visible(self._client_user_id)}" if self._client_user_id else ""
@@ -299,8 +290,11 @@ class BankDetailsForm(Form):
         """Return the accounts as an HTML table, masked, without columns that are empty in all of them."""
         fields = PaymentDetail.model_fields
         accounts = [dict(account) for account in self._accounts]  # masked, without missing values
+        for account in accounts:
+            if status := account.get("status"):
+                account["status"] = status_chip(explain_word(status, "account"))
         names = [name for name in _COLUMNS if any(name in account for account in accounts)]
-        rows = [[_cell(name, account.get(name, "")) for name in names] for account in accounts]
+        rows = [[account.get(name, "") for name in names] for account in accounts]
         head = [fields[name].title or name for name in names]
         caption = count_of(len(rows), "account")
         return html.grid(head, rows, caption=caption) if names else html.title(caption)
@@ -321,11 +315,11 @@ class BankDetailsForm(Form):
             read = partial(self._make, payment_details_call(str(self._client_user_id)))
             self._run("Looking at the accounts", read, self._show_list if action == "list" else self._show_look)
         elif action == "new":
-            fields = self._entries.fields.items()
             self._is_unknown, self._search, self._error = False, None, None
             self._reopen()
             self._followed_currency = ""
-            self._entries.clear(name for name, field in fields if field.section in _ACCOUNT_SECTIONS or field.is_secret)
+            own = [name for name, field in self._entries.fields.items() if field.section in {"Account", "Bank"}]
+            self._entries.clear([*own, *self._entries.secrets])
         else:
             super()._run_action(action)
 
@@ -346,11 +340,6 @@ class BankDetailsForm(Form):
         else:
             table = self._account_table()
             self._state = replace(self._state, banner=search.banner(found), html=table, buttons=self._unknown_buttons())
-
-
-def _cell(name: str, value: Any) -> Any:
-    """Return a cell of the table of accounts; a status is a chip."""
-    return status_chip(explain_word(value, "account")) if name == "status" and value else value
 
 
 def _why_these_rails(currency: str) -> str:

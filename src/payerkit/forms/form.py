@@ -33,28 +33,26 @@ from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedCall, InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
 from payerkit.findings import Findings
 from payerkit.forms.view import (
-    Answers,
+    FORM_FILES,
     Banner,
     Button,
     Entries,
     FormModel,
     FormState,
     Line,
-    Note,
     attention_banner,
     count_warnings,
     failure_banner,
     field_notes,
     form_answers,
     form_sections,
-    forms_code,
     meant,
     review_banner,
     search,
     state_banner,
 )
 from payerkit.models.requests import RequestModel
-from payerkit.widgets import PageCode, PageWidget
+from payerkit.widgets import PageWidget
 
 T = TypeVar("T")
 Failure = PayerkitError | KeyboardInterrupt
@@ -95,6 +93,8 @@ class Form(PageWidget):
         waits_for: What is needed before the form can be filled in, or ""; a trait.
         spec: The drawn fields, without values; a trait.
     """
+
+    _files = FORM_FILES
 
     spec = traitlets.Dict(read_only=True).tag(sync=True)
     waits_for = traitlets.Unicode("", help="What is needed before the form can be filled in.")
@@ -151,10 +151,6 @@ class Form(PageWidget):
             "actions": self.field_actions,
         }
 
-    @classmethod
-    def _code(cls) -> PageCode:
-        return forms_code()
-
     def show_in(self, outlet: Callable[[dict[str, Any]], None]) -> None:
         """Send the messages for pages to an outlet, too, such as a widget that shows this form and others."""
         self._outlets.append(outlet)
@@ -197,13 +193,12 @@ class Form(PageWidget):
         """Return the response in a few words, shown in a list of steps."""
         raise NotImplementedError
 
-    def _notes(self, findings: Findings) -> dict[str, list[Note]]:
-        """Return the notes beside the touched fields."""
-        return field_notes(self._entries, findings)
+    def _own_notes(self) -> dict[str, str]:
+        """Return what the form says beside fields, such as why it chose their values."""
+        return {}
 
-    def _follow(self, changed: Collection[str]) -> set[str]:  # noqa: ARG002 - for forms that care
-        """Choose the values that follow from those that changed; return the names of the fields that this changed."""
-        return set()
+    def _follow(self, changed: Collection[str]) -> None:
+        """Choose the values that follow from those that changed."""
 
     def _tick(self, *, is_ticked: bool) -> None:
         """Take over the state of the form's box. Only a form with a box in its `spec` has one."""
@@ -224,7 +219,7 @@ class Form(PageWidget):
             try:
                 yield count != self._action_count
             finally:
-                self._refresh_pages()
+                self._post(self._view())
                 self.set_trait("done", self._is_done)
 
     @without_internal_frames
@@ -345,10 +340,6 @@ class Form(PageWidget):
                 self._state = replace(self._state, banner=failure_banner(error))
             raise
 
-    def _answers(self) -> Answers:
-        """Return the summary of the values that are sent, or are about to be."""
-        return form_answers(self._entries, self._sent)
-
     def _refuse(self, findings: Findings, *, anyway: bool) -> None:
         """Raise InvalidInput if the values may not be sent, or not without a confirmation."""
         if self._is_unknown and not self.may_repeat and not anyway:
@@ -391,8 +382,9 @@ class Form(PageWidget):
             banner = Banner.of("sending", f"{label} …", _INTERRUPT if is_interruptible else "")
             self._state = replace(before, banner=banner)
             if is_sending:
-                self._state = FormState("sending", banner=banner, answers=self._answers())
-            self._refresh_pages()
+                answers = form_answers(self._entries, self._sent, "Your answers")
+                self._state = FormState("sending", banner=banner, answers=answers)
+            self._post(self._view())
             outcome = work()
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - a defect is raised below
             outcome, failure = self._known, self._proof(error)
@@ -440,7 +432,8 @@ class Form(PageWidget):
         self._error, self._is_unknown = error, True
         outcome, advice = self._unknown_words()
         banner = Banner.of("warning", outcome, advice, details=error.message)
-        self._state = FormState("unknown", banner=banner, buttons=self._unknown_buttons(), answers=self._answers())
+        answers = form_answers(self._entries, self._sent, "What was sent")
+        self._state = FormState("unknown", banner=banner, buttons=self._unknown_buttons(), answers=answers)
 
     def _show_failure(self, error: BaseException) -> None:
         """Show an error with advice; fields that the service names are marked, and can be corrected."""
@@ -505,20 +498,13 @@ class Form(PageWidget):
             return (Button(label, "send", kind="primary"), Button("Back", "back"))
         return self._state.buttons
 
-    def _refresh_pages(self) -> None:
-        """Show the form as it is now on every page, with all values but secrets."""
-        self._post(self._view(self._entries.fields))
-
-    def _show_changes(self, before: Mapping[str, str]) -> None:
-        """Show the form on every page with the values that differ from before; what is being typed elsewhere stays."""
-        after = self._entries.visible_values()
-        self._post(self._view([name for name, value in after.items() if value != before[name]]))
-
-    def _view(self, names: Collection[str] = ()) -> dict[str, Any]:
-        """Return the view of the form, with the values of the named fields; secrets are masked."""
-        phase, fields = self._state.phase, self._entries.fields
+    def _view(self, names: Collection[str] | None = None) -> dict[str, Any]:
+        """Return the view of the form, with the values of the named fields, by default of all; secrets are masked."""
+        phase, fields, shown = self._state.phase, self._entries.fields, self._state.html + self._state.answers
         findings = self._entries.findings() if self._takes_values else Findings()
-        values = {name: value for name, value in self._entries.visible_values().items() if name in names}
+        values = {
+            name: value for name, value in self._entries.visible_values().items() if names is None or name in names
+        }
         banner = state_banner(self._state, findings, self._entries)
         return {
             "phase": "locked" if phase == "open" and self.waits_for else phase,
@@ -527,14 +513,13 @@ class Form(PageWidget):
             "waits_for": self.waits_for,
             "banner": None if banner is None else banner.to_view(),
             "outcome": self._outcome() if self._is_done else "",
-            "notes": self._notes(findings),
+            "notes": field_notes(self._entries, findings, self._own_notes() if self._takes_values else {}),
             "held": self._entries.held,
             "values": values,
             "code_names": {name: name_of(fields[name].lookup, value) for name, value in values.items()},
             "choices": self._entries.choices,
-            "panel": f'<div class="pk">{self._state.html}</div>' if self._state.html else "",
+            "panel": f'<div class="pk">{shown}</div>' if shown else "",
             "buttons": self._buttons(),
-            "answers": self._state.answers,
         }
 
     def _on_message(self, message: Any) -> None:
@@ -542,11 +527,11 @@ class Form(PageWidget):
         with form_lock:
             self._page = message.get("page") if isinstance(message, Mapping) else None
             try:
-                self._post(self._reply(message) if self._is_message(message) else self._view())
+                self._post(self._reply(message) if self._is_message(message) else self._view(()))
                 self.set_trait("done", self._is_done)
             except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - shown, and kept as `error`
                 self._show_defect(error)
-                self._refresh_pages()
+                self._post(self._view())
             finally:
                 self._page = None
 
@@ -568,13 +553,16 @@ class Form(PageWidget):
         kind, fields = message["type"], self._entries.fields
         touched = {name: value for name, value in message["touched"].items() if name in fields}
         taken, is_late = message.get("taken"), message.get("is_late") is True
+        before = self._entries.visible_values()
         for name, value in touched.items():
             is_code = isinstance(taken, list) and name in taken
             self._touch(name, meant(fields[name].lookup, value) if is_code else value, is_late=is_late)
         if kind == "use":
             self._touch(message["name"], self._entries.reading(message["name"]))
             touched[message["name"]] = None
-        changed = {*touched, *(self._follow(touched) if self._takes_values else ())}
+        if self._takes_values:
+            self._follow(touched)
+        changed = {*touched, *self._entries.changed_since(before)}
         match kind:
             case "ready":
                 return self._view(fields if self._entries else ())
@@ -590,7 +578,7 @@ class Form(PageWidget):
                 with suppress(InvalidInput):
                     if self._takes_values:
                         self._tick(is_ticked=message.get("is_ticked") is True)
-                return self._view(fields)
+                return self._view()
         return self._act(message)
 
     def _change_view(self, changed: Collection[str]) -> dict[str, Any]:
@@ -607,25 +595,23 @@ class Form(PageWidget):
         """Run the action of a button, and return the view with the part to focus."""
         # A page that has not seen the last action must not start one: after a second click, or in another tab.
         if message.get("action_count") != self._action_count:
-            return self._view(self._entries.fields)
+            return self._view()
         action, focus = str(message.get("action")), ""
+        offered = [button.action for button in self._buttons()]
+        offered += [own for _, own in self.field_actions.values() if self._takes_values]
         if action == "change" and self._state.phase == "review":
             self._state, focus = self._open_state(), str(message.get("field"))
-        elif action and action in self._actions():
+        elif action and action in offered:
             self._press(action)
-        return self._view(self._entries.fields) | {"focus": focus or self._focus()}
-
-    def _actions(self) -> set[str]:
-        """Return the actions that the buttons of the form start now."""
-        beside_fields = self.field_actions.values() if self._takes_values else ()
-        return {button.action for button in self._buttons()} | {action for _, action in beside_fields}
+        return self._view() | {"focus": focus or self._focus()}
 
     def _press(self, action: str) -> None:
         """Do the action of a button that the form has now."""
         try:
             if self.is_reviewed and (action == "submit" or (action == "again" and self._is_outdated)):
                 self._sent, _ = self._checked(anyway=True)
-                self._state = FormState("review", banner=review_banner(self._sent), answers=self._answers())
+                answers = form_answers(self._entries, self._sent, "Check your answers", can_change=True)
+                self._state = FormState("review", banner=review_banner(self._sent), answers=answers)
             elif action in {"submit", "anyway", "send", "again"}:
                 self._send_values(anyway=action != "submit")
             else:

@@ -16,7 +16,7 @@ from payerkit.tables.header import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_
 from payerkit.tables.mapping import FileColumn
 from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.read import propose_mapping, read_payers
-from payerkit.widgets import PageCode, ReplyingWidget
+from payerkit.widgets import ReplyingWidget
 from payerkit.wording import count_of, listed, visible
 
 _TITLE = "Columns of the file"
@@ -68,6 +68,13 @@ class MappingForm(ReplyingWidget):
         ['first_name', 'iban']
     """
 
+    _files = (
+        "widgets/replies.js",
+        "widgets/row_browser.css",
+        "forms/browser/mapping_form.js",
+        "forms/browser/mapping_form.css",
+    )
+
     @without_internal_frames
     def __init__(self, source: Any, *, sheet: str | None = None) -> None:
         self._source = source
@@ -77,18 +84,14 @@ class MappingForm(ReplyingWidget):
         super().__init__()
         self.set_trait("label", _TITLE)
 
-    @classmethod
-    def _code(cls) -> PageCode:
-        own = ("forms/browser/mapping_form.js", "forms/browser/mapping_form.css")
-        return PageCode.of("widgets/replies.js", "widgets/row_browser.css", *own)
-
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         match message["type"]:
             case "preview":
                 return self._preview()
             case "choose":
                 name = message["column"]
-                self.mapping[self._key(int(message["place"]))] = name if isinstance(name, str) and name else None
+                key = next(each.key for each in self.mapping.columns if each.place == int(message["place"]))
+                self.mapping[key] = name if isinstance(name, str) and name else None
             case "accept":
                 self.mapping.accept()
             case "set":
@@ -96,13 +99,11 @@ class MappingForm(ReplyingWidget):
             case "use":
                 return {**self._view(), "line": self._line() if self._is_decided else ""}
             case "state":
-                return {**self._view(), "groups": _groups()}
+                groups = [(group, [(name, _title(name)) for name in names]) for group, names in _GROUPS.items()]
+                return {**self._view(), "groups": groups}
             case _:
                 raise ValueError("unknown type of message")
         return self._view()
-
-    def _key(self, place: int) -> str:
-        return next(each.key for each in self.mapping.columns if each.place == place)
 
     def _set(self, name: str, value: Any) -> None:
         """Change how the file is read."""
@@ -214,11 +215,6 @@ class MappingForm(ReplyingWidget):
     def __repr__(self) -> str:
         number = count_of(len(self.mapping.columns), "column")
         return f"<{type(self).__name__}: {number}, {len(self.mapping.open)} open>"
-
-
-def _groups() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return our columns by group, each with its title."""
-    return [(group, [(name, _title(name)) for name in names]) for group, names in _GROUPS.items()]
 
 
 def _title(column: str | None) -> str:

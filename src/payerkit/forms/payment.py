@@ -27,16 +27,11 @@ from payerkit.forms.stored_account import (
     check_entry,
     fields_of,
 )
-from payerkit.forms.view import Banner, Button, FormState, Kind, Note
+from payerkit.forms.view import Banner, Button, FormState, Kind
 from payerkit.models import Payment, PaymentOrder, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.models.requests import RequestModel
 from payerkit.onchain.amounts import read_rate
-from payerkit.payouts.requests import (
-    payout_warnings,
-    request_call,
-    request_payment_call,
-    with_reference,
-)
+from payerkit.payouts.requests import payout_warnings, request_call, request_payment_call, with_reference
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.signing.card import PaymentCard
 from payerkit.wire import id_problem, wire_name
@@ -244,7 +239,7 @@ class PaymentForm(Form):
                 self._entries.choose(name, value)
             self._follow(_RECEIVER)
             self._note_change()
-            self._show_changes(before)
+            self._post(self._view(self._entries.changed_since(before)))
 
     def _warnings(self) -> list[UserWarning]:
         """Return the warnings about an order that can be sent; fields with an error are not sent."""
@@ -269,17 +264,14 @@ class PaymentForm(Form):
     def _make_spec(self, title: str) -> dict[str, Any]:
         return super()._make_spec(title) | {"optional": OPTIONAL, "chooser": ("paid_to", _CHOOSE)}
 
-    def _follow(self, changed: Collection[str]) -> set[str]:
+    def _follow(self, changed: Collection[str]) -> None:
         """Take over what the changed values say about others: what is paid, whose accounts, and their currency."""
-        before = self._entries.visible_values()
         self._follow_receiver(changed)
         if self._entries.visible_values()["client_user_id"] != self._accounts.client_user_id:
             self._accounts = AccountChoice()
             if "client_user_id" in changed and "payment_details_id" not in changed:
                 self._entries.clear(["payment_details_id"])
         self._follow_account()
-        after = self._entries.visible_values()
-        return {name for name, value in after.items() if value != before[name]}
 
     def _follow_receiver(self, changed: Collection[str]) -> None:
         """Choose what is paid from the fields that only one of both has, and clear those of the other."""
@@ -298,15 +290,10 @@ class PaymentForm(Form):
         if self._entries.is_free("invoice_currency"):
             self._entries.choose("invoice_currency", ((account and account.currency) or "").upper())
 
-    def _notes(self, findings: Findings) -> dict[str, list[Note]]:
-        """Return the notes beside the fields; some say which accounts there are, and why the form chose a currency."""
-        notes = super()._notes(findings)
-        if self._takes_values and self._accounts.client_user_id:
-            own = Note("info", self._accounts.summary())
-            notes["payment_details_id"] = [own, *notes.get("payment_details_id", [])]
-        if self._takes_values and "invoice_currency" in self._entries.chosen:
-            own = Note("info", "Chosen, since the account has this currency.")
-            notes["invoice_currency"] = [own, *notes.get("invoice_currency", [])]
+    def _own_notes(self) -> dict[str, str]:
+        notes = {"payment_details_id": self._accounts.summary()} if self._accounts.client_user_id else {}
+        if "invoice_currency" in self._entries.chosen:
+            notes["invoice_currency"] = "Chosen, since the account has this currency."
         return notes
 
     def _first_field(self) -> str:
@@ -520,7 +507,8 @@ class PaymentProgress:
         if self.status is None:
             return [("Payment", f"{html.chip('neutral', 'not asked yet')} {html.escape(_AFTER_SIGNING)}")]
         asked = f"Asked at {self.asked_at:%H:%M:%S} UTC."
-        rows = [("Payment", f"{self._chip(self.status)} {html.escape(self._details(self.status))} {html.small(asked)}")]
+        chip = html.chip(*_PAID[self.status.has_been_paid])
+        rows = [("Payment", f"{chip} {html.escape(self._details(self.status))} {html.small(asked)}")]
         if self.is_paid and self.bank is not None:
             says = " ".join(filter(None, [self.reason, self.bank.next_step]))
             rows.append(("Bank", f"{status_chip(self.bank)} {html.escape(says)}"))
@@ -532,10 +520,6 @@ class PaymentProgress:
         """Return the table as HTML."""
         return html.table(self.rows(), caption="After signing")
 
-    def _chip(self, status: RequestStatus) -> html.Html:
-        kinds: dict[bool | None, html.Kind] = {True: "success", False: "neutral", None: "warning"}
-        return html.chip(kinds[status.has_been_paid], _WORDS[status.has_been_paid])
-
     def _details(self, status: RequestStatus) -> str:
         """Return what else the service says: whether a part of it is paid, and by which transaction."""
         is_part = bool(status.paid_amount) and not self.is_paid
@@ -544,7 +528,12 @@ class PaymentProgress:
         return " ".join(filter(None, [part, by])) or ("" if self.is_paid else _NOT_SEEN)
 
 
-_WORDS = {True: "paid", False: "not paid yet", None: "paid or not: the service does not say"}
+_PAID: dict[bool | None, tuple[html.Kind, str]] = {
+    True: ("success", "paid"),
+    False: ("neutral", "not paid yet"),
+    None: ("warning", "paid or not: the service does not say"),
+}
+"""The chip for each thing that the service says."""
 
 
 def bank_state(events: Any, request_id: str) -> tuple[Explanation | None, str]:

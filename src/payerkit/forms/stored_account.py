@@ -8,15 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from payerkit.checks.inputs import check_field, error_finding
-from payerkit.checks.schema import (
-    PAYER,
-    PAYMENT_ORDER,
-    PAYOUT_ORDER,
-    Schema,
-    SchemaField,
-    Section,
-    choice_of,
-)
+from payerkit.checks.schema import PAYER, PAYMENT_ORDER, PAYOUT_ORDER, Schema, SchemaField, Section, choice_of
 from payerkit.explanations import explain_word
 from payerkit.findings import Finding
 from payerkit.models import PaymentOrder, Payout, PayoutOrder

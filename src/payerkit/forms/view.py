@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from itertools import groupby
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, get_args
 
+from payerkit import html
 from payerkit.checks.inputs import by_field_name, strip_blanks, unwrap_secret
 from payerkit.checks.readings import FUNDS, Code, codes, find_code, name_of, reading, use_label
 from payerkit.checks.schema import Schema, SchemaField, Section
@@ -29,7 +30,6 @@ from payerkit.findings import Finding, Findings
 from payerkit.masking import mask
 from payerkit.models.requests import Hidden
 from payerkit.reasons import words_of_service
-from payerkit.widgets import PageCode
 from payerkit.wording import count_of, in_form, visible
 
 _FIRST = ("beneficiary_type", "company_name")
@@ -186,6 +186,10 @@ class Entries:
         visible = (name for name, field in self.fields.items() if not field.is_secret)
         return {name: _as_sent(self._values.get(name, "")) for name in visible}
 
+    def changed_since(self, before: Mapping[str, str]) -> set[str]:
+        """Return the names of the fields whose visible value differs from what it was before."""
+        return {name for name, value in self.visible_values().items() if value != before[name]}
+
     def __len__(self) -> int:
         return len(self._values)
 
@@ -205,8 +209,6 @@ Phase = Literal["open", "review", "sending", "unknown", "done"]
 sent with a response. To the browser, an open form that waits for something else is "locked"."""
 
 Kind = Literal["info", "success", "warning", "error", "sending"]
-Answers = Sequence[tuple[str, list[tuple[Any, ...]]]]
-"""The titles of the sections, each with name, label, value and notes of its fields, as the browser reads it."""
 
 Attention = Literal["", "errors", "warnings"]
 
@@ -270,7 +272,7 @@ class FormState:
     """The state of a form beside its values.
 
     attention: the fields that the banner lists, with errors or with warnings. html: the response, escaped. buttons:
-    those of a form that is done, or whose outcome is unknown. answers: the values that are reviewed or were sent.
+    those of a form that is done, or whose outcome is unknown. answers: what is reviewed or was sent, as HTML.
     """
 
     phase: Phase = "open"
@@ -278,7 +280,7 @@ class FormState:
     banner: Banner | None = None
     html: str = ""
     buttons: tuple[Button, ...] = ()
-    answers: Answers = ()
+    answers: str = ""
 
 
 def visible_lines(text: str) -> str:
@@ -287,12 +289,8 @@ def visible_lines(text: str) -> str:
 
 
 _SCRIPTS = ("combobox", "secrets", "fields", "surroundings", "form", "page")
-
-
-def forms_code() -> PageCode:
-    """Return the code that draws forms in a page."""
-    return PageCode.of(*(f"forms/browser/{name}.js" for name in _SCRIPTS), "forms/browser/form.css")
-
+FORM_FILES = (*(f"forms/browser/{name}.js" for name in _SCRIPTS), "forms/browser/form.css")
+"""What draws forms in a page."""
 
 _IN_FOURS = {"account_number", "iban", "rib_number"}
 """Long numbers, which people compare in groups of four characters. A routing number is compared as one."""
@@ -361,9 +359,12 @@ def _missing_message(field: SchemaField, holder: str) -> str:
     return f"{'Choose' if field.options or field.is_chosen else 'Enter'} the {label}."
 
 
-def field_notes(entries: Entries, findings: Findings) -> dict[str, list[Note]]:
-    """Return the notes beside each touched field; the first one offers the reading of its text, if there is one."""
-    notes: dict[str, list[Note]] = {}
+def field_notes(entries: Entries, findings: Findings, own: Mapping[str, str] | None = None) -> dict[str, list[Note]]:
+    """Return the notes beside each touched field; the first one offers the reading of its text, if there is one.
+
+    own: notes of the form, which come first.
+    """
+    notes = {name: [Note("info", text)] for name, text in (own or {}).items()}
     for finding in findings:
         if finding.field in entries.touched:
             basis = f"({finding.basis})" if finding.severity == "warning" and finding.basis else ""
@@ -384,17 +385,27 @@ def count_warnings(findings: Findings) -> str:
     return count_of(len(findings.warnings), "warning") if findings.warnings else ""
 
 
-def form_answers(entries: Entries, findings: Findings) -> Answers:
-    """Return the summary of a form. A field without a value is left out, unless there is a note about it."""
+def form_answers(entries: Entries, findings: Findings, title: str, *, can_change: bool = False) -> str:
+    """Return the summary of a form as HTML. A field without a value is left out, unless there is a note about it.
+
+    can_change: with a button beside each answer that leads to its field.
+    """
     notes = field_notes(entries, findings)
-    sections: dict[str, list[tuple[Any, ...]]] = {}
+    sections: dict[str, list[tuple[str, str]]] = {}
     for name, field in entries.fields.items():
         value = _shown(entries, name)
         if value or name in notes:
-            own_notes = [note[:3] for note in notes.get(name, [])]  # a reading is taken beside the field
-            row = (name, entries.label(name), value or "Not given", own_notes)
-            sections.setdefault(field.section, []).append(row)
-    return list(sections.items())
+            label = entries.label(name)
+            words = f'aria-label="Change {html.escape(label)}" data-change="{name}"'
+            change = f'<button type="button" class="link" {words}>Change</button>' * can_change
+            said = "".join(
+                f'<div class="{note.severity}">{html.escape(note.text)} {html.small(note.basis)}</div>'
+                for note in notes.get(name, [])  # a reading is taken beside the field
+            )
+            cell = f"{change}{html.escape(value or 'Not given')}{said}"
+            sections.setdefault(field.section, []).append((label, cell))
+    tables = (html.table(rows, caption=section) for section, rows in sections.items())
+    return f'<div class="answers"><h4 tabindex="-1">{title}</h4>{"".join(tables)}</div>'
 
 
 def _shown(entries: Entries, name: str) -> str:

@@ -12,9 +12,9 @@ from payerkit.client.client import Client
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
-from payerkit.forms.view import forms_code
+from payerkit.forms.view import FORM_FILES
 from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.widgets import PageCode, PageWidget
+from payerkit.widgets import PageWidget
 
 
 class Walkthrough(PageWidget):
@@ -45,6 +45,8 @@ class Walkthrough(PageWidget):
         ('user-123', False)
     """
 
+    _files = FORM_FILES
+
     spec = traitlets.Dict(read_only=True).tag(sync=True)
     step = traitlets.Enum(("payer", "bank_details", "payment"), "payer").tag(sync=True)
 
@@ -72,10 +74,6 @@ class Walkthrough(PageWidget):
         self.set_trait("spec", {"forms": [each for form in self._forms.values() for each in form.spec["forms"]]})
         for form in self._forms.values():
             form.show_in(self.send)
-
-    @classmethod
-    def _code(cls) -> PageCode:
-        return forms_code()
 
     def _on_message(self, message: Any) -> None:
         """Hand a message to the form that it names; ignore one that names none."""

@@ -12,7 +12,7 @@ import traitlets
 
 from payerkit import html
 from payerkit.onboarding.rows import shown_id
-from payerkit.widgets import PageCode, ReplyingWidget
+from payerkit.widgets import ReplyingWidget
 from payerkit.wording import count_of, in_words, visible
 
 Flags = npt.NDArray[np.bool_]
@@ -35,6 +35,8 @@ class RowBrowser(ReplyingWidget):
     with `start`, the place of a row.
     """
 
+    _files = ("widgets/replies.js", "widgets/row_browser.js", "widgets/row_browser.css")
+
     spec = traitlets.Dict(read_only=True).tag(sync=True)
 
     def __init__(
@@ -48,10 +50,6 @@ class RowBrowser(ReplyingWidget):
         kinds = [(name, in_words(name), kind, html.MARKS[kind]) for name, kind in states.items()]
         self.set_trait("label", title)
         self.set_trait("spec", {"title": title, "columns": names, "states": kinds, "size": _PAGE})
-
-    @classmethod
-    def _code(cls) -> PageCode:
-        return PageCode.of("widgets/replies.js", "widgets/row_browser.js", "widgets/row_browser.css")
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return a page of rows, how many were found, and how many of them are in each state."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import anywidget
 import traitlets
@@ -56,18 +56,16 @@ class PageWidget(anywidget.AnyWidget):
     """
 
     _esm = source("widgets/loader.js")
+    _files: ClassVar[tuple[str, ...]]
+    """The scripts and styles of this kind of widget."""
+
     code_id = traitlets.Unicode(read_only=True).tag(sync=True)
     label = traitlets.Unicode(read_only=True, help="The title, also without a kernel.").tag(sync=True)
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.set_trait("code_id", self._code().id)
+        self.set_trait("code_id", PageCode.of(*self._files).id)
         self.on_msg(self._on_page_message)
-
-    @classmethod
-    def _code(cls) -> PageCode:
-        """Return the code of this kind of widget."""
-        raise NotImplementedError
 
     def _on_message(self, message: Any) -> None:
         """Take a message that the code of the widget sends from a page."""
@@ -75,7 +73,7 @@ class PageWidget(anywidget.AnyWidget):
 
     def _on_page_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
         if isinstance(message, Mapping) and message.get("type") == "code":
-            code = self._code()
+            code = PageCode.of(*self._files)
             self.send({"code_id": code.id}, [code.packed])
         else:
             self._on_message(message)

@@ -6,11 +6,9 @@ const codes = (globalThis.payerkitCodes ??= new Map());
 const unpack = async (packed) => {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
   const url = URL.createObjectURL(new Blob([await new Response(stream).text()], { type: 'text/javascript' }));
-  try {
-    return await import(url);
-  } finally {
-    URL.revokeObjectURL(url);
-  }
+  const module = await import(url);
+  URL.revokeObjectURL(url);
+  return module;
 };
 
 // Resolves with the code as a module.
@@ -48,20 +46,12 @@ const render = async ({ model, el }) => {
   if (el.classList.contains('jupyter-widgets-disconnected')) return el.append(absent);
   const disposal = new AbortController(), busy = drawNotice(model, 'The kernel is busy. Wait, or interrupt it.');
   const timer = setTimeout(() => el.append(busy), PATIENCE);
-  const stopWaiting = () => {
-    clearTimeout(timer);
-    busy.remove();
-  };
-  let isLost, isDrawn;
-  model.on('comm_live_update', () => {
-    isLost = true;
-    stopWaiting();
-    if (!isDrawn) el.append(absent);
-  });
-  const { css, draw, watchKernel } = await load(model);
-  stopWaiting();
-  if (isLost) return;
-  isDrawn = true;
+  const loss = new Promise((resolve) => model.on('comm_live_update', () => resolve()));
+  const code = await Promise.race([load(model), loss]);
+  clearTimeout(timer);
+  busy.remove();
+  if (!code) return el.append(absent);
+  const { css, draw, watchKernel } = code;
   // A style in the element itself also works where a host draws widgets in a shadow root.
   el.append(Object.assign(document.createElement('style'), { textContent: css }));
   const remove = draw({ model, el, loss: watchKernel(model, el, disposal.signal, drawNotice) });

@@ -80,7 +80,7 @@ const drawForm = (spec, model, signal, loss) => {
 
   const heading = create('h3', { tabindex: -1 }, title), subject = create('span', { class: 'help' }), waitsFor = div('help');
   const badge = create('span', { class: 'pk-badge pk-' + environment }, environment[0].toUpperCase() + environment.slice(1));
-  const actions = drawActions(startAction), panel = div('panel'), answers = drawAnswers(change), box = drawBox(spec.box, id + 'b', send);
+  const actions = drawActions(startAction), panel = div('panel'), box = drawBox(spec.box, id + 'b', send);
   const go = (name) => phase === 'review' ? change(name) : focusField(fields[name]);
   const banner = drawBanner({ timeout, setReady: actions.setReady, go });
   const context = { id, send, queue, arrange, say, act: startAction, actions: spec.actions };
@@ -89,7 +89,7 @@ const drawForm = (spec, model, signal, loss) => {
     create('fieldset', {}, create('legend', {}, create('h4', {}, name)), ...box.nodesIn(name), div('grid', ...rows.map(addField)));
   const body = div('', ...sections.map(drawSection), div('help', '* required'));
   const form = create('form', { class: 'payerkit', novalidate: true, 'aria-label': `${title} (${environment})` },
-    div('title', heading, ' ', badge, ' ', subject), waitsFor, banner.node, panel, answers.node, body, actions.node, spoken);
+    div('title', heading, ' ', badge, ' ', subject), waitsFor, banner.node, panel, body, actions.node, spoken);
   const shown = arrangeFields(spec, fields, say);
   body.querySelector('.grid').before(shown.advice);
   body.append(shown.moreButton);
@@ -126,11 +126,10 @@ const drawForm = (spec, model, signal, loss) => {
     // Python has escaped the HTML.
     if (panel.innerHTML !== view.panel) panel.innerHTML = view.panel;
     if ('box' in view) box.show(view.box);
-    answers.show(view.answers, phase);
     actions.show(view.buttons);
     actions.node.hidden = phase === 'locked';
     // What to do about an unknown outcome is not below all that was sent.
-    const next = phase === 'unknown' ? answers.node : spoken;
+    const next = phase === 'unknown' ? panel : spoken;
     if (actions.node.nextSibling !== next) next.before(actions.node);
     if (form.ariaBusy) return;
     banner.show(view.banner);
@@ -138,7 +137,7 @@ const drawForm = (spec, model, signal, loss) => {
   };
   const focus = (where) => {
     if (fields[where]) return focusField(fields[where]);
-    const node = where === 'answers' ? answers.heading : banner.node.hidden ? heading : banner.node;
+    const node = where === 'answers' ? panel.querySelector('h4') : banner.node.hidden ? heading : banner.node;
     node.focus({ preventScroll: true });
     return node.scrollIntoView({ block: 'nearest' });
   };
@@ -164,6 +163,7 @@ const drawForm = (spec, model, signal, loss) => {
     else update(message);
   };
 
+  panel.addEventListener('click', ({ target }) => target.dataset.change && change(target.dataset.change));
   window.addEventListener('pointerdown', () => { pointerIsDown = true; }, { signal });
   for (const type of ['pointerup', 'pointercancel']) window.addEventListener(type, () => setTimeout(() => {
     pointerIsDown = false;

@@ -12,24 +12,21 @@ const drawBanner = ({ go, setReady, timeout }) => {
     clock = setInterval(tick, 1000);
     tick();
   };
+  // What counts every second is not announced.
   const countSeconds = () => {
-    const time = create('span', { class: 'seconds', 'aria-hidden': true }), note = create('span', {});
-    count((passed) => {
-      time.textContent = `${passed} s`;
-      if (passed >= 10) note.textContent = ` Each request takes at most ${timeout} s.`;
-    });
-    return div('', time, note);
+    const time = create('div', { class: 'seconds', 'aria-hidden': true });
+    count((passed) => { time.textContent = `${passed} s` + (passed < 10 ? '' : `. Each request takes at most ${timeout} s.`); });
+    return time;
   };
   const countDown = (wait) => {
-    const time = div(''), end = create('div', { 'aria-live': 'polite' }); // what counts every second is not announced
-    setReady(false);
+    const time = div(''), end = create('div', { 'aria-live': 'polite' });
     count((passed) => {
       const isOver = passed >= wait;
+      setReady(isOver);
       time.textContent = isOver ? '' : `You can try again in ${wait - passed} s.`;
       if (!isOver) return;
       clearInterval(clock);
       end.textContent = 'You can try again now.';
-      setReady(true);
     });
     return div('', time, end);
   };
@@ -58,24 +55,6 @@ const drawBanner = ({ go, setReady, timeout }) => {
     node.replaceChildren(node.firstChild, ...lines.length ? [rest] : [], ...timed, ...folded);
   };
   return { node, show, stop: () => clearInterval(clock) };
-};
-
-// Draws the summary of a form before it is sent, with links back to its fields; while it is sent, without them.
-const HEADINGS = { review: 'Check your answers', unknown: 'What was sent', sending: 'Your answers' };
-const drawAnswers = (change) => {
-  const heading = create('h4', { tabindex: -1 }), node = div('answers pk');
-  const drawNote = ([severity, text, basis]) => div(severity, text, ' ', create('small', {}, basis));
-  const drawRow = ([name, label, value, notes], canChange) => {
-    const link = setAttributes(button('Change', 'link', () => change(name)), { 'aria-label': 'Change ' + label });
-    return create('tr', {}, create('th', { scope: 'row' }, label), create('td', {}, value, ...notes.map(drawNote)), ...canChange ? [create('td', {}, link)] : []);
-  };
-  const show = (sections = [], phase) => {
-    node.hidden = !sections.length;
-    heading.textContent = HEADINGS[phase];
-    node.replaceChildren(heading, ...sections.map(([title, rows]) =>
-      create('table', { class: 'pk-table' }, create('caption', {}, title), ...rows.map((row) => drawRow(row, phase === 'review')))));
-  };
-  return { node, heading, show };
 };
 
 // Draws the row of buttons below a form, as Python lists them. start(action): starts an action; the button that submits
