@@ -218,21 +218,6 @@ def test_only_businesses_are_asked_what_only_they_have(client: Client) -> None:
     assert ["beneficiary_type", "company_name", "client_user_id"] == list(fields)[:3]
 
 
-@pytest.mark.parametrize(
-    ("holder", "expected"),
-    [
-        ("individual", "Enter the date of birth."),
-        ("business", "Enter the date of incorporation."),
-        ("", "Enter the date of birth."),
-    ],
-)
-def test_messages_call_a_field_as_its_label_does(client: Client, holder: str, expected: str) -> None:
-    """A company is not asked for its date of birth."""
-    view = typed(PayerForm(client), {"beneficiary_type": holder, "date_of_birth": None})
-
-    assert expected == view["notes"]["date_of_birth"][0].text
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_options_have_words(model: type[RequestModel]) -> None:
     """A select shows each of its values in words."""
@@ -251,5 +236,6 @@ def test_what_a_form_is_drawn_from_is_small(client: Client, kind: type[Any], val
     form.fill(values)
     view = Browser(form).post("ready")
 
+    assert len(json.dumps(form.get_state(), default=repr)) <= 12_000
     assert len(json.dumps(form.spec)) <= 4_000
     assert len(json.dumps(view)) <= 4_000

@@ -20,12 +20,10 @@ from payerkit import (
     InvalidInput,
     Payer,
     PayerForm,
-    PayerkitError,
     PaymentForm,
     PaymentOrder,
     PaymentPolicy,
     Refused,
-    UnknownOutcome,
     Walkthrough,
 )
 from payerkit.checks import schema
@@ -44,6 +42,7 @@ ORDER = {
     "invoice_currency": "fUSDC-sepolia",
     "payment_currency": "fUSDC-sepolia",
 }
+MISSING = "Missing, but usually needed for GBP over local rails. Provide Sort code or IBAN."
 MODELS = [Payer, BankDetails, PaymentOrder]
 
 
@@ -136,43 +135,28 @@ def test_a_new_field_appears_by_itself(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "expected"),
+    ("kind", "typed", "field", "told"),
     [
-        ("email", "Enter the e-mail address."),  # lower case inside a sentence
-        ("beneficiary_type", "Choose the payer type."),  # a select is chosen from
-        ("ssn", "Enter the social security number."),
+        (PayerForm, {"email": None}, "email", "Enter the e-mail address."),  # lower case inside a sentence
+        (PayerForm, {"beneficiary_type": None}, "beneficiary_type", "Choose the payer type."),
+        (PayerForm, {"ssn": None}, "ssn", "Enter the social security number."),
+        (PayerForm, {"date_of_birth": None}, "date_of_birth", "Enter the date of birth."),
+        (
+            PayerForm,
+            {"beneficiary_type": "business", "date_of_birth": None},
+            "date_of_birth",
+            "Enter the date of incorporation.",  # a company is not asked for its date of birth
+        ),
+        (PayerForm, {"email": "john.doe"}, "email", "Not an e-mail address. Write it as name@example.com."),
+        # Nobody types a table here.
+        (PayerForm, {"country": "US", "postcode": "1234"}, "postcode", "A leading zero is missing. Restore the zero."),
+        (PayerForm, {"first_name": " John "}, "first_name", "Surrounding whitespace was removed."),
+        (BankDetailsForm, {"currency": "GBP", "sort_code": ""}, "sort_code", MISSING),
     ],
 )
-def test_a_missing_value_is_asked_for(client: Client, field: str, expected: str) -> None:
-    """An empty field that was left asks for its value in plain words."""
-    notes = Browser(PayerForm(client)).post("change", {field: None})["notes"]
-
-    assert {field: [("error", expected, "", "")]} == notes
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "expected"),
-    [
-        ("email", "john.doe", "Not an e-mail address. Write it as name@example.com."),
-        ("postcode", "1234", "A leading zero is missing. Restore the zero."),  # nobody types a table here
-        ("first_name", " John ", "Surrounding whitespace was removed."),
-    ],
-)
-def test_findings_are_shown_in_plain_words(client: Client, field: str, value: str, expected: str) -> None:
-    """A finding is shown beside its field without technical terms."""
-    browser = Browser(PayerForm(client))
-    browser.post("change", {"country": "US"})
-    notes = browser.post("change", {field: value})["notes"]
-
-    assert expected == notes[field][0][1]
-
-
-def test_fields_are_named_by_their_labels(client: Client) -> None:
-    """Messages name fields by their labels."""
-    form = BankDetailsForm(client, "user-123")
-    notes = Browser(form).post("change", {"currency": "GBP", "sort_code": "", "account_number": "x" * 8})["notes"]
-
-    assert "Provide Sort code or IBAN." in notes["sort_code"][0][1]
+def test_a_note_speaks_plainly(client: Client, kind: type[Any], typed: dict[str, Any], field: str, told: str) -> None:
+    """An empty field asks for its value, a finding has no technical terms, and labels stand in place of names."""
+    assert told == Browser(kind(client)).post("change", typed)["notes"][field][0].text
 
 
 def test_no_finding_is_shown_before_a_field_is_left(client: Client) -> None:
@@ -298,20 +282,6 @@ def test_python_confirms_warnings(client: Client) -> None:
     assert form.submit(anyway=True) is form.result
 
 
-def test_a_second_click_sends_nothing(client: Client) -> None:
-    """A click that arrives twice gets the outcome of the first."""
-    form = BankDetailsForm(client, "form-python")
-    payerkit.create_payer(client, {**PAYER, "clientUserId": "form-python"})
-    browser = Browser(form)
-    form.fill(BANK_DETAILS)
-    before = form._action_count
-    browser.submit()
-    second = browser.press("send", action_count=before + 1)
-
-    assert "done" == second["phase"]
-    assert 1 == len(payerkit.list_payment_details(client, "form-python"))
-
-
 def test_a_service_message_is_shown_beside_its_field(connected: Callable[..., Client]) -> None:
     """A refusal is shown beside its field, and leads to it, until the value changes."""
     problem = '{"message": "no", "errors": [{"field": "amount", "message": "Above the limit."}]}'
@@ -367,19 +337,6 @@ def test_an_internal_error_is_shown(client: Client) -> None:
     assert isinstance(form.error, ZeroDivisionError)
     assert "ZeroDivisionError" == shown["banner"]["details"]
     assert PAYER["email"] not in json.dumps(shown["banner"])
-
-
-def test_an_interrupt_is_shown(client: Client) -> None:
-    """Interrupting the kernel before anything is sent leaves the form usable."""
-
-    class Slow(PayerForm):
-        def _call(self, request: Payer) -> Any:
-            raise KeyboardInterrupt(request.city)
-
-    form = Slow(client)
-    form.fill(PAYER)
-
-    assert "Interrupted. Nothing was sent." == Browser(form).submit()["banner"]["title"]
 
 
 def test_bank_details_are_listed_masked(client: Client) -> None:
@@ -472,12 +429,6 @@ def test_forms_show_where_they_send(
 ) -> None:
     """Every form has the environment of its client in its header."""
     assert environment == spec_of(kind(connected(address)))["environment"]
-
-
-@pytest.mark.parametrize("kind", [PayerForm, BankDetailsForm, PaymentForm])
-def test_forms_are_small(client: Client, kind: type[Form]) -> None:
-    """What a form sends to be drawn stays below 30 kB: it is sent for every form that is shown."""
-    assert len(json.dumps(kind(client).get_state(), default=repr)) < 30_000
 
 
 def test_real_money_is_told_as_soon_as_the_currency_is_chosen(client: Client) -> None:
@@ -768,10 +719,12 @@ def test_a_new_payer_unticks_the_box(client: Client, changes: dict[str, str], is
 def test_another_id_forgets_the_payer(client: Client) -> None:
     """Bank details of another payer have no box until that payer's data are at hand."""
     form = onboarded(client, "form-forgets").bank_details
+    form.fill(BANK_DETAILS)
     form.holder_is_payer = True
     form.client_user_id = "somebody-else"
 
-    assert (False, {}, None) == (form.holder_is_payer, filled(form), Browser(form).post("ready")["box"])
+    assert (False, {}, []) == (form.holder_is_payer, filled(form), form._entries.secrets)
+    assert Browser(form).post("ready")["box"] is None
     with pytest.raises(InvalidInput, match="holder_is_payer: no payer was onboarded beside this form"):
         form.holder_is_payer = True
 
@@ -846,49 +799,6 @@ def test_the_form_says_whose_account_it_is(client: Client) -> None:
     assert "The payer is also the account holder" == label
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {},
-        {"type": "nonsense", "touched": {}},
-        {"type": "change", "touched": {"nonsense": "x"}},
-        {"type": "search", "touched": {}},
-    ],
-)
-def test_odd_messages_do_no_harm(client: Client, odd: dict[str, Any]) -> None:
-    """A malformed message gets a reply, and nothing is raised or sent."""
-    form = PayerForm(client)
-    browser = Browser(form)
-    form._handle_msg({"content": {"data": {"method": "custom", "content": odd}}, "buffers": []})
-
-    assert "phase" in browser.messages[-1]["content"]
-    assert form.result is None
-
-
-def test_errors_keep_their_kind(connected: Callable[..., Client]) -> None:
-    """From Python, a form raises the exception of the call."""
-    with FarEnd([close]) as far_end:
-        form = PayerForm(connected(far_end.url))
-        form.fill(PAYER)
-        with pytest.raises(UnknownOutcome) as caught:
-            form.submit()
-
-    assert caught.value is form.error
-    assert isinstance(form.error, PayerkitError)
-
-
-def test_a_second_payer_gets_no_account_of_the_first(client: Client) -> None:
-    """When the walkthrough goes on to another payer, no value of the previous one is left in the bank details."""
-    walk = Walkthrough(client)
-    for number in (1, 2):
-        walk.payer.fill(PAYER, client_user_id=f"form-walk-{number}")
-        walk.payer.submit()
-        held = walk.bank_details._entries.secrets
-        walk.bank_details.fill(BANK_DETAILS)
-
-        assert ([], f"form-walk-{number}") == (held, walk.bank_details.client_user_id)
-
-
 def test_a_sent_form_is_not_sent_again_unchanged(client: Client) -> None:
     """Running a cell again makes no second payment; after a change it does."""
     form = PaymentForm(client)
@@ -918,18 +828,6 @@ def test_an_observer_that_fails_does_not_undo_what_was_sent(client: Client) -> N
     assert form.result.user_id
 
 
-def test_run_all_behind_a_button_sends_once(client: Client) -> None:
-    """A cell that submits what the button has sent is refused."""
-    payerkit.create_payer(client, {**PAYER, "clientUserId": "form-run-all"})
-    form = BankDetailsForm(client, "form-run-all")
-    form.fill(BANK_DETAILS)
-    Browser(form).submit()
-    with pytest.raises(InvalidInput, match="Already sent"):
-        form.submit()
-
-    assert 1 == len(payerkit.list_payment_details(client, "form-run-all"))
-
-
 def test_a_click_before_the_first_view_does_nothing(client: Client) -> None:
     """A page that has no view yet sends no action count, and nothing is submitted for it."""
     form = PayerForm(client)
@@ -937,17 +835,6 @@ def test_a_click_before_the_first_view_does_nothing(client: Client) -> None:
     shown = Browser(form).post("action", action="submit", action_count=None)
 
     assert ("open", None, None) == (shown["phase"], form.result, form.error)
-
-
-def test_a_value_typed_while_sending_is_not_kept(client: Client) -> None:
-    """A secret that arrives after its form was sent is discarded."""
-    form = PayerForm(client)
-    browser = Browser(form)
-    form.fill(PAYER, client_user_id="form-late")
-    form.submit()
-    view = browser.post("change", {"ssn": "219-09-9999"})
-
-    assert ({}, "done") == (view["held"], view["phase"])
 
 
 def test_a_refusal_after_an_unknown_outcome_does_not_hide_it(connected: Callable[..., Client]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from browser.chromium import CHROMIUM, open_browser
-from browser.form_pages import SOURCES
+from browser.form_states import SOURCES
 from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 
 
@@ -51,7 +51,8 @@ def notebook(opened_notebook: NotebookPage, request: pytest.FixtureRequest) -> I
     """Draw the form of the test anew, with a sandbox of its own, and hold that only this machine was asked."""
     page = opened_notebook
     page.page.set_viewport_size({"width": 1280, "height": 2500})
-    page.rewrite(SOURCES[request.param], "1 + 1")
+    page.rewrite(f"{SOURCES[request.param]}form", "1 + 1")
+    page.run_cell(1)  # what another test showed there goes
     page.run_cell(0, expect=4)
     yield page
 

@@ -16,7 +16,8 @@
   const ground = (node) => {
     const layers = [];
     for (let each = node; each; each = each.parentElement ?? each.getRootNode().host) layers.push(colour(getComputedStyle(each).backgroundColor));
-    return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255]);
+    const page = matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18] : [255, 255, 255];
+    return layers.reverse().reduce((below, layer) => over(layer, below), page);
   };
   const luminance = (rgb) => {
     const [red, green, blue] = rgb.map((value) => value / 255).map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);

@@ -6,14 +6,21 @@ and clicks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Locator, expect
 
+import payerkit
 from browser.jupyter_pages import OUTPUTS, Jupyter, NotebookPage, Theme, write_notebook
+from cases import DATA
+from published import TYPED_PAYER
 
 THEMES: tuple[Theme, ...] = ("light", "dark", "contrast")
 WIDTHS = (1280, 700)
@@ -23,7 +30,7 @@ HEIGHT = 2200
 LOOK = Path(__file__).with_suffix(".js").read_text("utf-8")
 
 TESTS = str(Path(__file__).parent.parent)
-START = f"""import json, sys, threading
+START = f"""import json, sys, threading, time
 sys.path.append({TESTS!r})
 from far_end import FarEnd, close, reply
 from payerkit import *
@@ -40,10 +47,15 @@ def accounts(*numbers):
 def by_turns(*behaviours):
     turns = iter(behaviours)
     return lambda *request: next(turns)(*request)
+def slow(behave):
+    return lambda *request: time.sleep(3) or behave(*request)
+stored = reply(201, json.dumps({{"payment_detail": {{"id": "1", "status": "approved"}}}}))
 def service(write, read=accounts(), timeout=60):
     def behave(connection, request):
-        return (write if request.method == "POST" else read)(connection, request)
-    return Client(FarEnd([behave]).__enter__().url, "key", timeout=timeout, retries=Retries(attempts=1))
+        return (read if request.method == "GET" else write)(connection, request)
+    global far_end
+    far_end = FarEnd([behave]).__enter__()
+    return Client(far_end.url, "key", timeout=timeout, retries=Retries(attempts=1))
 """
 SANDBOX = f"{START}client = sandbox(seed=1, decide_after=0, fee_percent=0)\n"
 
@@ -60,26 +72,26 @@ FORM = ".payerkit"
 class State:
     """A state of a form.
 
-    source: of the cell that draws the form. reach: what a person does then; without it, Python did everything.
-    shows: a text that only this state shows.
+    source: the name of the source that draws the form. steps: what a person does then, each a verb of `DO` and what it
+    takes; without any, Python did everything. shows: a text that only this state shows.
     """
 
     name: str
     source: str
     shows: str
-    reach: Callable[[NotebookPage], None] | None = None
+    steps: Sequence[Sequence[str]] = ()
 
     def show(self, page: NotebookPage, width: int = 1280) -> None:
         """Draw the form in the first cell of a page, and bring it into this state."""
         page.page.set_viewport_size({"width": width, "height": HEIGHT})
-        page.rewrite(f"{self.source}form", "1 + 1")
+        page.rewrite(f"{SOURCES[self.source]}form", "1 + 1")
         page.run_cell(0)
         expect(page.page.locator(f"{OUTPUTS} {FORM}").first).to_be_visible()
         page.wait_idle()
-        if self.reach:
-            self.reach(page)
+        for verb, *given in self.steps:
+            DO[verb](page, *given)
         expect(page.page.locator(OUTPUTS).get_by_text(self.shows).filter(visible=True).first).to_be_visible()
-        if self.reach:
+        if self.steps:
             assert page.page.evaluate("document.activeElement !== document.body"), "the focus is lost"
 
 
@@ -140,225 +152,109 @@ def write(page: NotebookPage, label: str, text: str) -> None:
     control.press_sequentially(text)
 
 
-# What a person does to reach a state.
+def choose(page: NotebookPage, label: str, value: str) -> None:
+    """Choose an option of a select by its value, or by its place."""
+    field(page, label).select_option(**({"index": int(value)} if value.isdigit() else {"value": value}))
 
 
-def _submit_empty(page: NotebookPage) -> None:
-    enter(page, "E-mail address", "john.doe at example")
-    press(page, "Onboard payer")
-
-
-def _submit_with_warning(page: NotebookPage) -> None:
-    enter(page, "Postcode", "1220")
-    press(page, "Onboard payer")
-
-
-def _open_list(page: NotebookPage) -> None:
-    write(page, "Nationality", "united")
-    expect(page.page.get_by_role("listbox").get_by_role("option").first).to_contain_text("United")
-    page.page.keyboard.press("ArrowDown")
+def see(page: NotebookPage, text: str) -> None:
+    """Wait until a text is visible in the form, and the kernel is idle."""
+    expect(page.page.locator(OUTPUTS).get_by_text(text).filter(visible=True).first).to_be_visible()
     page.wait_idle()
-    expect(page.page.locator('[role="option"][aria-selected="true"]')).to_be_visible()
 
 
-def _find_nothing(page: NotebookPage) -> None:
-    write(page, "Nationality", "Atlantis")
-
-
-def _type_readable(page: NotebookPage) -> None:
-    enter(page, "Country", "US")
-    enter(page, "Phone number", "(212) 555-1234")
-    enter(page, "Date of birth", "12 Dec 1985")
-
-
-def _review(page: NotebookPage) -> None:
-    press(page, "Add bank details")
-
-
-def _send_reviewed(page: NotebookPage) -> None:
-    press(page, "Add bank details")
-    expect(form(page).get_by_text("Check your answers").first).to_be_visible()
-    press(page, "Send")
-
-
-def _look(page: NotebookPage) -> None:
-    _send_reviewed(page)
-    press(page, "Look at the accounts")
-
-
-def _onboard(page: NotebookPage) -> None:
-    press(page, "Onboard payer")
-
-
-def _sign(page: NotebookPage) -> None:
-    press(page, "Onboard payer")
-    press(page, "The payer has signed")
-
-
-def _pay(page: NotebookPage) -> None:
-    press(page, "Initiate payment")
-    expect(form(page).get_by_text("Check your answers").first).to_be_visible()
-    press(page, "Send")
-
-
-def _choose_currency(code: str) -> Callable[[NotebookPage], None]:
-    def choose(page: NotebookPage) -> None:
-        enter(page, "Currency", code)
-
-    return choose
-
-
-def _type_number(page: NotebookPage) -> None:
-    enter(page, "Currency", "EUR")
-    page.wait_idle()  # what the kernel says of the currency is drawn, and nothing moves under the number any more
-    write(page, "IBAN", "DE8937040044053201300")
-
-
-def _hide_number(page: NotebookPage) -> None:
-    _type_number(page)
-    press(page, "Hide IBAN")
-
-
-def _show_all(page: NotebookPage) -> None:
-    form(page).get_by_role("button", name="More fields").click()
-
-
-def _pay_with_real_money(page: NotebookPage) -> None:
-    enter(page, "Payment currency", "USDC-mainnet")
-
-
-def _tick(page: NotebookPage) -> None:
-    _go_on(page)
-    field(page, "The payer is also the account holder").check()
-
-
-def _mistype_number(page: NotebookPage) -> None:
-    enter(page, "Currency", "EUR")
-    enter(page, "IBAN", "DE89370400440532013001")
-
-
-def _become_company(page: NotebookPage) -> None:
-    field(page, "Payer type").select_option("business")
-    press(page, "Onboard payer")
-
-
-def _choose_account(page: NotebookPage) -> None:
-    field(page, "Receiver").select_option("account")
-
-
-def _look_up(page: NotebookPage) -> None:
-    _choose_account(page)
-    write(page, "Payer", "user-123")
-    press(page, "Look up")
-
-
-def _review_payout(page: NotebookPage) -> None:
-    _look_up(page)
-    expect(form(page).get_by_text("can be paid").first).to_be_visible()
-    field(page, "Bank account").select_option(index=1)
-    enter(page, "Amount", "10")
-    enter(page, "Payment currency", "fUSDC-sepolia")
-    press(page, "Initiate payment")
-
-
-def _look_up_and_pay(page: NotebookPage) -> None:
-    _review_payout(page)
-    press(page, "Send")
-
-
-def _check(page: NotebookPage) -> None:
-    _look_up_and_pay(page)
-    press(page, "Check again")
-
-
-def _pay_from_account(page: NotebookPage) -> None:
-    press(page, "Next step: Payment")
-
-
-def _go_on(page: NotebookPage) -> None:
-    press(page, "Next step: Bank details")
-
-
-def _end_kernel(page: NotebookPage) -> None:
-    enter(page, "City", "Albany")
+def end_kernel(page: NotebookPage) -> None:
+    """Restart the kernel, as a person does."""
     page.page.evaluate("probe.kernel().restart()")
     page.wait_idle()
 
 
-FILLED_PAYER = f"{PAYER}form.fill(TYPED_PAYER)\n"
-FILLED_BANK = f"{BANK}form.fill(TYPED_ACCOUNT)\n"
+DO: dict[str, Callable[..., Any]] = {
+    "press": press,
+    "enter": enter,
+    "write": write,
+    "choose": choose,
+    "see": see,
+    "key": lambda page, key: page.page.keyboard.press(key),
+    "tick": lambda page, label: field(page, label).check(),
+    "end_kernel": end_kernel,
+}
+"""What a person can do, by the verbs of `data/form_states.tsv`."""
+
 ONBOARDED = f"{WALK}form.payer.fill(TYPED_PAYER)\nform.payer.submit()\n"
-
-
-def bank_at(service: str) -> str:
-    """Return a filled in form for bank details of a service."""
-    return f"{START}form = BankDetailsForm({service}, 'user-123')\nform.fill(TYPED_ACCOUNT)\n"
-
-
-def payment_of(sample: str) -> str:
-    """Return a filled in form for the order of a sample, whose payment the service then returns."""
-    return (
-        f"{START}sample = samples[{sample!r}]\n"
-        "form = PaymentForm(service(reply(200, json.dumps(sample.to_dict()))))\nform.fill(sample.order)\n"
-    )
-
-
 PAYOUT = (
     f"{START}from payout_service import *\nservice = PayoutService(CHASE, EXAMPLE_BANK, PENDING).__enter__()\n"
     "form = PaymentForm(Client(service.url, 'key', retries=Retries(attempts=1)))\n"
 )
-STORED = f"{ONBOARDED}form.bank_details.fill(TYPED_ACCOUNT)\nform.bank_details.submit()\nform.step = 'bank_details'\n"
-
 REFUSAL = {"message": "Validation failed", "errors": [{"field": "accountNumber", "message": "The account is closed."}]}
+SERVICES = {
+    "hangs": "service(hang)",
+    "closes": "service(close)",
+    "found": "service(close, by_turns(accounts(), accounts('98127364550')))",
+    "refuses": f"service(reply(400, json.dumps({REFUSAL})))",
+    "wrong key": "service(reply(401))",
+    "unreachable": "Client('http://127.0.0.1:9', 'key')",
+    "limits": "service(reply(429, headers={'Retry-After': '90'}))",
+    "hangs, then found": "service(hang, by_turns(accounts(), accounts('98127364550')))",
+    "times out": "service(hang, timeout=2)",
+    "stores slowly": "service(slow(stored))",
+}
+"""Services to which bank details are sent, by what they do."""
+SAMPLES = ("honest", "declared_fee", "other_payee")
+SOURCES = {
+    "payer": PAYER,
+    "bank": BANK,
+    "payment": PAYMENT,
+    "walk": WALK,
+    "filled payer": f"{PAYER}form.fill(TYPED_PAYER)\n",
+    "filled bank": f"{BANK}form.fill(TYPED_ACCOUNT)\n",
+    "onboarded": ONBOARDED,
+    "stored": f"{ONBOARDED}form.bank_details.fill(TYPED_ACCOUNT)\nform.bank_details.submit()\n"
+    "form.step = 'bank_details'\n",
+    "filled payment": f"{PAYMENT}form.fill(samples['honest'].order)\n",
+    "refused payer": f"{START}form = PayerForm(service(slow(reply(400))))\nform.fill(TYPED_PAYER)\n",
+    "payer sent in vain": f"{START}form = PayerForm(service(hang))\nform.fill(TYPED_PAYER)\n",
+    "limited payment": f"{START}limits = reply(429, '{{}}', {{'Retry-After': '3'}})\n"
+    "form = PaymentForm(service(by_turns(limits, reply(201, '{}'))))\nform.fill(samples['honest'].order)\n",
+    "payout": PAYOUT,
+    "slow look-up": f"{PAYOUT}listed = reply(200, json.dumps({{'paymentDetails': [CHASE, EXAMPLE_BANK]}}))\n"
+    "service.instead['accounts'] = slow(listed)\n",
+    "payout to nobody": f"{PAYOUT}service.accounts = (PENDING,)\n",
+    "payout, paid": f"{PAYOUT}service.is_paid = True\n",
+    "payout, unknown": f"{PAYOUT}service.instead['create'] = close\n",
+    **{
+        name: f"{START}form = BankDetailsForm({service}, 'user-123')\nform.fill(TYPED_ACCOUNT)\n"
+        for name, service in SERVICES.items()
+    },
+    **{
+        name: f"{START}sample = samples[{name!r}]\n"
+        "form = PaymentForm(service(reply(200, json.dumps(sample.to_dict()))))\nform.fill(sample.order)\n"
+        for name in SAMPLES
+    },
+}
+"""The code that draws a form, or fills it in, by the names of `data/form_states.tsv`."""
 
-STATES = [
-    State("empty", PAYER, "Client user id"),
-    State("empty-bank-details", BANK, "Choose a currency to see which fields it needs."),
-    State("empty-payment", PAYMENT, "Invoice currency"),
-    State("errors", PAYER, "14 fields need attention.", _submit_empty),
-    State("warnings", FILLED_PAYER, "Send anyway", _submit_with_warning),
-    State("list-open", PAYER, "United Kingdom", _open_list),
-    State("nothing-found", PAYER, "Nothing found", _find_nothing),
-    State("readings", PAYER, "Use +12125551234", _type_readable),
-    State("company", PAYER, "Enter the registration or tax number.", _become_company),
-    State("number-typed", BANK, "Hide", _type_number),
-    State("number-hidden", BANK, "Show", _hide_number),
-    State("number-mistyped", BANK, "The check digits do not match", _mistype_number),
-    State("more-fields", BANK, "Fewer fields", _show_all),
-    State("unknown-currency", BANK, "is not published", _choose_currency("XAF")),
-    State("one-rail", BANK, "INR over swift rails usually needs", _choose_currency("INR")),
-    State("empty-payout", PAYMENT, "Look up", _choose_account),
-    State("looked-up", PAYOUT, "Not approved: ••••2222", _look_up),
-    State("no-account", f"{PAYOUT}service.accounts = (PENDING,)\n", "has no approved account", _look_up),
-    State("payout-not-paid", PAYOUT, "Not paid yet", _check),
-    State("payout-paid", f"{PAYOUT}service.is_paid = True\n", "Paid. Do not sign", _check),
-    State("payout-unknown", f"{PAYOUT}service.instead['create'] = close\n", "Create a new request", _look_up_and_pay),
-    State("payout-review", PAYOUT, "••••3489 at Chase", _review_payout),
-    State("real-money", PAYMENT, "moves real money", _pay_with_real_money),
-    State("review", FILLED_BANK, "Check your answers", _review),
-    State("sending", bank_at("service(hang)"), "Sending …", _send_reviewed),
-    State("unknown", bank_at("service(close)"), "Look at the accounts", _send_reviewed),
-    State("looked-at", bank_at("service(close)"), "No new account", _look),
-    State("found", bank_at("service(close, by_turns(accounts(), accounts('98127364550')))"), "It is stored", _look),
-    State("refused", bank_at(f"service(reply(400, json.dumps({REFUSAL})))"), "The account is closed.", _send_reviewed),
-    State("wrong-key", bank_at("service(reply(401))"), "does not accept the key", _send_reviewed),
-    State("unreachable", bank_at("Client('http://127.0.0.1:9', 'key')"), "cannot be reached", _send_reviewed),
-    State(
-        "rate-limited",
-        bank_at("service(reply(429, headers={'Retry-After': '90'}))"),
-        "You can try again in",
-        _send_reviewed,
-    ),
-    State("done-payer", FILLED_PAYER, "Open the agreement", _onboard),
-    State("signed", FILLED_PAYER, "The agreement is recorded.", _sign),
-    State("done-account", FILLED_BANK, "Account added.", _send_reviewed),
-    State("payment-ok", payment_of("honest"), "Everything that can be checked matches.", _pay),
-    State("payment-look", payment_of("declared_fee"), "Decide on this point before anyone signs.", _pay),
-    State("payment-stop", payment_of("other_payee"), "Do not sign.", _pay),
-    State("walkthrough", WALK, "You are here"),
-    State("walkthrough-onboarded", ONBOARDED, "Next step: Bank details"),
-    State("walkthrough-account", ONBOARDED, "The payer is also the account holder", _go_on),
-    State("holder-ticked", ONBOARDED, "8 fields filled in.", _tick),
-    State("walkthrough-payout", STORED, "1 account can be paid.", _pay_from_account),
-    State("kernel-gone", PAYER, "Run the cell again.", _end_kernel),
-]
+_ROWS = csv.reader((DATA / "form_states.tsv").read_text("utf-8").splitlines()[1:], "excel-tab", quoting=csv.QUOTE_NONE)
+STATES = [State(name, source, shows, json.loads(steps)) for name, source, shows, steps in _ROWS]
+
+LABELS = {name: field.title for name, field in payerkit.Payer.request_schema.fields.items() if name in TYPED_PAYER}
+"""The labels of the fields of a payer, by name."""
+
+
+def form_of(name: str) -> pytest.MarkDecorator:
+    """Run a test with the form that a source draws."""
+    return pytest.mark.parametrize("notebook", [name], indirect=True)
+
+
+def fill_payer(page: NotebookPage) -> None:
+    """Fill in the form of a payer."""
+    field(page, LABELS["beneficiary_type"]).select_option("individual")
+    for name, label in LABELS.items():
+        if name != "beneficiary_type":
+            enter(page, label, TYPED_PAYER[name])
+    page.wait_idle()
+
+
+def focused(page: NotebookPage) -> str:
+    """Return the name of the field that has the focus, or the class of another element."""
+    return str(page.page.evaluate("document.activeElement.name || document.activeElement.className"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from browser.form_pages import focused, form_of, type_into
+from browser.form_states import enter, focused, form_of
 from browser.jupyter_pages import NotebookPage
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
@@ -61,12 +61,12 @@ def test_a_currency_brings_its_rails_and_fields(notebook: NotebookPage) -> None:
 @form_of("bank")
 def test_another_currency_shows_other_fields(notebook: NotebookPage) -> None:
     """No field that holds a value is hidden, rails that somebody chose stay, and the rest is one click away."""
-    type_into(notebook, "Currency", "USD")
+    enter(notebook, "Currency", "USD")
     expect(notebook.control("Routing number")).to_be_visible()
     expect(notebook.control("IBAN")).to_be_hidden()
-    type_into(notebook, "Account number", "12345678")
+    enter(notebook, "Account number", "12345678")
     notebook.control("Rails").select_option("wire")
-    type_into(notebook, "Currency", "EUR")
+    enter(notebook, "Currency", "EUR")
     expect(notebook.control("IBAN")).to_be_visible()
     expect(notebook.control("Routing number")).to_be_hidden()
     expect(notebook.control("Account number")).to_be_visible()
@@ -80,7 +80,7 @@ def test_another_currency_shows_other_fields(notebook: NotebookPage) -> None:
 @form_of("bank")
 def test_an_account_number_can_be_corrected_until_it_is_sent(notebook: NotebookPage) -> None:
     """A mistyped IBAN is masked when it is left, comes back where it was typed, and no attribute of the page has it."""
-    type_into(notebook, "Currency", "EUR")
+    enter(notebook, "Currency", "EUR")
     iban = write(notebook, "IBAN", MISTYPED_IBAN)
     notebook.control("Bank name").focus()
     expect(notebook.page.get_by_text("The check digits do not match")).to_be_visible()
@@ -205,8 +205,8 @@ def test_an_account_number_can_be_hidden(notebook: NotebookPage) -> None:
 @form_of("payer")
 def test_a_reading_is_taken_with_one_click(notebook: NotebookPage) -> None:
     """Nothing is rewritten before; afterwards the focus is in the field, and the new value is said."""
-    type_into(notebook, "Country", "US")
-    type_into(notebook, "Phone number", "(212) 555-1234")
+    enter(notebook, "Country", "US")
+    enter(notebook, "Phone number", "(212) 555-1234")
     offer = notebook.page.get_by_role("button", name="Use +12125551234")
     expect(offer).to_be_visible()
     before = notebook.control("Phone number").input_value()
@@ -229,7 +229,7 @@ def test_labels_and_fields_follow_the_type(notebook: NotebookPage) -> None:
     for label in ("Company", "Date of incorporation", "Registration or tax number", "Source of funds"):
         expect(notebook.control(label)).to_be_visible()
     told = said(notebook)
-    type_into(notebook, "Company", "Example GmbH")
+    enter(notebook, "Company", "Example GmbH")
     notebook.control("Payer type").select_option("individual")
     expect(notebook.control("Date of birth")).to_be_visible()
     expect(notebook.control("Source of funds")).to_be_hidden()

@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from browser.form_pages import fill_payer, focused, form_of, type_into
+from browser.form_states import enter, fill_payer, focused, form_of
 from browser.jupyter_pages import NotebookPage
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
@@ -67,7 +67,7 @@ def test_errors_stand_beside_their_field_when_it_is_left(notebook: NotebookPage)
         email.get_attribute("aria-required"),
     )
     assert "Not an e-mail address. Write it as name@example.com." in " ".join(map(str, words))
-    type_into(notebook, "E-mail address", "john.doe@example.com")
+    enter(notebook, "E-mail address", "john.doe@example.com")
     expect(notebook.page.get_by_text("Not an e-mail address.")).to_have_count(0)
 
 
@@ -92,7 +92,7 @@ def test_a_failed_submission_leads_to_the_bad_fields(notebook: NotebookPage) -> 
 def test_a_warning_is_sent_by_one_deliberate_press(notebook: NotebookPage) -> None:
     """The button holds back once; Enter does not send either; "Send anyway" does."""
     fill_payer(notebook)
-    type_into(notebook, "Postcode", "1220")
+    enter(notebook, "Postcode", "1220")
     notebook.control("Onboard payer").click()
     expect(notebook.control("Send anyway")).to_be_visible()
     notebook.control("City").press("Enter")
@@ -102,21 +102,6 @@ def test_a_warning_is_sent_by_one_deliberate_press(notebook: NotebookPage) -> No
 
     expect(notebook.page.locator(".banner [role=status]")).to_contain_text("Payer onboarded, with 1 warning.")
     assert "" == held_back.strip().removeprefix("None")
-
-
-@form_of("bank")
-def test_a_person_adds_bank_details(notebook: NotebookPage) -> None:
-    """Afterwards the accounts are listed, masked, and a second one keeps the holder."""
-    notebook.ask(f"form.fill({TYPED_ACCOUNT!r})")
-    type_into(notebook, "Account number", TYPED_ACCOUNT["account_number"])
-    notebook.control("Add bank details").click()
-    notebook.control("Send").click()
-    row = notebook.page.get_by_role("row", name="Typed Bank")
-    expect(row).to_contain_text("••••4550")
-    notebook.control("Add another account").click()
-    expect(notebook.control("Bank name")).to_have_value("")
-
-    expect(notebook.control("Account holder")).to_have_value("Zanzibar Quartermaine")
 
 
 @form_of("bank")
@@ -135,50 +120,6 @@ def test_a_double_click_adds_one_account(notebook: NotebookPage) -> None:
 
 
 @pytest.mark.browser_all
-@form_of("walk")
-def test_the_walkthrough_opens_form_after_form(notebook: NotebookPage) -> None:
-    """Bank details wait for the payer, and the box, ticked with the keyboard, makes the payer the holder."""
-    expect(notebook.page.get_by_text("Onboard the payer first.").first).to_be_visible()
-    notebook.ask(f"form.payer.fill({TYPED_PAYER!r})")
-    notebook.control("Onboard payer").click()
-    expect(notebook.page.get_by_text("Onboard the payer first.")).to_have_count(0)
-    notebook.control("Next step: Bank details").click()
-    expect(notebook.page.get_by_text("for typed-001")).to_be_visible()
-    expect(notebook.control("Holder type")).to_have_value("")
-    box = notebook.page.get_by_role("checkbox", name="The payer is also the account holder")
-    notebook.control("Bank name").press("Tab")
-    expect(box).to_be_focused()
-    notebook.page.keyboard.press("Space")
-    expect(notebook.control("Account holder")).to_have_value("Zanzibar Quartermaine")
-    expect(notebook.page.get_by_text("8 fields filled in.")).to_be_visible()
-    expect(box).to_be_checked()
-    city = notebook.page.locator("input[name=city]:visible")
-    city.fill("Elsewhere")
-    box.click()
-    expect(notebook.control("Account holder")).to_have_value("")
-
-    expect(city).to_have_value("Elsewhere")
-    assert "'False Elsewhere'" == notebook.ask(
-        "f'{form.bank_details.holder_is_payer} {form.bank_details._entries.visible_values()[\"city\"]}'"
-    )
-
-
-@pytest.mark.browser_all
-@form_of("payment")
-def test_real_money_is_told_before_the_button_is_pressed(notebook: NotebookPage) -> None:
-    """The environment is in the header, and the note is part of the field's description, for screen readers, too."""
-    expect(notebook.page.locator(".payerkit .title")).to_have_text("Payment Sandbox ")
-    type_into(notebook, "Payment currency", "USDC-mainnet")
-    expect(notebook.page.get_by_text("USDC-mainnet is a token of Ethereum, not of a test network")).to_be_visible()
-    described = str(notebook.control("Payment currency").get_attribute("aria-describedby")).split()
-    words = [notebook.page.locator(f"#{each}").text_content() for each in described]
-
-    assert "moves real money, although the service is a sandbox." in " ".join(map(str, words))
-    type_into(notebook, "Payment currency", "fUSDC-sepolia")
-    expect(notebook.page.get_by_text("moves real money")).to_have_count(0)
-
-
-@pytest.mark.browser_all
 @form_of("payer")
 def test_what_is_sent_is_what_stands_there(notebook: NotebookPage) -> None:
     """Ctrl+Enter sends the value that is being typed, not the one before."""
@@ -194,7 +135,7 @@ def test_what_is_sent_is_what_stands_there(notebook: NotebookPage) -> None:
 
 
 @pytest.mark.browser_all
-@form_of("slow")
+@form_of("times out")
 def test_whoever_goes_on_is_left_alone(notebook: NotebookPage) -> None:
     """An answer that comes while somebody types elsewhere does not take the focus away."""
     notebook.control("Add bank details").click()
@@ -211,9 +152,9 @@ def test_whoever_goes_on_is_left_alone(notebook: NotebookPage) -> None:
 @form_of("payer")
 def test_a_reload_keeps_what_was_typed(notebook: NotebookPage) -> None:
     """While the kernel lives, a form that is drawn anew has its values back, secrets as held, and what was found."""
-    type_into(notebook, "City", "Albany")
-    type_into(notebook, "Social security number", TYPED_PAYER["ssn"])
-    type_into(notebook, "E-mail address", "nobody")
+    enter(notebook, "City", "Albany")
+    enter(notebook, "Social security number", TYPED_PAYER["ssn"])
+    enter(notebook, "E-mail address", "nobody")
     notebook.save()
     notebook.reload()
     expect(notebook.control("City")).to_have_value("Albany")

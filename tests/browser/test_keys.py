@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, ElementHandle, expect
 
 from browser.form_states import STATES, State, form
 from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
+from cases import table
 
 LETTERS = ["b", "m", "a", "d", "d", "x", "y", "1", "ArrowDown", "ArrowUp", "Control+a", "Control+z"]
 """Keys that neither press a control nor close anything."""
@@ -27,31 +28,6 @@ FOCUS = """node => {
   if (isThere && node.getRootNode().activeElement !== node) node.focus();
   return isThere;
 }"""
-
-KINDS = {
-    "text": ("errors", 'input[name="email"]'),
-    "combobox": ("errors", 'input[name="nationality"]'),
-    "open list": ("list-open", 'input[name="nationality"]'),
-    "select": ("errors", "select"),
-    "secret": ("errors", 'input[name="ssn"]'),
-    "account number": ("number-typed", 'input[name="iban"]'),
-    "heading": ("errors", "h1, h2, h3, h4"),
-    "line of the error summary": ("errors", "[role=alert] a, .banner a, .banner button"),
-    "reading": ("readings", 'button:has-text("Use +1")'),
-    "button that sends": ("errors", 'button:has-text("Onboard payer")'),
-    "more fields": ("empty-bank-details", 'button:has-text("More fields")'),
-    "field with a button": ("empty-payout", 'input[name="client_user_id"]'),
-    "look up": ("empty-payout", 'button:has-text("Look up")'),
-    "choice": ("looked-up", 'select[name="payment_details_id"]'),
-    "check again": ("payout-not-paid", 'button:has-text("Check again")'),
-    "check box": ("walkthrough-account", 'input[type="checkbox"]'),
-    "change": ("review", 'a:has-text("Change"), button:has-text("Change")'),
-    "send": ("review", 'button:has-text("Send")'),
-    "look": ("unknown", 'button:has-text("Look at the accounts")'),
-    "link": ("done-payer", 'a:has-text("Open the agreement")'),
-    "copy link": ("done-payer", 'button:has-text("Copy")'),
-}
-"""Each kind of control: a state that has it, and where."""
 
 
 def state(name: str) -> State:
@@ -125,10 +101,9 @@ def test_no_letter_reaches_the_notebook(page: NotebookPage, name: str) -> None:
 
 
 @pytest.mark.browser_all
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_press_reaches_the_notebook(page: NotebookPage, kind: str) -> None:
+@table("form_controls")
+def test_no_press_reaches_the_notebook(page: NotebookPage, name: str, where: str) -> None:
     """Whatever Enter, Space, Escape and their like do to a control, no cell runs, and the form is not drawn anew."""
-    name, where = KINDS[kind]
     reached, as_drawn = [], ""
     for key in PRESSES:
         if not as_drawn or form(page).inner_html() != as_drawn:  # a press that changed nothing leaves the state

@@ -12,53 +12,21 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from browser.form_pages import LABELS, fill_payer, type_into
-from browser.form_states import BANK, PAYER, PAYMENT, PAYOUT, START, enter, field, form, press, write
+from browser.form_states import BANK, LABELS, PAYER, PAYOUT, START, enter, field, fill_payer, form, press, write
 from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 from browser.traces import find_text
-from published import TYPED_PAYER
+from payerkit import BankDetails
+from published import TYPED_ACCOUNT, TYPED_PAYER
 
-PERSON = {
-    "Client user id": "leaks-001",
-    "E-mail address": "leaky.person@example.com",
-    "First name": "Zanzibarina",
-    "Last name": "Quartermainova",
-    "Date of birth": "1979-03-27",
-    "Phone number": "+12125557391",
-    "Address": "77 Leaky Terrace",
-    "City": "Albanytown",
-    "Postcode": "12207",
-    "Social security number": "219-09-9873",
-}
-COMPANY = {
-    "Company": "Leaky Handels GmbH",
-    "Client user id": "leaks-002",
-    "E-mail address": "leaky.company@example.com",
-    "First name": "Zanzibarina",
-    "Last name": "Quartermainova",
-    "Date of incorporation": "2014-11-28",
-    "Phone number": "+4930901820",
-    "Address": "Leckweg 77",
-    "City": "Berlinstadt",
-    "State": "Brandenburgland",
-    "Postcode": "10117",
-    "Registration or tax number": "HRB 7654321",
-    "Source of funds": "Leaky sales",
-    "Business activity": "Leaky trade",
-}
-HOLDER = {
-    "Bank name": "Leaky Bank",
-    "Account holder": "Zanzibarina Quartermainova",
-    "Date of birth": "1979-03-27",
-    "Address": "77 Leaky Terrace",
-    "City": "Albanytown",
-    "Postal code": "10117",
-}
 IBAN = "DE75512108001245126199"
 PAYER_ID = "payer-424242"
 PAYEE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-PUBLIC = {"Client user id", "Bank name"}
-"""What a response shows: it is no secret."""
+_FIELDS = BankDetails.request_schema.fields
+HOLDER = {
+    _FIELDS[name].title: TYPED_ACCOUNT[name]
+    for name in ("bank_name", "account_name", "date_of_birth", "address_line1", "city", "postal_code")
+}
+PERSONAL = [value for name, value in TYPED_PAYER.items() if len(value) > 4 and name != "beneficiary_type"]
 
 ALONE = "import ipywidgets\nipywidgets.Widget.close_all()\n"
 """Ends the forms of earlier tests, whose fields have examples: they look like values."""
@@ -67,11 +35,7 @@ Journey = Callable[[NotebookPage], Iterator[str]]
 
 
 def _person(page: NotebookPage) -> Iterator[str]:
-    field(page, "Payer type").select_option("individual")
-    for label, text in PERSON.items():
-        enter(page, label, text)
-    for label, text in {"Nationality": "US", "State": "NY", "Country": "US"}.items():
-        enter(page, label, text)
+    fill_payer(page)
     yield "typed"
     page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     press(page, "Onboard payer")
@@ -79,18 +43,6 @@ def _person(page: NotebookPage) -> Iterator[str]:
     yield "sent, and a link copied"
     press(page, "Edit and send again")
     yield "edited again"
-
-
-def _company(page: NotebookPage) -> Iterator[str]:
-    field(page, "Payer type").select_option("business")
-    for label, text in COMPANY.items():
-        enter(page, label, text)
-    for label, text in {"Nationality": "DE", "Country": "DE"}.items():
-        enter(page, label, text)
-    yield "typed"
-    press(page, "Onboard payer")
-    expect(form(page).locator("button", has_text="Copy link").first).to_be_visible()
-    yield "sent"
 
 
 def _account(page: NotebookPage) -> Iterator[str]:
@@ -114,13 +66,6 @@ def _account(page: NotebookPage) -> Iterator[str]:
     yield "sent"
     press(page, "Copy to a new account")
     yield "copied to a new account"
-
-
-def _payment(page: NotebookPage) -> Iterator[str]:
-    field(page, "Receiver").select_option("wallet")
-    enter(page, "Payee", PAYEE)
-    enter(page, "Amount", "10.424242")
-    yield "typed"
 
 
 def _payout(page: NotebookPage) -> Iterator[str]:
@@ -158,14 +103,12 @@ def _rows(page: NotebookPage) -> Iterator[str]:
 REPORT = f"{START}import tempfile\nfrom example_reports import *\nform = example_report(tempfile.mkdtemp()).browse()\n"
 
 JOURNEYS: dict[str, tuple[str, Journey, list[str]]] = {
-    "person": (PAYER, _person, [text for label, text in PERSON.items() if label not in PUBLIC]),
-    "company": (PAYER, _company, [text for label, text in COMPANY.items() if label not in PUBLIC]),
+    "person": (PAYER, _person, PERSONAL),
     "account": (
         BANK,
         _account,
-        [IBAN, "DE75 5121", "1245126199", *(text for label, text in HOLDER.items() if label not in PUBLIC)],
+        [IBAN, "DE75 5121", "1245126199", *(text for text in HOLDER.values() if "Bank" not in text)],
     ),
-    "payment": (PAYMENT, _payment, [PAYEE, "10.424242"]),
     "payout": (PAYOUT, _payout, [PAYER_ID, PAYEE, "invoice-424242", "424242.42", "253009233489", "••••3489"]),
     "rows": (REPORT, _rows, ["user-011", "user-010", "account-1", "payer-1"]),
 }
@@ -185,7 +128,7 @@ def test_nothing_entered_is_saved(lab: Jupyter, opened_notebook: NotebookPage, f
     for stop in steps(page):
         page.wait_idle()
         assert page.save()["metadata"]["widgets"]
-        found[stop] = [value for value in values if _files(folder, value) or _own_files(lab, value)]
+        found[stop] = [value for value in values if _files(folder, value) or find_text(lab.private, value)]
 
     assert {stop: [] for stop in found} == found
     assert found
@@ -221,9 +164,8 @@ def test_nothing_typed_to_a_busy_kernel_is_saved(
     with lab.open(browser, "leaks-busy.ipynb", save_state=save_state, keep=True) as page:
         page.run_cell(0, expect=15)
         page.execute("import time; time.sleep(3)")
-        fill_while_busy = {name: LABELS[name] for name in ("ssn", "last_name")}
-        for name, label in fill_while_busy.items():
-            type_into(page, label, TYPED_PAYER[name])
+        for name in ("ssn", "last_name"):
+            enter(page, LABELS[name], TYPED_PAYER[name])
         page.save()
         busy = typed_values(folder, lab.private)
         page.wait_idle()
@@ -245,16 +187,10 @@ def test_nothing_typed_to_a_busy_kernel_is_saved(
 
 def typed_values(*folders: Path) -> dict[str, list[str]]:
     """Return the files that hold something typed."""
-    values = {value for name, value in TYPED_PAYER.items() if len(value) > 4 and name != "beneficiary_type"}
-    found = {value: [file for folder in folders for file in find_text(folder, value)] for value in values}
+    found = {value: [file for folder in folders for file in find_text(folder, value)] for value in PERSONAL}
     return {value: files for value, files in found.items() if files}
 
 
 def _files(folder: Path, value: str) -> list[str]:
     """Return the files of the notebook that is rewritten, checkpoints included, that hold a value."""
     return [file for file in find_text(folder, value) if "rewritten" in file]
-
-
-def _own_files(lab: Jupyter, value: str) -> list[str]:
-    """Return the files of the server that hold a value; a postcode may be the number of a process."""
-    return [] if value == COMPANY["Postcode"] else find_text(lab.private, value)

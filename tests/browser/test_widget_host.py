@@ -8,37 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from browser.form_pages import fill_payer
+from browser.form_states import PAYER, SANDBOX, WALK, fill_payer, form_of
 from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 from published import TYPED_PAYER
 
-START = (
-    f"import sys; sys.path.append({str(Path(__file__).parent.parent)!r})\n"
-    "from payerkit import *\nfrom published import TYPED_ACCOUNT, TYPED_PAYER\n"
-    "client = sandbox(seed=1, decide_after=0, fee_percent=0)\n"
-)
-ORDER = "payee='0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7', amount='10', invoice_currency='USD'"
-WALK = START + "form = Walkthrough(client)\nform"
-PAYER = START + "form = PayerForm(client)\nform"
 GONE = "so the values are gone. Run the cell again."
 FIELDS = ".payerkit input:visible, .payerkit select:visible, .payerkit button:visible"
-
-
-@pytest.fixture
-def notebook(opened_notebook: NotebookPage, request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
-    """Run the code of the test in the first cell, with a sandbox of its own."""
-    opened_notebook.page.set_viewport_size({"width": 1280, "height": 2000})
-    opened_notebook.rewrite(request.param, "1 + 1")
-    opened_notebook.run_cell(0, expect=4)
-    opened_notebook.run_cell(1)
-    yield opened_notebook
-
-    assert opened_notebook.hosts <= {"127.0.0.1", "localhost"}
-
-
-def code(source: str) -> pytest.MarkDecorator:
-    """Run a test with this code in the first cell."""
-    return pytest.mark.parametrize("notebook", [source], indirect=True)
 
 
 def step(notebook: NotebookPage, name: str) -> Locator:
@@ -47,7 +22,7 @@ def step(notebook: NotebookPage, name: str) -> Locator:
 
 
 @pytest.mark.browser_all
-@code(WALK)
+@form_of("walk")
 def test_a_walkthrough_goes_step_by_step(notebook: NotebookPage) -> None:
     """One form at a time; the list says what is done, what is locked and why; *Next step* leads to the next heading."""
     heading = notebook.page.locator(".payerkit h3:visible")
@@ -72,7 +47,7 @@ def test_a_walkthrough_goes_step_by_step(notebook: NotebookPage) -> None:
 
 
 @pytest.mark.browser_all
-@code(PAYER)
+@form_of("payer")
 @pytest.mark.parametrize(
     ("loss", "told"),
     [
@@ -106,14 +81,8 @@ def test_a_form_that_lost_its_kernel_claims_nothing(notebook: NotebookPage, loss
     assert not [text for text in shown if text and "not shown" in text]
 
 
-HANGING = START + (
-    "from far_end import FarEnd, hang\nend = FarEnd([hang]).__enter__()\n"
-    "form = PayerForm(connect(end.url, api_key='key'))\nform.fill(TYPED_PAYER)\nform"
-)
-
-
 @pytest.mark.browser_all
-@code(HANGING)
+@form_of("payer sent in vain")
 def test_a_kernel_that_is_lost_while_it_sends_leaves_no_false_belief(notebook: NotebookPage) -> None:
     """What had left may have been done, and nobody will say so any more: the form does."""
     notebook.page.get_by_role("button", name="Onboard payer").click()
@@ -129,8 +98,8 @@ def test_a_kernel_that_is_lost_while_it_sends_leaves_no_false_belief(notebook: N
 @pytest.mark.browser_all
 def test_a_reopened_notebook_says_that_the_cell_has_to_run(lab: Jupyter, browser: Browser, folder: Path) -> None:
     """Saved widget state without its kernel is a title and what to do; a form beside it, of a live kernel, is drawn."""
-    write_notebook(folder / "dead.ipynb", PAYER, WALK)
-    write_notebook(folder / "alive.ipynb", PAYER)
+    write_notebook(folder / "dead.ipynb", f"{PAYER}form", f"{WALK}form")
+    write_notebook(folder / "alive.ipynb", f"{PAYER}form")
     with lab.open(browser, "dead.ipynb", save_state=True) as page:
         page.run_all()
         page.save()
@@ -150,12 +119,12 @@ def test_a_reopened_notebook_says_that_the_cell_has_to_run(lab: Jupyter, browser
 
 
 @pytest.mark.browser_all
-@code(PAYER)
+@form_of("payer")
 def test_a_busy_kernel_is_told(notebook: NotebookPage) -> None:
     """A form takes nothing before it knows what the kernel holds, says so, and comes alive with the kernel."""
     shown = notebook.page.locator("form").nth(1)
     notebook.ask("form.fill(city='Albany')")
-    notebook.rewrite(PAYER, "import time\ndisplay(form)\ntime.sleep(4)")
+    notebook.rewrite(f"{PAYER}form", "import time\ndisplay(form)\ntime.sleep(4)")
     notebook.page.evaluate("probe.panel().content.activeCellIndex = 1; probe.command(['notebook:run-cell', {}]); 0")
     expect(notebook.page.get_by_text("The kernel is busy. The form waits for it.").last).to_be_visible()
     shown.locator("input[name=city]").click(force=True)
@@ -186,7 +155,7 @@ def notebook_7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
 @pytest.mark.browser_all
 def test_forms_work_in_notebook_7(browser: Browser, notebook_7: Jupyter) -> None:
     """It draws the same form, sends it, and can be measured."""
-    write_notebook(notebook_7.folder / "seven.ipynb", PAYER)
+    write_notebook(notebook_7.folder / "seven.ipynb", f"{PAYER}form")
     with notebook_7.open(browser, "seven.ipynb") as page:
         shown = page.run_cell(0, expect=15)
         fill_payer(page)
@@ -205,7 +174,7 @@ def test_no_key_of_a_nested_form_reaches_the_notebook(
 ) -> None:
     """In boxes of ipywidgets, in both applications, keys stay on every control, with a list open, too."""
     server: Jupyter = request.getfixturevalue(app)
-    write_notebook(server.folder / "nested.ipynb", START, *NESTED)
+    write_notebook(server.folder / "nested.ipynb", SANDBOX, *NESTED)
     with server.open(browser, "nested.ipynb") as page:
         page.run_cell(0)
         for cell, fields in enumerate((4, 14, 8), start=1):

@@ -25,12 +25,8 @@ class Frame:
     content: dict[str, Any]
 
 
-def read_frame(direction: Direction, payload: bytes | str) -> Frame:
-    """Decode a frame of protocol v1 (binary) or of the one before it (JSON)."""
-    if isinstance(payload, str):
-        message = json.loads(payload)
-        channel, header, content = message["channel"], message["header"], message["content"]
-        return Frame(direction, channel, header["msg_type"], len(payload.encode()), content)
+def read_frame(direction: Direction, payload: bytes) -> Frame:
+    """Decode a frame of protocol v1."""
     numbers = memoryview(payload)[: len(payload) // 8 * 8].cast("Q")
     offsets = numbers[1 : 1 + numbers[0]].tolist()
     name, head, _parent, _metadata, body = (payload[start:end] for start, end in list(pairwise(offsets))[:5])
@@ -41,7 +37,7 @@ class Frames:
     """What went over the kernel channels of one page, in order."""
 
     def __init__(self, page: Page) -> None:
-        self._seen: list[tuple[Direction, bytes | str]] = []
+        self._seen: list[tuple[Direction, bytes]] = []
         page.on("websocket", self._watch)
 
     def _watch(self, opened: WebSocket) -> None:
@@ -61,8 +57,7 @@ class Frames:
         """Return direction and type of each frame that holds a text, whatever part of the frame it is in."""
         found = []
         for direction, payload in self._seen[since:]:
-            raw = payload.encode() if isinstance(payload, str) else payload
-            if any(spelling in raw for spelling in spellings(text)):
+            if any(spelling in payload for spelling in spellings(text)):
                 found.append(f"{direction} {read_frame(direction, payload).msg_type}")
         return found
 

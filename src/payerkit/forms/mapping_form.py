@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,9 @@ from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
 from payerkit.onboarding.plan import Plan, plan_onboarding
 from payerkit.tables.header import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns
 from payerkit.tables.mapping import FileColumn
-from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.read import propose_mapping, read_payers
 from payerkit.widgets import ReplyingWidget
 from payerkit.wording import count_of, listed, visible
-
-_TITLE = "Columns of the file"
 
 _GROUPS = {
     "Payer": list(PAYER.fields),
@@ -28,13 +25,8 @@ _GROUPS = {
 }
 """Our columns as the form offers them."""
 
-_KINDS: dict[str, tuple[html.Kind, str]] = {
-    "open": ("warning", "open"),
-    "left out": ("neutral", "left out"),
-    "chosen": ("info", "chosen"),
-    "certain": ("success", "certain"),
-}
-"""The colour and the words of each degree of certainty."""
+_KINDS = {"open": "warning", "left out": "neutral", "chosen": "info", "certain": "success"}
+"""The colour of each degree of certainty."""
 
 _SHOWN_NAMES = 5
 
@@ -82,7 +74,7 @@ class MappingForm(ReplyingWidget):
         self.plan: Plan | None = None
         self._holder_is_payer = False
         super().__init__()
-        self.set_trait("label", _TITLE)
+        self.set_trait("label", "Columns of the file")
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         match message["type"]:
@@ -138,6 +130,7 @@ class MappingForm(ReplyingWidget):
         """Return a column as the page shows it."""
         certainty = "chosen" if each.how == "chosen" else "certain"
         state = "open" if each.is_open else "left out" if each.column is None else certainty
+        problem = each.problem if each.is_open else self._problem_of(each)
         return {
             "place": each.place,
             "letters": each.letters,
@@ -146,14 +139,14 @@ class MappingForm(ReplyingWidget):
             "column": None if each.is_open else each.column or "",
             "candidates": list(each.candidates),
             "proposal": (_title(proposals[each.key]) or "leave it out") if each.is_open else "",
-            "state": _KINDS[state],
-            "problem": _sentence(each.problem) if each.is_open else self._problem_of(each),
+            "state": (_KINDS[state], state),
+            "problem": problem[:1].upper() + problem[1:],
         }
 
     def _problem_of(self, each: FileColumn) -> str:
         """Return what is wrong with a choice, such as a second column for the same of ours."""
         own = [name for name, column in self.mapping.chosen.items() if column == each.column and column is not None]
-        return _sentence(f"a second column for {_title(each.column)}.") if len(own) > 1 and each.key in own else ""
+        return f"a second column for {_title(each.column)}." if len(own) > 1 and each.key in own else ""
 
     def _todo(self) -> str:
         """Return what is left to decide, in a sentence."""
@@ -168,18 +161,14 @@ class MappingForm(ReplyingWidget):
 
     def _has_both(self) -> bool:
         """Return True if the table has payers and accounts, so that it must say who holds these."""
-        columns = {*self._trial().fields.values()}
+        columns = {*copy(self.mapping).accept().fields.values()}
         return not columns.isdisjoint(own_columns(PAYER)) and not columns.isdisjoint(own_columns(BANK_DETAILS))
-
-    def _trial(self) -> ColumnMapping:
-        """Return the mapping with its open columns as proposed."""
-        return copy(self.mapping).accept()
 
     def _preview(self) -> dict[str, Any]:
         """Return what would come of the mapping as it stands, as HTML."""
         self.plan = None
         try:
-            rows = read_payers(self._again(), mapping=self._trial())
+            rows = read_payers(self._again(), mapping=copy(self.mapping).accept())
             self.plan = plan_onboarding(rows, holder_is_payer=self._holder_is_payer)
         except PayerkitError as error:
             told = [*map(str, error.fields), error.advice]
@@ -223,12 +212,6 @@ def _title(column: str | None) -> str:
         return ""
     if column == HOLDER_IS_PAYER:
         return f"The holder is the payer ({column})"
-    fields: Iterable[Any] = (
-        (BANK_DETAILS.fields, PAYER.fields) if column in BANK_COLUMNS else (PAYER.fields, BANK_DETAILS.fields)
-    )
-    field = next(each[field_of(column)] for each in fields if field_of(column) in each)
-    return f"{field.title} ({column})"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    payer, bank = PAYER.fields, BANK_DETAILS.fields
+    fields = {**payer, **bank} if column in BANK_COLUMNS else {**bank, **payer}
+    return f"{fields[field_of(column)].title} ({column})"

@@ -502,10 +502,11 @@ class PaymentProgress:
         kind: Kind = "error" if stopped else "success"
         return Banner.of(kind, "Paid. Do not sign these transactions again.", self.bank.meaning if self.bank else "")
 
-    def rows(self) -> list[tuple[str, str]]:
-        """Return the lines of a table: the payment, and the bank if it is paid out."""
+    def picture(self) -> str:
+        """Return an HTML table: the payment, and the bank if it is paid out."""
         if self.status is None:
-            return [("Payment", f"{html.chip('neutral', 'not asked yet')} {html.escape(_AFTER_SIGNING)}")]
+            words = f"{html.chip('neutral', 'not asked yet')} {html.escape(_AFTER_SIGNING)}"
+            return html.table([("Payment", words)], caption="After signing")
         asked = f"Asked at {self.asked_at:%H:%M:%S} UTC."
         chip = html.chip(*_PAID[self.status.has_been_paid])
         rows = [("Payment", f"{chip} {html.escape(self._details(self.status))} {html.small(asked)}")]
@@ -514,11 +515,7 @@ class PaymentProgress:
             rows.append(("Bank", f"{status_chip(self.bank)} {html.escape(says)}"))
         elif self.is_paid and self.pays_account:
             rows.append(("Bank", f"{html.chip('neutral', 'not known')} {html.escape(_BANK_UNKNOWN)}"))
-        return rows
-
-    def picture(self) -> str:
-        """Return the table as HTML."""
-        return html.table(self.rows(), caption="After signing")
+        return html.table(rows, caption="After signing")
 
     def _details(self, status: RequestStatus) -> str:
         """Return what else the service says: whether a part of it is paid, and by which transaction."""
