@@ -6,6 +6,8 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
 import payerkit
+from form_browser import Started, start_form
 from payerkit.client import Client
 from postgres_server import controlled_postgres, find_initdb
 
@@ -47,6 +50,13 @@ def shared() -> Iterator[Client]:
     """One sandbox for all tests that use ids of their own; it decides at once and charges no fee."""
     with payerkit.sandbox(seed="shared", decide_after=0, fee_percent=0) as client:
         yield client
+
+
+@pytest.fixture
+def start(connected: Callable[..., Client]) -> Iterator[Callable[..., Started]]:
+    """Start far ends that behave as told, each with a form of theirs that is filled in, and its browser."""
+    with ExitStack() as stack:
+        yield partial(start_form, stack, connected)
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,54 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, cast
 
+from far_end import Behaviour, FarEnd
+from payerkit import BankDetailsForm, PayerForm
+from payerkit.client import Client
 from payerkit.forms.form import Form
+from published import BANK_DETAILS, PAYER
 
 
 def answers_of(view: dict[str, Any]) -> dict[str, str]:
     """Return the answers that a form shows before it is sent, by their labels."""
     cells = re.findall(r'<th scope="row">(.*?)</th><td>(?:<button.*?</button>)?(.*?)(<div.*?)?</td>', view["panel"])
     return {label: value for label, value, _ in cells}
+
+
+Started = tuple[Any, "Browser", FarEnd]
+"""A form that is filled in, its browser, and the far end that it sends to."""
+
+
+ORDER = {
+    "payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+    "amount": "10",
+    "invoice_currency": "fUSDC-sepolia",
+    "payment_currency": "fUSDC-sepolia",
+}
+VALUES = {"payer": PAYER, "bank_details": BANK_DETAILS, "payment": ORDER}
+"""What the forms are filled in with, by their names."""
+
+
+def opened(client: Client, kind: type[Any] = PayerForm, **values: Any) -> tuple[Any, Browser]:
+    """Return a form that is filled in, with these values in place of others, and its browser."""
+    form = kind(client, "user-123") if kind.name == "bank_details" else kind(client)
+    form.fill(VALUES[kind.name], **values)
+    return form, Browser(form)
+
+
+def start_form(
+    stack: ExitStack,
+    connect: Callable[..., Client],
+    *behaviours: Behaviour,
+    kind: type[Any] = BankDetailsForm,
+    **options: Any,
+) -> Started:
+    """Start a far end that behaves as told, and fill in a form of it. options: those of its client."""
+    far_end = stack.enter_context(FarEnd(behaviours))
+    return *opened(connect(far_end.url, **options), kind), far_end
 
 
 class Browser:

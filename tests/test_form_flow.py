@@ -14,7 +14,7 @@ import pytest
 
 import payerkit
 from far_end import Behaviour, FarEnd, Received, close, reply
-from form_browser import Browser, answers_of
+from form_browser import ORDER, Browser, Started, answers_of, opened
 from payerkit import (
     BankDetails,
     BankDetailsForm,
@@ -32,13 +32,8 @@ from payerkit.forms.form import Form
 from payerkit.forms.view import failure_banner
 from published import BANK_DETAILS, PAYER
 
-ORDER = {
-    "payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
-    "amount": "10",
-    "invoice_currency": "fUSDC-sepolia",
-    "payment_currency": "fUSDC-sepolia",
-}
 NUMBER = BANK_DETAILS["accountNumber"]
+ONCE = payerkit.client.Retries(attempts=1)
 RECORD = {"id": "1", "currency": "usd", "accountNumber": NUMBER, "routingNumber": "026013356", "status": "approved"}
 STORED = reply(201, json.dumps({"payment_detail": {"id": "1", "status": "approved"}}))
 
@@ -73,13 +68,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     search = AccountSearch.__init__
     monkeypatch.setattr(AccountSearch, "__init__", lambda self, before: search(self, before, clock=lambda: now[0]))
     return now
-
-
-def bank_form(connected: Callable[..., Client], far_end: FarEnd, **options: Any) -> tuple[BankDetailsForm, Browser]:
-    """Return a form for bank details that is filled in, and its browser."""
-    form = BankDetailsForm(connected(far_end.url, **options), "user-123")
-    form.fill(BANK_DETAILS)
-    return form, Browser(form)
 
 
 def labels(view: dict[str, Any]) -> list[str]:
@@ -124,9 +112,7 @@ def test_answers_are_looked_at_before_they_are_sent(shared: Client) -> None:
 
 def test_a_change_leads_back_to_its_field(shared: Client) -> None:
     """From the summary a link leads to the field, with all values, and the summary comes again before sending."""
-    form = PaymentForm(shared)
-    browser = Browser(form)
-    form.fill(ORDER)
+    form, browser = opened(shared, PaymentForm)
     browser.press("submit")
     back = browser.post("action", action="change", field="amount")
     again = browser.press("submit", {"amount": "11"})
@@ -138,9 +124,7 @@ def test_a_change_leads_back_to_its_field(shared: Client) -> None:
 
 def test_a_value_that_changes_ends_the_review(shared: Client) -> None:
     """What is sent is what was looked at: another tab's change, or a cell's, shows the fields again."""
-    form = PaymentForm(shared)
-    browser = Browser(form)
-    form.fill(ORDER)
+    form, browser = opened(shared, PaymentForm)
     browser.press("submit")
     other_tab = browser.post("change", {"amount": "12"})
     browser.press("submit")
@@ -153,9 +137,7 @@ def test_a_value_that_changes_ends_the_review(shared: Client) -> None:
 
 def test_a_click_of_before_the_review_sends_nothing(shared: Client) -> None:
     """The second click of a double click carries what the page knew before: it does not press the next button."""
-    form = PaymentForm(shared)
-    browser = Browser(form)
-    form.fill(ORDER)
+    form, browser = opened(shared, PaymentForm)
     before = form._action_count
     browser.press("submit", action_count=before)
     second = browser.press("send", action_count=before)
@@ -163,16 +145,15 @@ def test_a_click_of_before_the_review_sends_nothing(shared: Client) -> None:
     assert ("review", None) == (second["phase"], form.result)
 
 
-def test_a_form_says_at_once_that_it_is_sent(connected: Callable[..., Client]) -> None:
+def test_a_form_says_at_once_that_it_is_sent(start: Callable[..., Started]) -> None:
     """Before the service responds, every page has the answers, without a button; then comes the outcome."""
     gate = Gate(STORED)
-    with FarEnd([listed(), gate, listed(RECORD)]) as far_end:
-        _, browser = bank_form(connected, far_end)
-        thread = start_sending(browser, gate)
-        sending = browser.messages[-1]["content"]
-        gate.open()
-        thread.join(20)
-        done = browser.messages[-1]["content"]
+    _, browser, _ = start(listed(), gate, listed(RECORD))
+    thread = start_sending(browser, gate)
+    sending = browser.messages[-1]["content"]
+    gate.open()
+    thread.join(20)
+    done = browser.messages[-1]["content"]
 
     assert ("sending", "sending", "Sending …", []) == (
         sending["phase"],
@@ -184,34 +165,32 @@ def test_a_form_says_at_once_that_it_is_sent(connected: Callable[..., Client]) -
     assert ("done", "banner") == (done["phase"], done["focus"])
 
 
-def test_what_is_queued_while_a_form_is_sent_sends_nothing(connected: Callable[..., Client]) -> None:
+def test_what_is_queued_while_a_form_is_sent_sends_nothing(start: Callable[..., Started]) -> None:
     """Clicks that were made on an older state, or on the one that says that it is sent, are dropped."""
     gate = Gate(reply(400, '{"message": "no"}'))
-    with FarEnd([listed(), gate]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        thread = start_sending(browser, gate)
-        counts = [message["content"]["action_count"] for message in browser.messages]
-        gate.open()
-        thread.join(20)
-        shown = [browser.press("send", action_count=count) for count in counts]
+    form, browser, far_end = start(listed(), gate)
+    thread = start_sending(browser, gate)
+    counts = [message["content"]["action_count"] for message in browser.messages]
+    gate.open()
+    thread.join(20)
+    shown = [browser.press("send", action_count=count) for count in counts]
 
-        assert ["GET", "POST"] == [each.method for each in far_end.ledger]
+    assert ["GET", "POST"] == [each.method for each in far_end.ledger]
 
     assert {"review"} == {each["phase"] for each in shown}
     assert isinstance(form.error, Refused)
 
 
-def test_what_is_typed_while_a_form_is_sent_is_taken_afterwards(connected: Callable[..., Client]) -> None:
+def test_what_is_typed_while_a_form_is_sent_is_taken_afterwards(start: Callable[..., Started]) -> None:
     """It is no part of what is sent: a form that was refused takes it, and one that is done does not."""
     gate = Gate(reply(400, '{"message": "no"}'))
-    with FarEnd([listed(), gate, STORED, listed(RECORD)]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        start_sending(browser, gate)
-        threading.Timer(0.05, gate.open).start()
-        refused = browser.post("change", {"city": "Albany"})
-        browser.submit()
-        done = browser.post("change", {"city": "Buffalo"})
-        cities = [json.loads(far_end.ledger[place].body)["city"] for place in (1, 2)]
+    form, browser, far_end = start(listed(), gate, STORED, listed(RECORD))
+    start_sending(browser, gate)
+    threading.Timer(0.05, gate.open).start()
+    refused = browser.post("change", {"city": "Albany"})
+    browser.submit()
+    done = browser.post("change", {"city": "Buffalo"})
+    cities = [json.loads(far_end.ledger[place].body)["city"] for place in (1, 2)]
 
     assert ("open", "Albany") == (refused["phase"], refused["values"]["city"])
     assert ("done", "Albany") == (done["phase"], form._entries.visible_values()["city"])
@@ -219,81 +198,73 @@ def test_what_is_typed_while_a_form_is_sent_is_taken_afterwards(connected: Calla
 
 
 @pytest.mark.parametrize("is_late", [True, False])
-def test_what_was_typed_before_an_outcome_does_not_hide_it(connected: Callable[..., Client], *, is_late: bool) -> None:
+def test_what_was_typed_before_an_outcome_does_not_hide_it(start: Callable[..., Started], *, is_late: bool) -> None:
     """A change removes what is said about earlier values, but not before anybody could read it."""
-    with FarEnd([reply(400, '{"message": "no"}')]) as far_end:
-        form = PayerForm(connected(far_end.url))
-        form.fill(PAYER)
-        browser = Browser(form)
-        browser.submit()
-        shown = browser.post("change", {"city": "Albany"}, is_late=is_late)
+    form, browser, _ = start(reply(400, '{"message": "no"}'), kind=PayerForm)
+    browser.submit()
+    shown = browser.post("change", {"city": "Albany"}, is_late=is_late)
 
     assert is_late == (shown["banner"] is not None)
     assert "Albany" == form._entries.visible_values()["city"]
 
 
 @pytest.mark.parametrize("name", ["result", "error", "findings", "done"])
-def test_a_cell_waits_for_a_form_that_is_sent(connected: Callable[..., Client], name: str) -> None:
+def test_a_cell_waits_for_a_form_that_is_sent(start: Callable[..., Started], name: str) -> None:
     """What a cell reads is what came of it, not what was before."""
     gate = Gate(STORED)
-    with FarEnd([listed(), gate, listed(RECORD)]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        start_sending(browser, gate)
-        threading.Timer(0.05, gate.open).start()
-        seen = getattr(form, name)
+    form, browser, _ = start(listed(), gate, listed(RECORD))
+    start_sending(browser, gate)
+    threading.Timer(0.05, gate.open).start()
+    seen = getattr(form, name)
 
     assert {"result": form.result, "error": None, "findings": form.findings, "done": True}[name] == seen
 
 
 @pytest.mark.parametrize("change", [lambda form: form.fill(city="Albany"), lambda form: form.clear()])
-def test_a_cell_that_changes_values_waits(connected: Callable[..., Client], change: Callable[[Form], None]) -> None:
+def test_a_cell_that_changes_values_waits(start: Callable[..., Started], change: Callable[[Form], None]) -> None:
     """What is sent is whole: a change from a cell comes after it."""
     gate = Gate(STORED)
-    with FarEnd([listed(), gate, listed(RECORD)]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        start_sending(browser, gate)
-        threading.Timer(0.05, gate.open).start()
-        change(form)
-        body = json.loads(far_end.ledger[1].body)
+    form, browser, far_end = start(listed(), gate, listed(RECORD))
+    start_sending(browser, gate)
+    threading.Timer(0.05, gate.open).start()
+    change(form)
+    body = json.loads(far_end.ledger[1].body)
 
     assert BANK_DETAILS["city"] == body["city"]
     assert not form.done
 
 
-def test_a_cell_sends_nothing_while_the_outcome_is_unknown(connected: Callable[..., Client]) -> None:
+def test_a_cell_sends_nothing_while_the_outcome_is_unknown(start: Callable[..., Started]) -> None:
     """A cell that submits what the button is sending gets the button's outcome; submitting once more is refused."""
     gate = Gate(close)
-    with FarEnd([listed(), gate]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        start_sending(browser, gate)
-        threading.Timer(0.05, gate.open).start()
-        with pytest.raises(UnknownOutcome):
-            form.submit()
-        with pytest.raises(InvalidInput, match="Look at the accounts before you send it again"):
-            form.submit()
+    form, browser, far_end = start(listed(), gate)
+    start_sending(browser, gate)
+    threading.Timer(0.05, gate.open).start()
+    with pytest.raises(UnknownOutcome):
+        form.submit()
+    with pytest.raises(InvalidInput, match="Look at the accounts before you send it again"):
+        form.submit()
 
-        assert ["GET", "POST"] == [each.method for each in far_end.ledger]
+    assert ["GET", "POST"] == [each.method for each in far_end.ledger]
 
 
-def test_an_interrupt_before_anything_left_sends_nothing(connected: Callable[..., Client]) -> None:
+def test_an_interrupt_before_anything_left_sends_nothing(start: Callable[..., Started]) -> None:
     """While the accounts are listed first, nothing was written: the form says so, and can be sent again."""
-    with FarEnd([interrupted, listed(), STORED, listed(RECORD)]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        shown = browser.submit()
+    form, browser, far_end = start(interrupted, listed(), STORED, listed(RECORD))
+    shown = browser.submit()
 
-        assert ["GET"] == [each.method for each in far_end.ledger]
-        assert ("review", "Interrupted. Nothing was sent.") == (shown["phase"], title(shown))
-        assert (None, False) == (form.result, form.done)
-        assert "done" == browser.press("send")["phase"]
+    assert ["GET"] == [each.method for each in far_end.ledger]
+    assert ("review", "Interrupted. Nothing was sent.") == (shown["phase"], title(shown))
+    assert (None, False) == (form.result, form.done)
+    assert "done" == browser.press("send")["phase"]
 
 
-def test_an_interrupt_afterwards_leaves_the_outcome_unknown(connected: Callable[..., Client]) -> None:
+def test_an_interrupt_afterwards_leaves_the_outcome_unknown(start: Callable[..., Started]) -> None:
     """Once the request left, an interrupt proves nothing: the form leads to the accounts, as after any silence."""
-    with FarEnd([listed(), interrupted, listed(RECORD)]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        unknown = browser.submit()
-        error = form.error
-        looked = browser.press("look")
+    form, browser, _ = start(listed(), interrupted, listed(RECORD))
+    unknown = browser.submit()
+    error = form.error
+    looked = browser.press("look")
 
     assert ("unknown", ["Look at the accounts"]) == (unknown["phase"], labels(unknown))
     assert "It is not known whether the account was stored." == title(unknown)
@@ -301,22 +272,20 @@ def test_an_interrupt_afterwards_leaves_the_outcome_unknown(connected: Callable[
     assert ("done", "1") == (looked["phase"], form.result.id)
 
 
-def test_an_interrupt_while_the_accounts_are_listed_keeps_the_account(connected: Callable[..., Client]) -> None:
+def test_an_interrupt_while_the_accounts_are_listed_keeps_the_account(start: Callable[..., Started]) -> None:
     """The account is stored by then: the form shows it."""
-    with FarEnd([listed(), STORED, interrupted]) as far_end:
-        form, browser = bank_form(connected, far_end)
+    form, browser, _ = start(listed(), STORED, interrupted)
 
-        assert ("done", "1", None) == (browser.submit()["phase"], form.result.id, form.error)
+    assert ("done", "1", None) == (browser.submit()["phase"], form.result.id, form.error)
 
 
-def test_a_cell_is_interrupted_as_a_call_is(connected: Callable[..., Client]) -> None:
+def test_a_cell_is_interrupted_as_a_call_is(start: Callable[..., Started]) -> None:
     """From Python, the interrupt says what it proves: nothing was sent, or it is not known."""
-    with FarEnd([interrupted, listed(), interrupted]) as far_end:
-        form, _ = bank_form(connected, far_end)
-        with pytest.raises(KeyboardInterrupt) as first:
-            form.submit()
-        with pytest.raises(InterruptedCall):
-            form.submit()
+    form, _, _ = start(interrupted, listed(), interrupted)
+    with pytest.raises(KeyboardInterrupt) as first:
+        form.submit()
+    with pytest.raises(InterruptedCall):
+        form.submit()
 
     assert not isinstance(first.value, InterruptedCall)
     assert "unknown" == form._state.phase
@@ -325,9 +294,7 @@ def test_a_cell_is_interrupted_as_a_call_is(connected: Callable[..., Client]) ->
 @pytest.mark.parametrize(("thread", "is_told"), [(False, True), (True, False)])
 def test_a_form_says_how_to_stop_what_can_be_stopped(shared: Client, *, thread: bool, is_told: bool) -> None:
     """An interrupt reaches the kernel's main thread, and no other."""
-    form = PayerForm(shared)
-    form.fill(PAYER, client_user_id="flow-main")
-    browser = Browser(form)
+    _, browser = opened(shared, client_user_id="flow-main")
     if thread:
         other = threading.Thread(target=browser.submit)
         other.start()
@@ -339,13 +306,12 @@ def test_a_form_says_how_to_stop_what_can_be_stopped(shared: Client, *, thread: 
     assert is_told == (("To stop it, interrupt the kernel.", "") in sending["banner"].get("lines", []))
 
 
-def test_a_new_account_ends_an_unknown_outcome(connected: Callable[..., Client]) -> None:
+def test_a_new_account_ends_an_unknown_outcome(start: Callable[..., Started]) -> None:
     """The look names the account, takes it over as the result, and says not to send it again."""
     old = RECORD | {"id": "0"}
-    with FarEnd([listed(old), close, listed(old, RECORD)]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        unknown = browser.submit()
-        looked = browser.press("look")
+    form, browser, _ = start(listed(old), close, listed(old, RECORD))
+    unknown = browser.submit()
+    looked = browser.press("look")
 
     assert ("unknown", ["Look at the accounts"]) == (unknown["phase"], labels(unknown))
     assert "1 new account: ••••3489, approved." == title(looked)
@@ -353,17 +319,16 @@ def test_a_new_account_ends_an_unknown_outcome(connected: Callable[..., Client])
     assert ("done", "1", None, True) == (looked["phase"], form.result.id, form.error, form.done)
 
 
-def test_no_account_after_two_looks_may_be_sent_again(connected: Callable[..., Client], clock: list[float]) -> None:
+def test_no_account_after_two_looks_may_be_sent_again(start: Callable[..., Started], clock: list[float]) -> None:
     """A look that comes too early proves nothing; after two, the account may be sent again, which ends it."""
-    with FarEnd([listed(), close, listed(), listed(), listed(), STORED, listed(RECORD)]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        browser.submit()
-        looks = []
-        for at in (1.0, 15.0, 30.0):
-            clock[0] = at
-            looks.append(browser.press("look"))
-        sent = browser.press("again")
-        methods = "".join(each.method[0] for each in far_end.ledger)
+    form, browser, far_end = start(listed(), close, listed(), listed(), listed(), STORED, listed(RECORD))
+    browser.submit()
+    looks = []
+    for at in (1.0, 15.0, 30.0):
+        clock[0] = at
+        looks.append(browser.press("look"))
+    sent = browser.press("again")
+    methods = "".join(each.method[0] for each in far_end.ledger)
 
     assert ["No new account yet."] * 2 == [title(look) for look in looks[:2]]
     assert 9 <= looks[0]["banner"]["wait"] <= 10
@@ -381,25 +346,23 @@ def test_no_account_after_two_looks_may_be_sent_again(connected: Callable[..., C
     ],
 )
 def test_what_cannot_be_told_is_left_to_a_person(
-    connected: Callable[..., Client], before: Behaviour, after: Behaviour
+    start: Callable[..., Started], before: Behaviour, after: Behaviour
 ) -> None:
     """The form says that it cannot tell, shows the accounts, and lets a person decide."""
-    with FarEnd([before, close, after]) as far_end:
-        _, browser = bank_form(connected, far_end, retries=payerkit.client.Retries(attempts=1))
-        browser.submit()
-        looked = browser.press("look")
+    _, browser, _ = start(before, close, after, retries=ONCE)
+    browser.submit()
+    looked = browser.press("look")
 
     assert "The accounts do not show whether it was stored." == title(looked)
     assert ["Look again", "Send again", "It is there: add another account"] == labels(looked)
     assert "account" in looked["panel"]
 
 
-def test_a_look_that_fails_leaves_the_outcome_unknown(connected: Callable[..., Client]) -> None:
+def test_a_look_that_fails_leaves_the_outcome_unknown(start: Callable[..., Started]) -> None:
     """A list that cannot be read proves nothing, and sending again stays out of reach."""
-    with FarEnd([listed(), close, reply(500)]) as far_end:
-        _, browser = bank_form(connected, far_end, retries=payerkit.client.Retries(attempts=1))
-        browser.submit()
-        looked = browser.press("look")
+    _, browser, _ = start(listed(), close, reply(500), retries=ONCE)
+    browser.submit()
+    looked = browser.press("look")
 
     assert ("unknown", ["Look at the accounts"]) == (looked["phase"], labels(looked))
     assert "The outcome of the previous request is still unknown." == looked["banner"]["lines"][-1][0]
@@ -407,7 +370,7 @@ def test_a_look_that_fails_leaves_the_outcome_unknown(connected: Callable[..., C
 
 def test_an_unreachable_service_is_not_asked_twice(connected: Callable[..., Client]) -> None:
     """If the accounts cannot be listed since nothing leaves this machine, the account is not tried, either."""
-    form = BankDetailsForm(connected("http://127.0.0.1:9", retries=payerkit.client.Retries(attempts=1)), "user-123")
+    form = BankDetailsForm(connected("http://127.0.0.1:9", retries=ONCE), "user-123")
     form.fill(BANK_DETAILS)
     shown = Browser(form).submit()
 
@@ -415,12 +378,10 @@ def test_an_unreachable_service_is_not_asked_twice(connected: Callable[..., Clie
     assert isinstance(form.error, NotSent)
 
 
-def test_a_rate_limit_counts_down(connected: Callable[..., Client]) -> None:
+def test_a_rate_limit_counts_down(start: Callable[..., Started]) -> None:
     """The seconds to wait are in the banner, and the button is the same as before."""
-    with FarEnd([reply(429, "{}", {"Retry-After": "60"})]) as far_end:
-        form = PaymentForm(connected(far_end.url, retries=payerkit.client.Retries(attempts=1)))
-        form.fill(ORDER)
-        shown = Browser(form).submit()
+    _, browser, _ = start(reply(429, "{}", {"Retry-After": "60"}), kind=PaymentForm, retries=ONCE)
+    shown = browser.submit()
 
     assert ("review", "Send") == (shown["phase"], labels(shown)[0])
     assert 55 < shown["banner"]["wait"] <= 60
@@ -449,9 +410,7 @@ def test_failures_speak_to_an_analyst_first(error: BaseException, kind: str, sai
 
 def test_one_action_is_next(shared: Client) -> None:
     """By the state, one button is primary; chips say in words where the payer stands."""
-    form = PayerForm(shared)
-    browser = Browser(form)
-    form.fill(PAYER, client_user_id="flow-next")
+    _, browser = opened(shared, client_user_id="flow-next")
     steps = [browser.submit(), browser.press("sign")]
     shared.sandbox.complete_kyc("flow-next", status="pending")
     steps.append(browser.press("refresh"))
@@ -467,20 +426,17 @@ def test_one_action_is_next(shared: Client) -> None:
 
 def test_links_can_be_copied_for_the_payer(shared: Client) -> None:
     """Beside each link is a button that copies the same address."""
-    form = PayerForm(shared)
-    form.fill(PAYER, client_user_id="flow-copy")
-    buttons = Browser(form).submit()["buttons"]
-    opened = [(url, about) for _, _, url, kind, about in buttons if url and kind != "copy"]
+    _, browser = opened(shared, client_user_id="flow-copy")
+    buttons = browser.submit()["buttons"]
+    links = [(url, about) for _, _, url, kind, about in buttons if url and kind != "copy"]
 
-    assert opened == [(url, about) for _, _, url, kind, about in buttons if kind == "copy"]
-    assert ["agreement", "identity check"] == [about for _, about in opened]
+    assert links == [(url, about) for _, _, url, kind, about in buttons if kind == "copy"]
+    assert ["agreement", "identity check"] == [about for _, about in links]
 
 
 def test_a_button_that_was_not_offered_does_nothing(shared: Client) -> None:
     """A page can start only what the form offers: no other word runs an action."""
-    form = PayerForm(shared)
-    form.fill(PAYER, client_user_id="flow-offered")
-    browser = Browser(form)
+    form, browser = opened(shared, client_user_id="flow-offered")
     shown = [browser.press(action) for action in ("send", "again", "sign", "refresh", "new", "stop", "nonsense")]
 
     assert {"open"} == {each["phase"] for each in shown}
@@ -489,9 +445,7 @@ def test_a_button_that_was_not_offered_does_nothing(shared: Client) -> None:
 
 def test_errors_stay_listed_until_they_are_corrected(shared: Client) -> None:
     """The list of errors follows the fields: a corrected one leaves it, and the last one takes it along."""
-    form = PayerForm(shared)
-    form.fill(PAYER, email="nobody", country="USA")
-    browser = Browser(form)
+    _, browser = opened(shared, email="nobody", country="USA")
     banners = [browser.submit()["banner"]]
     banners += [browser.post("change", change)["banner"] for change in ({"country": "US"}, {"email": "a@example.com"})]
 
@@ -528,13 +482,12 @@ def test_a_failing_observer_is_shown(shared: Client) -> None:
     assert isinstance(form.error, ZeroDivisionError)
 
 
-def test_what_was_sent_is_in_no_attribute(connected: Callable[..., Client]) -> None:
+def test_what_was_sent_is_in_no_attribute(start: Callable[..., Started]) -> None:
     """While an outcome is unknown, what a debugger lists of the form holds no account number."""
-    with FarEnd([listed(), close]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        form.fill(account_number="987654321098")  # not the one that the form has as an example
-        browser.submit()
-        search = form._search
+    form, browser, _ = start(listed(), close)
+    form.fill(account_number="987654321098")  # not the one that the form has as an example
+    browser.submit()
+    search = form._search
     shown = [repr(each) for thing in (form, search) for each in (thing, *vars(thing).values())]
 
     assert [] == [text for text in shown if "987654321098" in text]
@@ -583,39 +536,33 @@ def breaking(
     ],
 )
 def test_a_failure_after_the_request_left_leaves_the_outcome_unknown(
-    connected: Callable[..., Client], method: str, error: BaseException
+    start: Callable[..., Started], method: str, error: BaseException
 ) -> None:
     """Whatever fails once the account was sent, the form never looks as if it could be sent again at once."""
     kind = breaking(BankDetailsForm, method, error, does=method == "_call", knows=False)
-    with FarEnd([listed(), STORED, listed()]) as far_end:
-        form = kind(connected(far_end.url), "user-123")
-        form.fill(BANK_DETAILS)
-        browser = Browser(form)
-        browser.submit()
-        shown = browser.messages[-1]["content"]
+    _, browser, _ = start(listed(), STORED, listed(), kind=kind)
+    browser.submit()
+    shown = browser.messages[-1]["content"]
 
     assert ("unknown", ["look"]) == (shown["phase"], [button[1] for button in shown["buttons"]])
     assert "It is not known whether the account was stored." in json.dumps(shown["banner"])
 
 
-def test_an_interrupt_after_the_request_left_is_an_unknown_outcome(connected: Callable[..., Client]) -> None:
+def test_an_interrupt_after_the_request_left_is_an_unknown_outcome(start: Callable[..., Started]) -> None:
     """From Python, too: the cell gets InterruptedCall, not a plain interrupt after which one would send again."""
-    with FarEnd([reply(200, json.dumps({"transactions": []}))]) as far_end:
-        form = breaking(PaymentForm, "_call", KeyboardInterrupt())(connected(far_end.url))
-        form.fill(ORDER)
-        with pytest.raises(InterruptedCall):
-            form.submit(anyway=True)
+    kind = breaking(PaymentForm, "_call", KeyboardInterrupt())
+    form, _, _ = start(reply(200, json.dumps({"transactions": []})), kind=kind)
+    with pytest.raises(InterruptedCall):
+        form.submit(anyway=True)
 
     assert "unknown" == form._state.phase
 
 
-def test_a_defect_after_the_account_was_stored_shows_it(connected: Callable[..., Client]) -> None:
+def test_a_defect_after_the_account_was_stored_shows_it(start: Callable[..., Started]) -> None:
     """What the service confirmed is the result, whatever fails afterwards."""
-    with FarEnd([listed(), STORED, listed()]) as far_end:
-        form = breaking(BankDetailsForm, "_call", DefectError())(connected(far_end.url), "user-123")
-        form.fill(BANK_DETAILS)
-        with pytest.raises(DefectError):
-            form.submit()
+    form, _, _ = start(listed(), STORED, listed(), kind=breaking(BankDetailsForm, "_call", DefectError()))
+    with pytest.raises(DefectError):
+        form.submit()
 
     assert ("done", "1", True) == (form._state.phase, form.result.id, form.done)
 
@@ -637,8 +584,7 @@ def test_a_response_that_cannot_be_shown_counts_as_sent(shared: Client, kind: ty
 
 def test_an_interrupt_before_sending_leaves_the_form_usable(shared: Client) -> None:
     """An interrupt between the check and the request leaves nothing that cells would wait for."""
-    form = PaymentForm(shared)
-    form.fill(ORDER)
+    form, _ = opened(shared, PaymentForm)
     interrupts = [KeyboardInterrupt()]
 
     def interrupt(_content: object) -> None:
@@ -704,48 +650,43 @@ def test_a_field_that_is_left_by_a_click_into_another_one_shows_its_note(shared:
     assert found["options"]
 
 
-def test_what_was_sent_stays_what_was_sent(connected: Callable[..., Client]) -> None:
+def test_what_was_sent_stays_what_was_sent(start: Callable[..., Started]) -> None:
     """Values that a cell changes while an outcome is unknown are not shown as sent, and are looked at first."""
-    with FarEnd([listed(), close, listed(), listed(), listed()]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        sent = browser.submit()["panel"]
-        form.fill(account_number="987654321098")
-        unknown = browser.messages[-1]["content"]
-        assert form._search is not None
-        for at in (1e9, 2e9):
-            form._search._clock = partial(float, at)
-            browser.press("look")
-        shown = browser.press("again")
+    form, browser, far_end = start(listed(), close, listed(), listed(), listed())
+    sent = browser.submit()["panel"]
+    form.fill(account_number="987654321098")
+    unknown = browser.messages[-1]["content"]
+    assert form._search is not None
+    for at in (1e9, 2e9):
+        form._search._clock = partial(float, at)
+        browser.press("look")
+    shown = browser.press("again")
 
-        assert 1 == len([each for each in far_end.ledger if each.method == "POST"])
+    assert 1 == len([each for each in far_end.ledger if each.method == "POST"])
 
     assert ("unknown", sent) == (unknown["phase"], unknown["panel"])
     assert "review" == shown["phase"]
     assert "••••1098" in shown["panel"]
 
 
-def test_values_that_change_after_an_unknown_outcome_are_shown(connected: Callable[..., Client]) -> None:
+def test_values_that_change_after_an_unknown_outcome_are_shown(start: Callable[..., Started]) -> None:
     """A payer may be sent again, but another one only by a person who sees the fields."""
-    with FarEnd([close]) as far_end:
-        form = PayerForm(connected(far_end.url))
-        form.fill(PAYER)
-        browser = Browser(form)
-        browser.submit()
-        form.fill(client_user_id="another")
-        shown = browser.messages[-1]["content"]
+    form, browser, _ = start(close, kind=PayerForm)
+    browser.submit()
+    form.fill(client_user_id="another")
+    shown = browser.messages[-1]["content"]
 
     assert ("open", "The outcome of the previous request is still unknown.") == (shown["phase"], title(shown))
 
 
-def test_another_payer_does_not_hide_an_unknown_outcome(connected: Callable[..., Client]) -> None:
+def test_another_payer_does_not_hide_an_unknown_outcome(start: Callable[..., Started]) -> None:
     """The id of the payer changes while an account is being sent: the form is cleared, and says what is not known."""
     gate, told = Gate(close), "It is not known whether the account of user-123 was stored."
-    with FarEnd([listed(), gate, listed()]) as far_end:
-        form, browser = bank_form(connected, far_end)
-        start_sending(browser, gate)
-        threading.Timer(0.05, gate.open).start()
-        form.client_user_id = "user-456"
-        shown = browser.messages[-1]["content"]
+    form, browser, _ = start(listed(), gate, listed())
+    start_sending(browser, gate)
+    threading.Timer(0.05, gate.open).start()
+    form.client_user_id = "user-456"
+    shown = browser.messages[-1]["content"]
 
     assert ("open", told) == (shown["phase"], title(shown))
     assert 0 == len(form._entries.secrets)

@@ -35,6 +35,12 @@ def form(service: PayoutService, connected: Callable[..., Client]) -> PaymentFor
     return PaymentForm(connected(service.url))
 
 
+@pytest.fixture
+def browser(form: PaymentForm) -> Browser:
+    """Return the browser of that form."""
+    return Browser(form)
+
+
 def values(form: PaymentForm) -> dict[str, str]:
     """Return the values of a form that are not empty."""
     return {name: value for name, value in form._entries.visible_values().items() if value}
@@ -45,10 +51,10 @@ def lines(view: dict[str, Any]) -> list[str]:
     return [text for text, _ in view["banner"].get("lines", ())]
 
 
-def test_a_form_asks_first_what_is_paid(form: PaymentForm) -> None:
+def test_a_form_asks_first_what_is_paid(form: PaymentForm, browser: Browser) -> None:
     """The first field chooses between a wallet and an account, and nothing is chosen beforehand."""
     section, rows = form.spec["forms"][0]["sections"][0]
-    view = Browser(form).press("submit")
+    view = browser.press("submit")
 
     assert ("Where the money goes", "paid_to") == (section, rows[0][0])
     assert [["wallet", "A wallet"], ["account", "A stored bank account (beyond the specification)"]] == [
@@ -77,10 +83,10 @@ def test_values_choose_what_is_paid(form: PaymentForm, filled: Any, paid_to: str
     assert paid_to == form._entries.visible_values()["paid_to"]
 
 
-def test_values_of_the_other_are_cleared(form: PaymentForm) -> None:
+def test_values_of_the_other_are_cleared(form: PaymentForm, browser: Browser) -> None:
     """What is not shown is not sent: a payee goes with the wallet, an account and its payer with the account."""
     form.fill(TO_CHASE, reference="invoice-001")
-    Browser(form).post("change", {"paid_to": "wallet"})
+    browser.post("change", {"paid_to": "wallet"})
     to_wallet = values(form)
     form.fill(payee=PAYEE)
     form.fill(TO_CHASE)
@@ -89,9 +95,8 @@ def test_values_of_the_other_are_cleared(form: PaymentForm) -> None:
     assert TO_CHASE | {"paid_to": "account"} == values(form)
 
 
-def test_looking_up_lists_the_approved_accounts(form: PaymentForm, service: PayoutService) -> None:
+def test_looking_up_lists_the_approved_accounts(browser: Browser, service: PayoutService) -> None:
     """The accounts that can be paid are offered, masked, with their bank; the others are named beside them."""
-    browser = Browser(form)
     browser.post("change", {"paid_to": "account"})
     view = browser.press("look_up", {"client_user_id": "user-123"})
 
@@ -107,10 +112,9 @@ def test_looking_up_lists_the_approved_accounts(form: PaymentForm, service: Payo
     assert "25300923" not in json.dumps(browser.messages)
 
 
-def test_the_only_account_is_chosen(form: PaymentForm, service: PayoutService) -> None:
+def test_the_only_account_is_chosen(browser: Browser, service: PayoutService) -> None:
     """One approved account is chosen, with its currency, and the reason for the currency stands beside it."""
     service.accounts = (PENDING, CHASE)
-    browser = Browser(form)
     view = browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
 
     assert (CHASE["id"], "USD") == (view["values"]["payment_details_id"], view["values"]["invoice_currency"])
@@ -119,26 +123,25 @@ def test_the_only_account_is_chosen(form: PaymentForm, service: PayoutService) -
 
 @pytest.mark.parametrize("accounts", [(), (PENDING,)])
 def test_a_payer_without_an_approved_account_is_told(
-    form: PaymentForm, service: PayoutService, accounts: tuple[dict[str, Any], ...]
+    browser: Browser, service: PayoutService, accounts: tuple[dict[str, Any], ...]
 ) -> None:
     """There is nothing to choose, and the form says what to do."""
     service.accounts = accounts
-    view = Browser(form).press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
+    view = browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
 
     assert ("user-123 has no approved account.", {}) == (title(view), view["choices"]["payment_details_id"])
 
 
-def test_looking_up_needs_a_payer(form: PaymentForm, service: PayoutService) -> None:
+def test_looking_up_needs_a_payer(browser: Browser, service: PayoutService) -> None:
     """Without an id nothing is sent, and the field says so."""
-    view = Browser(form).press("look_up", {"paid_to": "account"})
+    view = browser.press("look_up", {"paid_to": "account"})
 
     assert ([], "Enter the payer's id first.") == (service.sent(), title(view))
     assert "client_user_id" in view["notes"]
 
 
-def test_another_payer_has_other_accounts(form: PaymentForm) -> None:
+def test_another_payer_has_other_accounts(browser: Browser) -> None:
     """The accounts of one payer are not offered for another."""
-    browser = Browser(form)
     browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
     browser.post("change", {"payment_details_id": "b2"})
     view = browser.post("change", {"client_user_id": "user-124"})
@@ -146,9 +149,8 @@ def test_another_payer_has_other_accounts(form: PaymentForm) -> None:
     assert ("", {}) == (view["values"]["payment_details_id"], view["choices"]["payment_details_id"])
 
 
-def test_a_receiver_chosen_again_begins_anew(form: PaymentForm) -> None:
+def test_a_receiver_chosen_again_begins_anew(browser: Browser) -> None:
     """With the payer, the payer's accounts are gone."""
-    browser = Browser(form)
     browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
     browser.post("change", {"paid_to": "wallet"})
     view = browser.post("change", {"paid_to": "account"})
@@ -156,10 +158,9 @@ def test_a_receiver_chosen_again_begins_anew(form: PaymentForm) -> None:
     assert ({}, False) == (view["choices"]["payment_details_id"], "payment_details_id" in view["notes"])
 
 
-def test_a_look_up_is_not_offered_elsewhere(form: PaymentForm, service: PayoutService) -> None:
+def test_a_look_up_is_not_offered_elsewhere(form: PaymentForm, browser: Browser, service: PayoutService) -> None:
     """The button beside a field acts only while the form takes values."""
     form.fill(TO_CHASE)
-    browser = Browser(form)
     browser.submit()
     before = service.sent()
     browser.press("look_up")
@@ -167,10 +168,9 @@ def test_a_look_up_is_not_offered_elsewhere(form: PaymentForm, service: PayoutSe
     assert before == service.sent()
 
 
-def test_an_account_is_paid_in_one_go(form: PaymentForm, service: PayoutService) -> None:
+def test_an_account_is_paid_in_one_go(form: PaymentForm, browser: Browser, service: PayoutService) -> None:
     """One button creates the request and gets its transactions; the card is shown, and the account is masked."""
     form.fill(TO_CHASE, wallet=PAYEE, reference="invoice-001")
-    browser = Browser(form)
     review = browser.press("submit")
     view = browser.press("send")
     answers = answers_of(review)
@@ -188,9 +188,8 @@ def test_an_account_is_paid_in_one_go(form: PaymentForm, service: PayoutService)
     assert "25300923" not in json.dumps(browser.messages)
 
 
-def test_the_review_names_the_account(form: PaymentForm) -> None:
+def test_the_review_names_the_account(browser: Browser) -> None:
     """Before it is sent, the account is shown in words, and not by its id."""
-    browser = Browser(form)
     browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
     review = browser.press("submit", {"payment_details_id": "b2", **ORDER})
 
@@ -207,10 +206,9 @@ def test_an_account_that_is_not_there_creates_no_request(form: PaymentForm, serv
     assert ["accounts"] == service.sent()
 
 
-def test_too_small_an_amount_is_told_while_it_is_entered(form: PaymentForm, service: PayoutService) -> None:
+def test_too_small_an_amount_is_told_while_it_is_entered(browser: Browser, service: PayoutService) -> None:
     """The least amount that the operator pays out is a warning at the amount, once the account is known."""
     service.accounts = (CHASE | {"rails": "swift"},)
-    browser = Browser(form)
     browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
     view = browser.post("change", {"amount": "29.99"})
 
@@ -246,11 +244,10 @@ def test_a_paying_wallet_is_an_address(form: PaymentForm, wallet: str) -> None:
     assert [("wallet", "wallet_form")] == [(each.field, each.code) for each in form.findings.errors]
 
 
-def test_no_response_leaves_the_request_unknown(form: PaymentForm, service: PayoutService) -> None:
+def test_no_response_leaves_the_request_unknown(form: PaymentForm, browser: Browser, service: PayoutService) -> None:
     """It is told as unknown, never asked twice by itself, and a new request with a new reference is offered."""
     service.instead["create"] = close
     form.fill(TO_CHASE, reference="invoice-001")
-    browser = Browser(form)
     unknown = browser.submit()
     error, sent = form.error, service.sent()
     del service.instead["create"]
@@ -267,13 +264,15 @@ def test_no_response_leaves_the_request_unknown(form: PaymentForm, service: Payo
     )
 
 
-def test_a_request_is_not_created_twice_for_its_transactions(form: PaymentForm, service: PayoutService) -> None:
+def test_a_request_is_not_created_twice_for_its_transactions(
+    form: PaymentForm, browser: Browser, service: PayoutService
+) -> None:
     """If only the transactions fail to come, sending again asks for those of the same request."""
     service.instead["pay"] = reply(500)
     form.fill(TO_CHASE)
     with pytest.raises(ServiceError):
         form.submit()
-    shown = Browser(form).post("ready")
+    shown = browser.post("ready")
     del service.instead["pay"]
     payment = form.submit()
 
@@ -295,11 +294,10 @@ def test_another_order_is_another_request(form: PaymentForm, service: PayoutServ
     assert ["10", "11"] == [service.body("create", place)["amount"] for place in (0, 1)]
 
 
-def test_a_new_payment_is_a_new_request(form: PaymentForm) -> None:
+def test_a_new_payment_is_a_new_request(form: PaymentForm, browser: Browser) -> None:
     """A request whose transactions came is not used for another payment."""
     form.fill(TO_CHASE)
     form.submit()
-    browser = Browser(form)
     browser.press("edit")
     browser.submit()
 
@@ -308,12 +306,11 @@ def test_a_new_payment_is_a_new_request(form: PaymentForm) -> None:
 
 @pytest.mark.parametrize("is_cell", [True, False])
 def test_an_interrupt_between_the_calls_keeps_the_request(
-    form: PaymentForm, service: PayoutService, *, is_cell: bool
+    form: PaymentForm, browser: Browser, service: PayoutService, *, is_cell: bool
 ) -> None:
     """Interrupted after the request was created, nothing is unknown, and sending again makes no second one."""
     service.instead["pay"] = interrupted
     form.fill(TO_CHASE)
-    browser = Browser(form)
     if is_cell:
         with pytest.raises(KeyboardInterrupt, match="its transactions did not come"):
             form.submit()
@@ -327,10 +324,9 @@ def test_an_interrupt_between_the_calls_keeps_the_request(
     assert ("done", 1) == (done["phase"], service.sent().count("create"))
 
 
-def test_checking_again_follows_the_payment(form: PaymentForm, service: PayoutService) -> None:
+def test_checking_again_follows_the_payment(form: PaymentForm, browser: Browser, service: PayoutService) -> None:
     """After signing, the form asks whether the service has seen the payment, and says not to sign it again."""
     form.fill(TO_CHASE)
-    browser = Browser(form)
     sent = browser.submit()
     early = browser.press("check")
     service.is_paid = True
@@ -345,7 +341,7 @@ def test_checking_again_follows_the_payment(form: PaymentForm, service: PayoutSe
     assert "paid" == paid["outcome"]
 
 
-def test_a_payment_to_a_wallet_is_followed_too(form: PaymentForm, service: PayoutService) -> None:
+def test_a_payment_to_a_wallet_is_followed_too(form: PaymentForm, browser: Browser, service: PayoutService) -> None:
     """It is paid once the blockchain has it; there is no bank to hear of."""
     pay = {"requestId": "request-0", "transactions": [], "metadata": {}}
     service.instead["wallet"] = reply(201, json.dumps(pay))
@@ -353,7 +349,7 @@ def test_a_payment_to_a_wallet_is_followed_too(form: PaymentForm, service: Payou
     form.submit()
     service.is_paid = True
     status = form.check_again()
-    view = Browser(form).post("ready")
+    view = browser.post("ready")
 
     assert (True, "Paid. Do not sign these transactions again.") == (status.has_been_paid, title(view))
     assert "Bank" not in view["panel"].split("<details>")[0]
@@ -365,12 +361,12 @@ def test_there_is_nothing_to_check_before_sending(form: PaymentForm) -> None:
         form.check_again()
 
 
-def test_a_failed_check_keeps_the_payment(form: PaymentForm, service: PayoutService) -> None:
+def test_a_failed_check_keeps_the_payment(form: PaymentForm, browser: Browser, service: PayoutService) -> None:
     """A question without an answer is shown, and the card stays."""
     form.fill(TO_CHASE)
     form.submit()
     service.instead["status"] = reply(404, '{"message": "Request not found"}')
-    view = Browser(form).press("check")
+    view = browser.press("check")
 
     assert ("done", "The service refused the request. Nothing was changed.") == (view["phase"], title(view))
     assert form.result.card()._repr_html_() in view["panel"]

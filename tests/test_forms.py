@@ -13,7 +13,7 @@ from pydantic import Secret
 import payerkit
 from example_payments import FEE_PROXY, OTHER, REFERENCE, TOKEN, data
 from far_end import Behaviour, FarEnd, close, reply
-from form_browser import Browser
+from form_browser import ORDER, Browser, Started, opened
 from payerkit import (
     BankDetails,
     BankDetailsForm,
@@ -36,12 +36,6 @@ from payerkit.models.requests import RequestModel, Text
 from payerkit.wire import our_name
 from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
 
-ORDER = {
-    "payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
-    "amount": "10",
-    "invoice_currency": "fUSDC-sepolia",
-    "payment_currency": "fUSDC-sepolia",
-}
 MISSING = "Missing, but usually needed for GBP over local rails. Provide Sort code or IBAN."
 MODELS = [Payer, BankDetails, PaymentOrder]
 
@@ -170,8 +164,7 @@ def test_no_finding_is_shown_before_a_field_is_left(client: Client) -> None:
 
 def test_a_payer_is_onboarded_from_python(client: Client) -> None:
     """The values are sent, and the response is returned and kept."""
-    form = PayerForm(client)
-    form.fill(PAYER, client_user_id="form-python")
+    form, _ = opened(client, client_user_id="form-python")
     status = form.submit()
 
     assert status is form.result
@@ -204,9 +197,7 @@ def test_a_payer_is_onboarded_from_the_browser(client: Client) -> None:
 
 def test_signing_and_checking_again(client: Client) -> None:
     """The buttons record the agreement and refresh the status."""
-    form = PayerForm(client)
-    browser = Browser(form)
-    form.fill(PAYER, client_user_id="form-signs")
+    form, browser = opened(client, client_user_id="form-signs")
     form.submit()
     signed = browser.press("sign")
     client.sandbox.complete_kyc("form-signs")
@@ -234,9 +225,7 @@ def test_a_service_without_the_status_call_still_records(connected: Callable[...
 
 def test_errors_block_and_are_listed(client: Client) -> None:
     """Nothing is sent with an error; the banner, which gets the focus, has a line for each that leads to its field."""
-    form = PayerForm(client)
-    browser = Browser(form)
-    form.fill(PAYER, email="john.doe", country="USA")
+    form, browser = opened(client, email="john.doe", country="USA")
     shown = browser.submit()
     banner = shown["banner"]
 
@@ -251,9 +240,7 @@ def test_errors_block_and_are_listed(client: Client) -> None:
 
 def test_warnings_need_one_confirmation(client: Client) -> None:
     """Warnings hold a submission back; changing a value withdraws the offer to send; "Send anyway" sends."""
-    form = PayerForm(client)
-    browser = Browser(form)
-    form.fill(PAYER, client_user_id="form-warned", postcode="1234")
+    form, browser = opened(client, client_user_id="form-warned", postcode="1234")
     doubt = browser.submit()
     again = browser.submit()
     changed = browser.post("change", {"postcode": "123"})
@@ -274,23 +261,19 @@ def test_warnings_need_one_confirmation(client: Client) -> None:
 
 def test_python_confirms_warnings(client: Client) -> None:
     """From Python, warnings raise an error that says how to go on."""
-    form = PayerForm(client)
-    form.fill(PAYER, client_user_id="form-anyway", postcode="1234")
+    form, _ = opened(client, client_user_id="form-anyway", postcode="1234")
     with pytest.raises(InvalidInput, match=r"1 warning\. Nothing was sent(.|\n)*submit\(anyway=True\)"):
         form.submit()
 
     assert form.submit(anyway=True) is form.result
 
 
-def test_a_service_message_is_shown_beside_its_field(connected: Callable[..., Client]) -> None:
+def test_a_service_message_is_shown_beside_its_field(start: Callable[..., Started]) -> None:
     """A refusal is shown beside its field, and leads to it, until the value changes."""
     problem = '{"message": "no", "errors": [{"field": "amount", "message": "Above the limit."}]}'
-    with FarEnd([reply(400, problem)]) as far_end:
-        form = PaymentForm(connected(far_end.url))
-        browser = Browser(form)
-        form.fill(ORDER)
-        shown = browser.submit()
-        changed = browser.post("change", {"amount": "10"})
+    form, browser, _ = start(reply(400, problem), kind=PaymentForm)
+    shown = browser.submit()
+    changed = browser.post("change", {"amount": "10"})
 
     assert isinstance(form.error, Refused)
     assert ("open", "banner", "error") == (shown["phase"], shown["focus"], shown["notes"]["amount"][0][0])
@@ -312,14 +295,12 @@ def test_a_refusal_about_no_field_says_what_to_do(client: Client) -> None:
         form.submit()
 
 
-def test_a_failed_list_does_not_hide_a_stored_account(connected: Callable[..., Client]) -> None:
+def test_a_failed_list_does_not_hide_a_stored_account(start: Callable[..., Started]) -> None:
     """If listing fails after the account was stored, the submission still succeeds."""
     stored = reply(201, json.dumps({"payment_detail": {"id": "1", "status": "pending"}}))
-    with FarEnd([reply(200, '{"paymentDetails": []}'), stored, reply(500)]) as far_end:
-        form = BankDetailsForm(connected(far_end.url), "user-123")
-        form.fill(BANK_DETAILS)
+    form, _, _ = start(reply(200, '{"paymentDetails": []}'), stored, reply(500))
 
-        assert "pending" == form.submit().status
+    assert "pending" == form.submit().status
 
 
 def test_an_internal_error_is_shown(client: Client) -> None:
@@ -365,12 +346,11 @@ def test_another_account_keeps_the_holder(client: Client) -> None:
 
 def test_a_payment_shows_its_verdict_first(client: Client) -> None:
     """A sent order shows the payment card, and the findings are the payment's."""
-    form = PaymentForm(client)
-    form.fill(ORDER)
+    form, browser = opened(client, PaymentForm)
     payment = form.submit()
-    panel = Browser(form).post("ready")["panel"]
+    panel = browser.post("ready")["panel"]
 
-    assert "ok" == form.findings.verdict  # type: ignore[attr-defined]  # of a payment that was initiated
+    assert "ok" == form.findings.verdict
     assert payment.card()._repr_html_() in panel
     assert payment.transactions[1].to in panel
 
@@ -475,7 +455,7 @@ def test_a_wrong_payee_is_told_as_soon_as_it_is_entered(client: Client) -> None:
     assert {} == other
 
 
-def test_a_declared_fee_is_shown_with_the_verdict(connected: Callable[..., Client]) -> None:
+def test_a_declared_fee_is_shown_with_the_verdict(start: Callable[..., Started]) -> None:
     """A payment with a fee says so first: how much it is, who declares it, and what to do; the total is folded."""
     call = data("c219a14d", TOKEN, ORDER["payee"], 10**7, REFERENCE, 10**4, OTHER)
     answer = {
@@ -483,11 +463,9 @@ def test_a_declared_fee_is_shown_with_the_verdict(connected: Callable[..., Clien
         "transactions": [{"to": FEE_PROXY, "data": call, "value": 0}],
         "metadata": {"protocolFee": {"percentage": "0.1", "address": OTHER}},
     }
-    with FarEnd([reply(201, json.dumps(answer))]) as far_end:
-        form = PaymentForm(connected(far_end.url))
-        form.fill(ORDER)
-        form.submit()
-        view = Browser(form).post("ready")
+    form, browser, _ = start(reply(201, json.dumps(answer)), kind=PaymentForm)
+    form.submit()
+    view = browser.post("ready")
 
     assert "warning" == view["banner"]["kind"]
     assert "Payment initiated. Read the warnings before anyone signs." == view["banner"]["title"]
@@ -522,9 +500,8 @@ def test_the_rate_of_a_payment_form_is_checked_at_once(client: Client) -> None:
 
 def test_secrets_go_to_no_browser(client: Client) -> None:
     """A page that is drawn again gets all values but secrets; of these, the names of the held ones."""
-    form = PayerForm(client)
-    form.fill(PAYER)
-    view = Browser(form).post("ready")
+    _, browser = opened(client)
+    view = browser.post("ready")
 
     assert ({"ssn": ""}, PAYER["email"]) == (view["held"], view["values"]["email"])
     assert "ssn" not in view["values"]
@@ -533,10 +510,9 @@ def test_secrets_go_to_no_browser(client: Client) -> None:
 
 def test_secrets_are_dropped_when_they_are_sent(client: Client) -> None:
     """After a successful submission secrets have to be typed again; other values stay."""
-    form = PayerForm(client)
-    form.fill(PAYER, client_user_id="form-drops")
+    form, browser = opened(client, client_user_id="form-drops")
     form.submit()
-    again = Browser(form).press("edit")
+    again = browser.press("edit")
 
     assert ({}, PAYER["city"]) == (again["held"], again["values"]["city"])
     assert ["ssn"] == [found.field for found in form.findings]
@@ -563,8 +539,7 @@ def test_objects_fill_forms(client: Client) -> None:
 
 def test_clearing_forgets(client: Client) -> None:
     """A cleared form holds no value and no result."""
-    form = PayerForm(client)
-    form.fill(PAYER, client_user_id="form-clear")
+    form, _ = opened(client, client_user_id="form-clear")
     form.submit()
     form.clear()
 
@@ -801,8 +776,7 @@ def test_the_form_says_whose_account_it_is(client: Client) -> None:
 
 def test_a_sent_form_is_not_sent_again_unchanged(client: Client) -> None:
     """Running a cell again makes no second payment; after a change it does."""
-    form = PaymentForm(client)
-    form.fill(ORDER)
+    form, _ = opened(client, PaymentForm)
     first = form.submit()
     with pytest.raises(InvalidInput, match="Already sent"):
         form.submit()
@@ -830,41 +804,35 @@ def test_an_observer_that_fails_does_not_undo_what_was_sent(client: Client) -> N
 
 def test_a_click_before_the_first_view_does_nothing(client: Client) -> None:
     """A page that has no view yet sends no action count, and nothing is submitted for it."""
-    form = PayerForm(client)
-    form.fill(PAYER)
-    shown = Browser(form).post("action", action="submit", action_count=None)
+    form, browser = opened(client)
+    shown = browser.post("action", action="submit", action_count=None)
 
     assert ("open", None, None) == (shown["phase"], form.result, form.error)
 
 
-def test_a_refusal_after_an_unknown_outcome_does_not_hide_it(connected: Callable[..., Client]) -> None:
+def test_a_refusal_after_an_unknown_outcome_does_not_hide_it(start: Callable[..., Started]) -> None:
     """A refused retry proves nothing about the first request; and a new warning needs a confirmation."""
-    with FarEnd([close, reply(400, '{"message": "no"}')]) as far_end:
-        form = PayerForm(connected(far_end.url))
-        browser = Browser(form)
-        form.fill(PAYER)
-        unknown = browser.submit()
-        browser.press("edit")
-        browser.post("change", {"postcode": "123"})
-        doubt = browser.submit()
-        refused = browser.press("anyway")
+    _, browser, _ = start(close, reply(400, '{"message": "no"}'), kind=PayerForm)
+    unknown = browser.submit()
+    browser.press("edit")
+    browser.post("change", {"postcode": "123"})
+    doubt = browser.submit()
+    refused = browser.press("anyway")
 
     assert ("unknown", "warning") == (unknown["phase"], doubt["banner"]["kind"])
     assert ("The outcome of the previous request is still unknown.", "") in refused["banner"]["lines"]
 
 
-def test_markup_of_the_service_is_shown_as_text(connected: Callable[..., Client]) -> None:
+def test_markup_of_the_service_is_shown_as_text(start: Callable[..., Started]) -> None:
     """Markup and bidirectional control characters in a response are escaped."""
     answer = {
         "kycStatus": "<img src=x onerror=alert(1)>",
         "agreementStatus": "a\u202eb",
         "agreementUrl": "javascript:1",
     }
-    with FarEnd([reply(200, json.dumps(answer))]) as far_end:
-        form = PayerForm(connected(far_end.url))
-        form.fill(PAYER)
-        form.submit()
-        view = Browser(form).post("ready")
+    form, browser, _ = start(reply(200, json.dumps(answer)), kind=PayerForm)
+    form.submit()
+    view = browser.post("ready")
 
     assert "<img" not in view["panel"]
     assert "\u202e" not in json.dumps(view, ensure_ascii=False)

@@ -37,7 +37,7 @@ class Frames:
     """What went over the kernel channels of one page, in order."""
 
     def __init__(self, page: Page) -> None:
-        self._seen: list[tuple[Direction, bytes]] = []
+        self._seen: list[tuple[Direction, Any]] = []
         page.on("websocket", self._watch)
 
     def _watch(self, opened: WebSocket) -> None:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 from payerkit import html
 from payerkit.client.client import Client, request_status_call
 from payerkit.endpoints import order_warnings, payment_call, payment_details_call
-from payerkit.errors import FieldProblem, InvalidInput, UnknownOutcome, without_internal_frames
+from payerkit.errors import InvalidInput, UnknownOutcome, without_internal_frames
 from payerkit.explanations import Explanation, explain_word, status_chip
 from payerkit.findings import Findings
 from payerkit.forms.bank_details import BankDetailsForm
@@ -24,17 +24,21 @@ from payerkit.forms.stored_account import (
     AccountChoice,
     AccountOrder,
     PaymentEntry,
+    account_to_pay,
     check_entry,
     fields_of,
+    is_created_for,
+    payout_of,
+    problem_of,
 )
 from payerkit.forms.view import Banner, Button, FormState, Kind
-from payerkit.models import Payment, PaymentOrder, PaymentRequest, Payout, PayoutOrder, RequestStatus
+from payerkit.models import Payment, PaymentOrder, PaymentRequest, PayoutOrder, RequestStatus
 from payerkit.models.requests import RequestModel
 from payerkit.onchain.amounts import read_rate
 from payerkit.payouts.requests import payout_warnings, request_call, request_payment_call, with_reference
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.signing.card import PaymentCard
-from payerkit.wire import id_problem, wire_name
+from payerkit.wire import id_problem
 from payerkit.wording import in_words, visible
 
 _CHOOSE = "Choose the receiver first: the other fields follow from it."
@@ -316,34 +320,14 @@ class PaymentForm(Form):
 
     def _pay_account(self, request: AccountOrder) -> Payment:
         """Create a request, unless one was created for the same order before, and get its transactions."""
-        payer, account_id = request.client_user_id, request.payment_details_id
-        records = self._make(payment_details_call(payer, payment_details_id=account_id))
-        account = Payout.of_list(records, account_id, request_id="", client_user_id=payer)
-        if account is None:
-            message = "The payer has no account with this id. Look up the accounts, and choose one."
-            raise InvalidInput(
-                f"{message} Nothing was sent.", fields=(_problem("payment_details_id", "account_unknown", message),)
-            )
-        environment = self._client.environment
-        created = self._created_for(request.order)
-        if created is None:
+        environment, account_id = self._client.environment, request.payment_details_id
+        records = self._make(payment_details_call(request.client_user_id, payment_details_id=account_id))
+        account = account_to_pay(records, request)
+        created = self._created
+        if created is None or not is_created_for(created, request.order):
             created = self._make(request_call(with_reference(request.order), environment))
         self._known = created
-        payout = replace(
-            account,
-            request_id=str(created.request_id),
-            payment_reference=created.payment_reference,
-            reference=created.reference,
-            wallet=request.wallet,
-        )
-        return self._make(request_payment_call(payout, created.order, environment))
-
-    def _created_for(self, order: PayoutOrder) -> PaymentRequest | None:
-        """Return the request that was created for an order, if its transactions never came."""
-        created = self._created
-        if created is None or created.order is None or order.reference not in {None, created.reference}:
-            return None
-        return created if created.order.replace(reference=None) == order.replace(reference=None) else None
+        return self._make(request_payment_call(payout_of(created, account, request), created.order, environment))
 
     def _finish(self, outcome: Payment | PaymentRequest) -> None:
         """Take over a payment; or a request alone, if the form was interrupted before its transactions came."""
@@ -407,7 +391,7 @@ class PaymentForm(Form):
         payer = self._entries.visible_values()["client_user_id"]
         self._entries.touched.add("client_user_id")
         if problem := id_problem(payer):
-            raise InvalidInput("Enter the payer's id first.", fields=(_problem("client_user_id", *problem),))
+            raise InvalidInput("Enter the payer's id first.", fields=(problem_of("client_user_id", *problem),))
         read = partial(self._make, payment_details_call(payer))
         self._run("Looking up the accounts", read, partial(self._show_accounts, payer))
 
@@ -444,10 +428,6 @@ class PaymentForm(Form):
     def _show_progress(self, progress: PaymentProgress) -> None:
         self._progress = progress
         self._state = self._shown(self._result, progress.banner())
-
-
-def _problem(field: str, code: str, message: str) -> FieldProblem:
-    return FieldProblem(field, wire_name(field), message, code)
 
 
 _BANNERS = {

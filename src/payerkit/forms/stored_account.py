@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 from payerkit.checks.inputs import check_field, error_finding
 from payerkit.checks.schema import PAYER, PAYMENT_ORDER, PAYOUT_ORDER, Schema, SchemaField, Section, choice_of
+from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.explanations import explain_word
 from payerkit.findings import Finding
-from payerkit.models import PaymentOrder, Payout, PayoutOrder
+from payerkit.models import PaymentOrder, PaymentRequest, Payout, PayoutOrder
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.amounts import format_number
 from payerkit.payment.check_order import check_payment_order
@@ -79,6 +80,35 @@ class AccountOrder:
     client_user_id: str
     payment_details_id: str
     wallet: str | None = None
+
+
+def account_to_pay(records: Iterable[Mapping[str, Any]], order: AccountOrder) -> Payout:
+    """Return the account of an order, among those that the service lists. Raises InvalidInput if it is not there."""
+    name = order.payment_details_id
+    account = Payout.of_list(records, name, request_id="", client_user_id=order.client_user_id)
+    if account is None:
+        message = "The payer has no account with this id. Look up the accounts, and choose one."
+        problem = problem_of("payment_details_id", "account_unknown", message)
+        raise InvalidInput(f"{message} Nothing was sent.", fields=(problem,))
+    return account
+
+
+def is_created_for(created: PaymentRequest, order: PayoutOrder) -> bool:
+    """Return True if a request was created for an order, with its reference, if it has one."""
+    if created.order is None or order.reference not in {None, created.reference}:
+        return False
+    return created.order.replace(reference=None) == order.replace(reference=None)
+
+
+def payout_of(created: PaymentRequest, account: Payout, order: AccountOrder) -> Payout:
+    """Return the payout of a request to an account."""
+    return replace(
+        account,
+        request_id=str(created.request_id),
+        payment_reference=created.payment_reference,
+        reference=created.reference,
+        wallet=order.wallet,
+    )
 
 
 class PaymentEntry:
@@ -197,3 +227,8 @@ def _option(account: Payout) -> str:
     """Return an account in words, such as "••••3489 at Chase (USD, local)"; its status, unless it can be paid."""
     status = "" if _is_approved(account) else f", {in_words(account.status or '') or 'no status'}"
     return visible(f"{account.words}{status}")
+
+
+def problem_of(field: str, code: str, message: str) -> FieldProblem:
+    """Return a problem with a field of the form."""
+    return FieldProblem(field, wire_name(field), message, code)

@@ -12,15 +12,13 @@ const groupTyped = (input, { inputType = '' }, before) => {
   // Whoever deletes the blank between two groups means the character beyond it.
   if (text === before && isDeletion) {
     if (inputType.endsWith('Backward')) at--;
-    text = text.slice(0, Math.max(at, 0)) + text.slice(at + 1);
+    text = text.slice(0, at) + text.slice(at + 1);
   }
   const grouped = inFours(text);
   if (grouped !== input.value) {
-    let caret = 0;
-    for (let seen = 0; seen < at; caret++) seen += grouped[caret] !== ' ';
-    if (!isDeletion && grouped[caret] === ' ') caret++;
+    const [head] = grouped.match(RegExp(`^(?: ?\\S){${at}}${isDeletion ? '' : ' ?'}`));
     input.value = grouped;
-    input.setSelectionRange(caret, caret);
+    input.setSelectionRange(head.length, head.length);
   }
   return text;
 };
