@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 import payerkit
+from cases import table
 from form_browser import Browser
 from payerkit import InvalidInput, explain
-from payerkit.explanations import account_group, explain_payer, is_compliant
+from payerkit.explanations import explain_payer
 from payerkit.models import PayerStatus, PaymentDetail
 from payerkit.reference import statuses
 from payerkit.service import accounts, payers
@@ -32,30 +33,30 @@ WORDS = {
 
 def test_the_table_has_every_word_once() -> None:
     """No word of a source is missing, and none occurs twice."""
-    table = statuses()
+    known = statuses()
 
     assert [(of, word) for of, words in WORDS.items() for word in words.split()] == list(
-        table[["of", "status"]].itertuples(index=False, name=None)
+        known[["of", "status"]].itertuples(index=False, name=None)
     )
 
 
 def test_the_table_is_complete() -> None:
     """Each status has a meaning, a move, a next step and a source; the columns have their types."""
-    table = statuses()
+    known = statuses()
 
-    assert {"payer", "payee", "you", "service", "nobody"} == set(table["whose_move"])
-    assert not table.drop(columns="ask_again").isna().any(axis=None)
-    assert not (table.drop(columns="ask_again") == "").any(axis=None)
-    assert ["string"] * 4 + ["bool", "string", "Int64", "string"] == [str(dtype) for dtype in table.dtypes]
+    assert {"payer", "payee", "you", "service", "nobody"} == set(known["whose_move"])
+    assert not known.drop(columns="ask_again").isna().any(axis=None)
+    assert not (known.drop(columns="ask_again") == "").any(axis=None)
+    assert ["string"] * 4 + ["bool", "string", "Int64", "string"] == [str(dtype) for dtype in known.dtypes]
 
 
 def test_asking_again_makes_sense_until_a_status_is_final() -> None:
     """A final status has no time to ask again, any other has one; nobody has to move only where it is final."""
-    table = statuses()
+    known = statuses()
 
-    assert (table["final"] == table["ask_again"].isna()).all()
-    assert table[table["whose_move"] == "nobody"]["final"].all()
-    assert not table[table["whose_move"] == "service"]["final"].any()
+    assert (known["final"] == known["ask_again"].isna()).all()
+    assert known[known["whose_move"] == "nobody"]["final"].all()
+    assert not known[known["whose_move"] == "service"]["final"].any()
 
 
 @pytest.mark.parametrize(
@@ -67,30 +68,12 @@ def test_every_status_of_the_sandbox_is_documented(of: str, words: Any) -> None:
     assert [] == [word for word in words.__args__ if not explain(word, of).basis]
 
 
-@pytest.mark.parametrize(
-    ("status", "of", "expected"),
-    [
-        ("pending_assessment", None, ("kyc", "service", False)),  # a word of one thing needs no `of`
-        ("Pending assessment", None, ("kyc", "service", False)),  # as the form shows it
-        ("FULL-CLEARANCE", None, ("kyc", "nobody", True)),
-        (" fiat_sent ", None, ("payment", "nobody", True)),
-        ("failed", "account", ("account", "payee", True)),
-        ("failed", "kyc", ("kyc", "you", True)),
-        ("pending", "agreement", ("agreement", "payer", False)),
-        ("retry_required", "kyc", ("kyc", "you", False)),  # a new link has to be sent
-        ("retry_required", "payment", ("payment", "you", True)),
-        ("pending", None, ("", "", False)),  # the service's for two things, the payer's for one
-        ("not_started", None, ("", "payer", False)),  # the payer's for both
-        ("fiat_sent", "kyc", ("kyc", "you", False)),  # documented for something else
-        ("brand_new", None, ("", "you", False)),
-        ("brand_new", "account", ("account", "you", False)),
-    ],
-)
-def test_a_word_is_explained(status: str, of: str | None, expected: tuple[str, str, bool]) -> None:
+@table("explained_words")
+def test_a_word_is_explained(status: str, of: str | None, found_of: str, whose_move: str, is_final: bool) -> None:
     """What it is of, whose move it is, and whether it is final."""
     found = explain(status, of)
 
-    assert expected == (found.of, found.whose_move, found.final)
+    assert (found_of, whose_move, is_final) == (found.of, found.whose_move, found.final)
 
 
 def test_a_word_of_several_things_has_parts() -> None:
@@ -149,79 +132,23 @@ def test_an_unknown_thing_is_refused() -> None:
         explain("pending", of="payer")
 
 
-PAYERS: list[tuple[str | None, str | None, bool | None, list[str | None] | None, str, bool, str]] = [
-    # kyc, agreement, compliant, accounts -> whose move, final, part of what to do
-    ("not_started", "not_started", False, None, "payer", False, "create_payer() returns it"),
-    ("not_started", "not_started", False, None, "payer", False, "update_agreement()"),  # both steps are named
-    ("initiated", "completed", False, None, "payer", False, "Remind the payer"),
-    ("pending", "completed", False, None, "service", False, "Wait."),
-    ("pending", "pending", False, None, "payer", False, "Have the payer sign"),  # the payer need not wait for the check
-    ("approved", "pending", False, None, "payer", False, "update_agreement()"),
-    ("approved", "not_started", False, [], "payer", False, "update_agreement()"),  # accounts come later
-    ("retry_required", "completed", False, None, "you", False, "new link"),
-    ("rejected", "not_started", False, None, "you", True, "Ask the service for the reason"),  # no use to sign
-    ("failed", "completed", False, None, "you", True, "Ask the service for the reason"),
-    ("retry_denied", "completed", False, None, "you", True, "Ask the service for the reason"),
-    ("approved", "rejected", False, None, "you", True, "Ask the payer for the reason"),
-    ("pending", "failed", False, None, "you", True, "sign again"),
-    ("approved", "completed", False, None, "service", False, "If it lasts, ask the service"),
-    ("full_clearance", "signed", False, None, "service", False, "Wait"),
-    ("brand_new", "completed", False, None, "you", False, "what it means"),  # not documented
-    ("brand_new", "pending", False, None, "payer", False, "sign the agreement"),  # the payer can do something
-    ("brand_new", "completed", True, None, "nobody", True, "create_payment_detail()"),  # the service's own word counts
-    (None, "completed", False, None, "you", False, "Ask again"),
-    (None, None, None, None, "you", False, "Ask again"),
-    (None, None, True, None, "nobody", True, "create_payment_detail()"),
-    ("completed", "completed", None, None, "nobody", True, "create_payment_detail()"),  # derived from the words
-    ("completed", "completed", True, [], "you", True, "add_bank_details()"),
-    ("completed", "completed", True, ["deactivated"], "you", True, "add_bank_details()"),  # as if there were none
-    ("completed", "completed", True, ["approved"], "nobody", True, "Nothing."),
-    ("completed", "completed", True, ["verified", "approved"], "nobody", True, "Nothing."),
-    ("completed", "completed", True, ["pending"], "service", False, "Wait"),
-    ("completed", "completed", True, ["approved", "initiated"], "service", False, "Wait"),
-    ("completed", "completed", True, ["failed"], "payee", True, "Have the payee correct"),
-    ("completed", "completed", True, ["approved", "rejected"], "payee", True, "Have the payee correct"),
-    ("completed", "completed", True, ["failed", "pending"], "payee", False, "Have the payee correct"),
-    ("completed", "completed", True, ["brand_new"], "you", False, "what it means"),
-    ("completed", "completed", True, [None], "you", False, "Ask again"),
-    ("rejected", "completed", True, ["approved"], "nobody", True, "Nothing."),  # a contradiction: see below
-]
-
-
-@pytest.mark.parametrize(("kyc", "agreement", "compliant", "accounts", "move", "final", "words"), PAYERS)
+@table("explained_payers")
 def test_a_payer_is_explained(
     kyc: str | None,
     agreement: str | None,
-    compliant: bool | None,
+    stated: bool | None,
     accounts: list[str | None] | None,
-    move: str,
-    final: bool,
-    words: str,
+    whose_move: str,
+    is_final: bool,
+    is_compliant: bool,
+    what_to_do: str,
 ) -> None:
     """One explanation from all statuses: whose move it is, whether it is final, what to do."""
-    found = explain_payer(kyc, agreement, compliant, accounts=accounts)
+    found = explain_payer(kyc, agreement, stated, accounts=accounts)
 
-    assert (move, final, True) == (found.whose_move, found.final, words in found.what_to_do)
+    assert (whose_move, is_final, is_compliant) == (found.whose_move, found.final, found.compliant)
+    assert what_to_do in found.what_to_do
     assert ["kyc", "agreement"] == [part.of for part in found.parts[:2]]
-
-
-@pytest.mark.parametrize(
-    ("kyc", "agreement", "told", "expected"),
-    [
-        ("approved", "completed", True, True),
-        ("approved", "completed", False, False),  # the service knows more than two words
-        ("rejected", "completed", True, True),
-        ("approved", "signed", None, True),
-        ("approved", "pending", None, False),
-        (None, "completed", None, None),
-        (None, None, False, False),
-    ],
-)
-def test_compliant_is_what_the_service_says(
-    kyc: str | None, agreement: str | None, told: bool | None, expected: bool | None
-) -> None:
-    """If it says nothing, the two statuses decide; without them nothing is known."""
-    assert expected is is_compliant(kyc, agreement, told)
 
 
 @pytest.mark.parametrize(
@@ -245,24 +172,6 @@ def test_the_response_that_creates_a_payer_is_not_relied_on() -> None:
     assert "get_payer_status() says more" not in read.explain().meaning
 
 
-@pytest.mark.parametrize(
-    ("status", "group"),
-    [
-        ("approved", "approved"),
-        ("verified", "approved"),
-        ("pending", "open"),
-        ("brand_new", "open"),  # nobody knows; it may still be decided
-        (None, "open"),
-        ("failed", "failed"),
-        ("rejected", "failed"),
-        ("deactivated", "off"),
-    ],
-)
-def test_accounts_are_grouped(status: str | None, group: str) -> None:
-    """An account is approved, open, failed, or switched off."""
-    assert group == account_group(status)
-
-
 def test_a_payers_table_shows_the_next_step() -> None:
     """The card of a status says whose move it is; one without a status does not."""
     view = PayerStatus.read({"kycStatus": "pending", "agreementStatus": "signed"})._repr_html_()
@@ -274,19 +183,13 @@ def test_a_payers_table_shows_the_next_step() -> None:
 def test_explanations_are_shown_as_text_and_table() -> None:
     """Both name the move and the next step; what a service wrote is escaped."""
     payer = explain_payer("<b>odd</b>", "completed", stated=False)
-    views = [
-        str(payer),
-        repr(payer),
-        payer._repr_html_(),
-        explain("pending")._repr_html_(),
-        explain("odd")._repr_html_(),
-    ]
+    shown = explain("pending")._repr_html_()
+    views = [payer._repr_html_(), shown, explain("odd")._repr_html_()]
 
-    assert "Payer not compliant (identity check <b>odd</b>, agreement completed): your move." in views[0]
-    assert all("<b>odd" not in view for view in views[2:])
-    assert ["identity check", "agreement", "bank account"] == [
-        thing for thing in ("identity check", "agreement", "bank account", "payout") if thing in views[3]
-    ]
+    text = "Payer not compliant (identity check <b>odd</b>, agreement completed): your move."
+    assert ([True, True], False) == ([text in each(payer) for each in (str, repr)], "<b>odd" in "".join(views))
+    things = ["identity check", "agreement", "bank account", "payout"]
+    assert things[:3] == [thing for thing in things if thing in shown]
 
 
 def test_the_form_says_whose_move_it_is(shared: payerkit.client.Client) -> None:
@@ -304,8 +207,8 @@ def test_the_form_says_whose_move_it_is(shared: payerkit.client.Client) -> None:
 
 def test_a_form_asks_for_no_call() -> None:
     """What a form says to do next can be done in the form: no explanation of a payer's status names a function."""
-    table = payerkit.reference.statuses()
-    words = [table.loc[table["of"] == of, "status"] for of in ("kyc", "agreement")]
+    known = statuses()
+    words = [known.loc[known["of"] == of, "status"] for of in ("kyc", "agreement")]
     steps = [
         in_form(payerkit.explain({"kyc_status": kyc, "agreement_status": agreement}).next_step)
         for kyc, agreement in itertools.product(*words)

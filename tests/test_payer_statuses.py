@@ -85,6 +85,11 @@ def test_who_is_stuck(read: Read) -> None:
             [account("failed"), account("approved"), account("deactivated", "Another Payee")],
             ["nobody", 3, 1, 0, 0, "1 failed, 1 approved, 1 deactivated"],
         ),
+        # Of others than these, nobody knows whether they may still be approved.
+        "in-all-words": (
+            [account(word, f"Payee {word}") for word in ("rejected", "brand_new", None, "initiated")],
+            ["payee", 4, 0, 3, 1, "1 rejected, 1 brand new, 1 unknown, 1 initiated"],
+        ),
     }
     statuses = {"review": REVIEW, "unsigned": UNSIGNED, "rejected": REJECTED}
     with StatusService(

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 import payerkit
+from cases import table
 from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.errors import InterruptedRun
 from payerkit.statuses import WaitReport
 from published import BANK_DETAILS, PAYER
-from status_service import READY, REJECTED, REVIEW, UNSIGNED, StatusService, account, payer
+from status_service import READY, REJECTED, REVIEW, UNSIGNED, StatusService, account
 
 
 class Days:
@@ -45,7 +46,7 @@ def wait(connected: Callable[..., Client]) -> Callable[..., WaitReport]:
 Wait = Callable[..., WaitReport]
 
 
-def state(report: WaitReport) -> dict[str, str]:
+def states(report: WaitReport) -> dict[str, str]:
     """Return the state of each payer."""
     return dict(zip(report.frame["client_user_id"], report.frame["state"], strict=True))
 
@@ -57,7 +58,7 @@ def test_who_is_there_already_is_not_waited_for(wait: Wait) -> None:
         report = wait(service, days)
 
         assert ["ready", "rejected"] == sorted(service.asked)
-    assert ([], {"ready": "reached", "rejected": "final"}) == (days.slept, state(report))
+    assert ([], {"ready": "reached", "rejected": "final"}) == (days.slept, states(report))
     assert "2 payers: 1 compliant, 1 rejected." == str(report).splitlines()[0]
 
 
@@ -73,7 +74,7 @@ def test_only_the_others_are_asked_again(wait: Wait) -> None:
 
         assert {"ready": 1, "slow": 2, "slower": 4} == Counter(service.asked)
     assert [60, 60, 60] == days.slept
-    assert {"ready": "reached", "slow": "reached", "slower": "final"} == state(report)
+    assert {"ready": "reached", "slow": "reached", "slower": "final"} == states(report)
     assert {"reached": 2, "final": 1, "waiting": 0, "unread": 0} == report.counts
 
 
@@ -95,7 +96,7 @@ def test_the_time_ends_the_wait(wait: Wait, every: float, timeout: float, slept:
 
         assert len(slept) + 1 == len(service.asked)
     assert slept == pytest.approx(days.slept, abs=0.9)
-    assert {"slow": "waiting"} == state(report)
+    assert {"slow": "waiting"} == states(report)
     assert timeout <= report.seconds < timeout + 1
 
 
@@ -108,38 +109,15 @@ def test_without_a_limit_it_waits_as_long_as_it_takes(wait: Wait) -> None:
     assert (41, 1) == (len(days.slept), report.counts["reached"])
 
 
-UNTIL = [
-    # payer, accounts, until -> state, words of the summary
-    (READY, [], "compliant", "reached", "1 compliant"),
-    (READY, [], "approved", "final", "1 without a bank account"),
-    (READY, [account("approved")], "approved", "reached", "1 approved"),
-    (READY, [account("approved"), account("pending")], "approved", "waiting", "1 still waiting for the service"),
-    (READY, [account("failed")], "approved", "final", "1 with a failed bank account"),
-    (READY, [account("failed")], "compliant", "reached", "1 compliant"),
-    (READY, [account("failed"), account("approved")], "approved", "reached", "1 approved"),  # corrected
-    (READY, [account("failed", "A"), account("pending", "B")], "approved", "waiting", "1 still waiting for the payee"),
-    (READY, [account("deactivated")], "approved", "final", "1 without a bank account"),
-    (REVIEW, [account("approved")], "approved", "waiting", "1 still waiting for the service"),
-    (UNSIGNED, [], "compliant", "waiting", "1 still waiting for the payer"),
-    (REJECTED, [account("approved")], "approved", "final", "1 rejected"),
-    (payer("approved", "failed", compliant=False), [], "compliant", "final", "1 without an agreement"),
-    (payer("retry_denied", "completed"), [], "compliant", "final", "1 rejected"),
-    (payer("retry_required", "completed"), [], "compliant", "waiting", "1 still waiting for you"),
-    (payer("brand_new", "completed"), [], "compliant", "waiting", "1 still waiting for you"),
-    (payer("approved", "completed"), [], "compliant", "reached", "1 compliant"),  # derived from the words
-    (payer("approved", "completed", compliant=False), [], "compliant", "waiting", "1 still waiting for the service"),
-]
-
-
-@pytest.mark.parametrize(("fields", "accounts", "until", "expected", "words"), UNTIL)
+@table("waited_for")
 def test_where_a_payer_stands(
-    wait: Wait, fields: dict[str, Any], accounts: list[dict[str, Any]], until: str, expected: str, words: str
+    wait: Wait, status: dict[str, Any], accounts: list[dict[str, Any]], until: str, state: str, summary: str
 ) -> None:
     """Reached, final or waiting, for either goal; the summary says why."""
-    with StatusService({"user-1": fields}, {"user-1": accounts}) as service:
+    with StatusService({"user-1": status}, {"user-1": accounts}) as service:
         report = wait(service, Days(), until=until, timeout=0)
 
-    assert (expected, f"1 payer: {words}.") == (state(report)["user-1"], str(report).splitlines()[0])
+    assert ([state], f"1 payer: {summary}.") == (list(report.frame["state"]), str(report).splitlines()[0])
 
 
 def test_a_compliant_payer_is_waited_for_until_the_account_is_there(wait: Wait) -> None:
@@ -195,7 +173,7 @@ def test_a_wrong_key_ends_the_wait(wait: Wait) -> None:
         days = Days(lambda: service.failing.update(slow=401))
         report = wait(service, days, workers=1)
 
-    assert ([30], {"slow": "unread", "other": "waiting"}) == (days.slept, state(report))
+    assert ([30], {"slow": "unread", "other": "waiting"}) == (days.slept, states(report))
     assert "The wait ended early: " in str(report)
     assert "key" in report.stopped
 
@@ -227,7 +205,7 @@ def test_an_interrupt_keeps_what_was_found(wait: Wait, looks: int) -> None:
             wait(service, days)
 
     assert isinstance(caught.value, KeyboardInterrupt)
-    assert {"ready": "reached", "slow": "waiting"} == state(caught.value.report)
+    assert {"ready": "reached", "slow": "waiting"} == states(caught.value.report)
     assert "Call again to go on waiting" in caught.value.advice
     assert "Interrupted by the user." == caught.value.report.stopped
 
@@ -272,18 +250,6 @@ def test_invalid_arguments_are_refused(wait: Wait, options: dict[str, Any], word
         assert [] == service.asked
 
 
-def test_the_sandbox_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real calls, until a payer and the account are approved."""
-    with payerkit.sandbox(seed=1, decide_after=0) as client:
-        payerkit.create_payer(client, PAYER)
-        payerkit.update_agreement(client, PAYER["clientUserId"])
-        payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
-        monkeypatch.setattr(client, "sleep", lambda _seconds: client.sandbox.complete_kyc(PAYER["clientUserId"]))
-        report = payerkit.wait_for(client, [PAYER["clientUserId"]], until="approved", progress=False)
-
-    assert ("1 payer: 1 approved.", 30) == (str(report), round(report.seconds))
-
-
 @pytest.mark.parametrize("shown", [True, False])
 def test_the_bar_shows_who_is_waited_for(
     connected: Callable[..., Client], capsys: pytest.CaptureFixture[str], shown: bool
@@ -298,8 +264,8 @@ def test_the_bar_shows_who_is_waited_for(
     assert shown or not told
 
 
-def test_a_clock_turned_by_hand_is_turned() -> None:
-    """On a sandbox with a manual clock no time passes: each wait turns the clock, until the accounts are decided."""
+def test_the_sandbox_is_waited_for() -> None:
+    """The real calls, until a payer and the account are approved; each wait turns its clock."""
     with payerkit.sandbox(seed=1, clock="manual", accounts_after=100) as client:
         payerkit.create_payer(client, PAYER)
         payerkit.update_agreement(client, PAYER["clientUserId"])
