@@ -78,6 +78,9 @@ class FileColumn:
         return f"{_NO_FIELD}."
 
 
+Mapped = AnyMapping[str, str | None]
+"""What is chosen: a column of ours for each header, None to leave it out."""
+
 Normalise = bool | Sequence[str]
 """Whether values with exactly one meaning are rewritten: all, none, or those of some of our columns."""
 
@@ -114,11 +117,7 @@ class Mapping(MutableMapping[str, str | None]):
     """
 
     def __init__(
-        self,
-        headers: Sequence[str],
-        chosen: AnyMapping[str, str | None] | None = None,
-        *,
-        unnamed: AnyMapping[int, int] | None = None,
+        self, headers: Sequence[str], chosen: Mapped | None = None, *, unnamed: AnyMapping[int, int] | None = None
     ) -> None:
         self._headers = tuple(headers)
         self._unnamed = dict(unnamed or {})
@@ -133,18 +132,14 @@ class Mapping(MutableMapping[str, str | None]):
 
     @classmethod
     def of(
-        cls,
-        headers: Sequence[str],
-        chosen: AnyMapping[str, str | None] | None = None,
-        *,
-        unnamed: AnyMapping[int, int] | None = None,
+        cls, headers: Sequence[str], chosen: Mapped | None = None, *, unnamed: AnyMapping[int, int] | None = None
     ) -> Self:
         """Return the mapping of a file. What is wrong with the choices is in `problems`; nothing is refused yet."""
         mapping = cls(headers, unnamed=unnamed)
         mapping._decide(chosen or {})
         return mapping
 
-    def _decide(self, chosen: AnyMapping[str, str | None]) -> None:
+    def _decide(self, chosen: Mapped) -> None:
         """Read the headers beside what is chosen."""
         self.all_columns, self.problems = map_headers(self._headers, chosen, self._unnamed)
         self._open = [each for each in self.all_columns if each.is_open]
@@ -445,7 +440,7 @@ def _is_setting(key: str, value: Any) -> bool:
 
 
 def map_headers(
-    names: Sequence[str], chosen: AnyMapping[str, str | None], unnamed: AnyMapping[int, int]
+    names: Sequence[str], chosen: Mapped, unnamed: AnyMapping[int, int]
 ) -> tuple[tuple[FileColumn, ...], tuple[FieldProblem, ...]]:
     """Return all columns of a file with those of ours that they fill, and problems of what a person chose.
 
@@ -475,7 +470,7 @@ def map_headers(
     return tuple(columns), tuple(problems)
 
 
-def _decide(columns: Sequence[FileColumn], chosen: AnyMapping[str, str | None]) -> list[FieldProblem]:
+def _decide(columns: Sequence[FileColumn], chosen: Mapped) -> list[FieldProblem]:
     """Decide the columns that a person chose, and return problems of the choices.
 
     A column for which no field was chosen is open, with the field that was likely meant.

@@ -16,6 +16,7 @@ from payerkit.masking import mask
 from payerkit.tables.corrections import OwnFile, own_file, own_header
 from payerkit.tables.damage import cell_findings, file_finding, find_text_damage
 from payerkit.tables.header import IsKnown, field_of, find_header, holds_days, is_known_header
+from payerkit.tables.mapping import Mapped
 from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.normalise import (
     CellFinding,
@@ -35,7 +36,6 @@ from payerkit.tables.workbooks import kind_of_file, read_sheets
 _DATE_ORDER = "date_order"
 
 Normalise = bool | str | Collection[str]
-Mapped = Mapping[str, str | None]
 
 
 @without_internal_frames
