@@ -59,6 +59,12 @@ def codes(found: PaymentFindings, severity: str) -> set[str]:
     return {finding.code for finding in found if finding.severity == severity}
 
 
+def told(found: PaymentFindings, asked: str) -> str:
+    """Return the codes of errors and warnings, and those of the infos that are asked for, which have a + in front."""
+    codes = {each.code if each.severity != "info" else f"+{each.code}" for each in found}
+    return " ".join(sorted(code for code in codes if code[0] != "+" or code in asked.split()))
+
+
 APPROVAL = (TOKEN, data("095ea7b3", FEE_PROXY, 10_000_000), 0)
 TOKEN_PAYMENT = (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10_000_000, REFERENCE, 0, DEAD), 0)
 ETH_FEE_PROXY = "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687"
@@ -151,9 +157,9 @@ def read(cell: Any) -> Any:
     if not isinstance(cell, dict):
         return NAMES.get(cell, cell) if isinstance(cell, str) else cell
     found = {str(NAMES.get(name, name)): read(value) for name, value in cell.items()}
-    if found.keys() == {"policy"}:
+    if found.keys() == {"policy"} and isinstance(found["policy"], dict):
         return _policy(found["policy"])
-    if found.keys() == {"order"}:
+    if found.keys() == {"order"} and isinstance(found["order"], list):
         return order(*found["order"])
     if "with" in found:
         return found["to"], data(found["call"], *map(_bytes, found["with"])), found.get("value", 0)

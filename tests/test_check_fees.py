@@ -11,11 +11,8 @@ from cases import table
 from example_payments import (
     BATCHES,
     DEAD,
-    ETH,
-    ETH_FEE_PROXY,
     FAU,
     FEE_PROXY,
-    HASHES,
     OTHER,
     PAYEE,
     REFERENCE,
@@ -23,15 +20,12 @@ from example_payments import (
     TOKEN,
     TOKEN_PAYMENT,
     USDC,
-    WEI,
-    ZERO,
     codes,
     data,
-    order,
     payment,
     read,
+    told,
 )
-from example_payments import CONVERTED as CONVERSION
 from payerkit import PaymentPolicy, check_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
@@ -64,16 +58,6 @@ def check(*transactions: Any, policy: PaymentPolicy | None = None, **declared: A
 
 FEE = fee(10_000)
 POLICY = agreed((OTHER, "0.1"))
-
-
-@table("fees_judged", read)
-def test_a_fee_is_judged_by_declaration_and_policy(
-    transaction: Any, declared: Any, policy: PaymentPolicy | None, verdict: str, words: str
-) -> None:
-    """What was agreed is ok, what is only declared is to be looked at, and what neither names stops the payment."""
-    found = check(transaction, policy=policy, protocolFee=declared)
-
-    assert (verdict, True) == (found.verdict, words in str(found))
 
 
 FEE_WALLET = "0xABcdEFABcdEFabcdEfAbCdefabcdeFABcDEFabCD"
@@ -142,109 +126,6 @@ def test_a_declaration_is_read_in_each_of_its_forms(name: str, percentage: Any) 
     assert "ok" == check(FEE, policy=POLICY, **declaration).verdict
 
 
-@pytest.mark.parametrize("percentage", ["1e-1", "+0.1", "0_1", "\u0660.1", ".1", "0.1 percent", "0.1%%", "-0", "NaN"])
-def test_a_percentage_is_a_plain_decimal(percentage: str) -> None:
-    """Python would read most of these, and a person would read some of them otherwise."""
-    found = check(FEE, policy=POLICY, protocolFee={"percentage": percentage, "address": OTHER})
-
-    assert ("look", {"type_unexpected"}) == (found.verdict, codes(found, "warning"))
-
-
-def test_a_small_number_of_json_is_no_text_with_an_exponent() -> None:
-    """JSON has numbers, which Python writes with an exponent if they are small."""
-    assert "as its protocol fee of 0.00001 %." in str(check(fee(1), protocolFee={"percentage": 1e-5, "address": OTHER}))
-
-
-@pytest.mark.parametrize(
-    ("declared", "words"),
-    [
-        ({"percentage": "0.05", "address": OTHER}, f"declares a protocol fee of 0.05 % to {OTHER}."),
-        ({"percentage": "0.09998", "address": OTHER}, "declares a protocol fee of 0.09998 % to"),  # hardly less
-        ({"address": OTHER}, "declares a protocol fee of an unknown share to"),
-        ({"percentage": 0, "address": OTHER}, "declares a protocol fee of 0 % to"),
-    ],
-)
-def test_a_fee_that_differs_from_its_declaration_is_told(declared: Any, words: str) -> None:
-    """The share is at most the one that the service declares, to one base unit."""
-    found = check(FEE, protocolFee=declared)
-
-    assert ("look", {"fee_differs"}) == (found.verdict, codes(found, "warning"))
-    assert words in str(found.warnings)
-    assert "rely on the transactions" in str(found.warnings)
-
-
-@pytest.mark.parametrize(
-    ("declared", "words"),
-    [
-        ({"percentage": "0.1", "address": PAYEE}, f"declares a protocol fee of 0.1 % to {PAYEE}, but no"),
-        ({"percentage": "0.1"}, "declares a protocol fee of 0.1 % to an unknown wallet, but no"),
-        ({"percentage": [], "address": "<b>\x1b"}, "an unknown share to an unknown wallet, but no"),
-    ],
-)
-def test_a_fee_to_another_wallet_than_the_declared_is_stopped(declared: Any, words: str) -> None:
-    """A fee for a wallet that the service does not name is not the declared one, which is missing."""
-    found = check(FEE, protocolFee=declared)
-
-    assert ({"fee_unknown"}, {"fee_missing"}) == (codes(found, "error"), codes(found, "warning") - {"type_unexpected"})
-    assert words in str(found.warnings)
-
-
-@pytest.mark.parametrize("declared", [None, "0.1 %", [DECLARED]])
-def test_what_is_no_declaration_declares_nothing(declared: Any) -> None:
-    """A fee that is declared in no documented form is not declared."""
-    assert {"fee_unknown"} == codes(check(FEE, protocolFee=declared), "error")
-
-
-@pytest.mark.parametrize(
-    ("transaction", "declared", "expected"),
-    [
-        (TOKEN_PAYMENT, {"protocolFee": DECLARED}, {"fee_missing"}),  # it may be taken in another way
-        (FEE, {"protocolFee": DECLARED, "platformFee": PLATFORM}, {"fee", "fee_missing"}),  # one of two
-        (FEE, {"protocolFee": DECLARED, "platformFee": {"percentage": 0, "address": THIRD}}, {"fee"}),  # it is nothing
-        (TOKEN_PAYMENT, {"protocolFee": {"percentage": 0, "address": OTHER}}, set()),
-        (TOKEN_PAYMENT, {"protocolFee": {"percentage": None, "address": None}, "platformFee": {}}, set()),
-        (TOKEN_PAYMENT, {"protocolFee": {"percentage": None, "wallet": OTHER}}, {"fee_missing", "members_usable"}),
-        (fee(10_000, ZERO), {"protocolFee": DECLARED}, {"fee", "fee_missing"}),  # it is not for the declared wallet
-    ],
-)
-def test_a_declared_fee_that_is_missing_is_told(transaction: Any, declared: Any, expected: set[str]) -> None:
-    """A declared fee that no transaction has is a warning, unless it is nothing."""
-    found = check(transaction, **declared)
-
-    assert expected == codes(found, "warning")
-    assert ("look" if expected else "ok") == found.verdict
-
-
-def test_two_declared_fees_of_one_wallet_are_one() -> None:
-    """Protocol and platform may name the same wallet; what it receives is both together."""
-    both: dict[str, Any] = {"protocolFee": DECLARED, "platformFee": {"percentage": "0.4", "address": OTHER}}
-
-    assert "ok" == check(fee(50_000), policy=agreed((OTHER, "0.5")), **both).verdict
-    assert "its protocol and platform fee of 0.5 %" in str(check(fee(50_000), **both))
-    assert {"fee_differs"} == codes(check(fee(50_002), **both), "warning")
-
-
-@pytest.mark.parametrize(
-    ("amount", "found", "verdict"),
-    [
-        (999, 0, "ok"),  # 0.999, rounded down
-        (999, 1, "ok"),  # rounded up: a base unit is 0.1 % of the amount
-        (1001, 1, "ok"),
-        (1001, 2, "ok"),
-        (1001, 3, "look"),
-        (99, 1, "look"),  # a base unit is more than 1 % of the amount
-        (9, 1, "stop"),  # and here more than 10 %
-    ],
-)
-def test_a_fee_may_be_rounded_where_that_is_little(amount: int, found: int, verdict: str) -> None:
-    """A share that is no whole number of base units is rounded up or down, and is the agreed one all the same."""
-    call = data("c219a14d", TOKEN, PAYEE, amount, REFERENCE, found, OTHER)
-    asked = order("fUSDC-sepolia", amount=f"0.{amount:06}")
-    paid = payment((FEE_PROXY, call, 0), asked=asked, metadata={"protocolFee": DECLARED})
-
-    assert verdict == check_payment(paid, policy=POLICY).verdict
-
-
 def test_a_huge_fee_is_compared_exactly() -> None:
     """No digit of a large amount is rounded away before the comparison."""
     amount = 10**72
@@ -252,53 +133,6 @@ def test_a_huge_fee_is_compared_exactly() -> None:
     found = [check((FEE_PROXY, call, 0), policy=POLICY, protocolFee=DECLARED) for call in calls]
 
     assert [False, True] == ["fee_differs" in codes(each, "warning") for each in found]
-
-
-@pytest.mark.parametrize(
-    ("recipient", "policy", "declared", "verdict"),
-    [
-        (THIRD, POLICY, None, "look"),  # a stranger, although nothing is taken
-        (OTHER, POLICY, None, "ok"),
-        (OTHER, None, {"percentage": "0", "address": OTHER}, "ok"),
-        (DEAD, None, None, "ok"),  # as published responses have it
-        (ZERO, None, None, "ok"),
-    ],
-)
-def test_a_recipient_of_nothing_has_to_be_known(recipient: str, policy: Any, declared: Any, verdict: str) -> None:
-    """The wallet of a fee of zero is told, unless it may receive fees or nobody owns it."""
-    assert verdict == check(fee(0, recipient), policy=policy, protocolFee=declared).verdict
-
-
-AMOUNTS = [
-    ("as much as agreed", FEE, "0.01", "ok", "as agreed"),
-    ("hardly more", fee(10_001), "0.01", "look", "at most 5 % and an amount of 0.01 was agreed"),
-    ("in two parts that are more together", [fee(6_000), leg(6_000)], "0.01", "look", "A fee of 0.012 fUSDC-sepolia"),
-    ("a share that is more, and an amount that is not", fee(600_000), "100", "look", "(6 %)"),
-    ("no highest amount", FEE, None, "ok", "as agreed"),
-    ("10 %, for which the amount is too high", fee(10**6), "0.99", "stop", "Fees of 10 % and more"),
-]
-
-
-@pytest.mark.parametrize(
-    ("calls", "most", "verdict", "words"), [row[1:] for row in AMOUNTS], ids=[row[0] for row in AMOUNTS]
-)
-def test_an_agreed_fee_may_have_a_highest_amount(calls: Any, most: Any, verdict: str, words: str) -> None:
-    """It is in whole units of the fee's currency, whatever the share; a fee is agreed only if both allow it."""
-    share = "20" if verdict == "stop" else "5"
-    policy = PaymentPolicy(fees=[AgreedFee(address=OTHER, max_percent=share, max_amount=most)])
-    found = check(*(calls if isinstance(calls, list) else [calls]), policy=policy)
-
-    assert (verdict, True) == (found.verdict, words in str(found))
-
-
-def test_the_amount_of_a_fee_of_a_conversion_is_in_the_invoice_currency() -> None:
-    """What is converted on execution has no exact amount in the token; its fee is a cent here."""
-    call = data("ac473c8a", PAYEE, 10**9, HASHES, REFERENCE, 10**6, OTHER, 0)
-    paid = payment((CONVERSION, call, 4004 * 10**12), asked=order("ETH-sepolia-sepolia", "USD"))
-    fees = [[AgreedFee(address=OTHER, max_percent="0.1", max_amount=most)] for most in ("0.01", "0.009")]
-    found = [check_payment(paid, policy=PaymentPolicy(fees=each)) for each in fees]
-
-    assert [False, True] == ["fee" in codes(each, "warning") for each in found]
 
 
 def test_the_lines_for_more_than_agreed_keep_the_rest_of_the_entry() -> None:
@@ -321,49 +155,7 @@ def test_the_line_for_a_fee_clears_it(amount: int) -> None:
     assert "ok" != check(fee(2 * amount), policy=PaymentPolicy(fees=(AgreedFee(**line),))).verdict
 
 
-COIN_FEE = (ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, WEI // 1000, OTHER), WEI + WEI // 1000)
-
-
-@pytest.mark.parametrize("call", ["0x", data("b868980b", OTHER, REFERENCE, 0, DEAD)])
-def test_a_fee_leg_in_coins_is_a_fee(call: str) -> None:
-    """A leg in coins goes through the proxy, or straight to the wallet of the fee."""
-    paid = (ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, 0, DEAD), WEI)
-    carried = (OTHER if call == "0x" else ETH_FEE_PROXY, call, WEI // 1000)
-
-    assert "ok" == check_payment(payment(paid, carried, asked=ETH), policy=POLICY).verdict
-    assert "stop" == check_payment(payment(paid, carried, asked=ETH)).verdict
-
-
-def test_a_batch_keeps_a_fee_for_the_zero_address() -> None:
-    """A batch contract takes the fees before it pays: what nobody receives is lost, if the token allows it at all."""
-    found = check_payment(batched((PAYEE, 10**7, 10_000), recipient=ZERO))
-
-    assert {"fee_unknown", "would_fail"} == codes(found, "error")
-
-
-def test_a_fee_in_coins_is_judged_alike() -> None:
-    """The fee of a native payment is a part of its value; at the zero address it would be lost, unlike a token's."""
-    burned = (ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, WEI // 1000, ZERO), WEI + WEI // 1000)
-    metadata = {"protocolFee": DECLARED}
-
-    assert "ok" == check_payment(payment(COIN_FEE, asked=ETH, metadata=metadata), policy=POLICY).verdict
-    assert "look" == check_payment(payment(COIN_FEE, asked=ETH, metadata=metadata)).verdict
-    assert {"fee_unknown"} == codes(check_payment(payment(burned, asked=ETH)), "error")
-
-
 BOTH: dict[str, Any] = {"protocolFee": DECLARED, "platformFee": PLATFORM}
-BOTH_AGREED = agreed((OTHER, "0.1"), (THIRD, "0.5"))
-
-
-@table("fee_legs", read)
-def test_a_fee_leg_is_a_fee_and_no_second_payment(
-    transactions: list[Any], declared: Any, policy: Any, verdict: str
-) -> None:
-    """A payment of its own to a recipient of fees, after the payment and in its token, is judged like a fee."""
-    found = check(*transactions, policy=policy, **declared)
-
-    assert verdict == found.verdict
-    assert (verdict == "stop") == bool(found.errors)
 
 
 def test_fees_of_a_wallet_are_told_once_in_all() -> None:
@@ -372,13 +164,6 @@ def test_fees_of_a_wallet_are_told_once_in_all() -> None:
 
     assert 2 == sum(each.field == "fee" for each in found)
     assert "A fee of 0.03 fUSDC-sepolia (0.3 %) goes to 0x1111" in str(found)
-
-
-def test_a_second_payment_that_is_called_a_fee_is_stopped_as_what_it_is() -> None:
-    """Declared or not, 10 % and more are another payment, to somebody whom the order does not name."""
-    found = check(TOKEN_PAYMENT, leg(5 * 10**6), protocolFee={"percentage": 50, "address": OTHER})
-
-    assert {"several_payments", "payee_differs"} <= codes(found, "error")
 
 
 def test_fee_legs_are_apart_from_the_payments() -> None:
@@ -404,21 +189,6 @@ def batched(*payments: tuple[str, int, int], recipient: str = OTHER, declared: A
     return payment((BATCHES, call, 0), asked=USDC, metadata={"protocolFee": DECLARED | {"percentage": declared}})
 
 
-@table("fees_batched", read)
-def test_fees_that_are_batched_with_the_payment_are_fees(paid: Payment, policy: PaymentPolicy, verdict: str) -> None:
-    """With two fees the service batches them into one call, of which the contract may take another fee."""
-    assert verdict == check_payment(paid, policy=policy).verdict
-
-
-@pytest.mark.parametrize(("maximum", "age"), [(1, 0), (0, 1)])
-def test_what_a_batch_does_not_read_is_told(maximum: int, age: int) -> None:
-    """A payment without conversion has no maximum and no age of a rate: they are 0, as the SDK writes them."""
-    call = data("92cddb91", [(2, [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, maximum, age)])], [], DEAD)
-    found = check_payment(payment((BATCHES, call, 0), asked=USDC), policy=agreed(batch_fee="0"))
-
-    assert ("look", {"maximum_unread"}) == (found.verdict, codes(found, "warning"))
-
-
 @pytest.mark.parametrize("call", ["92cddb91", "9af8a581"])
 def test_a_batch_of_one_token_is_paid_in_one_token(call: str) -> None:
     """The contract takes the sum in the token of the first payment, and pays each in its own: the rest is lost."""
@@ -438,3 +208,12 @@ def test_a_batch_is_told_once() -> None:
     assert 1 == sum(each.code == "batch" for each in found)
     assert 1 == sum(each.code == "fee" for each in found)
     assert "A fee of 0.2 fUSDC-sepolia (0.1 %)" in str(found)
+
+
+@table("fees", read)
+def test_fees_are_judged(paid: Payment, options: dict[str, Any], verdict: str, codes: str, words: str) -> None:
+    """A fee is declared, agreed, or stops the payment; the claims stand above their rows in the table."""
+    found = check_payment(paid, **options)
+
+    assert (verdict, codes) == (found.verdict, told(found, codes))
+    assert words in str(found)

@@ -16,7 +16,6 @@ from payerkit.policy import AddressBook
 from published import ORDER, PUBLISHED
 
 PAYEE = ORDER["payee"]
-KEY = "ab" * 32
 UNSUPPORTED = ("warning", "payment_currency", "network_unsupported")
 UNKNOWN = ("warning", "payment_currency", "currency_unknown")
 TRON = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"

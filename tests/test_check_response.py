@@ -287,7 +287,6 @@ def test_what_agrees_with_the_rest_is_no_alarm(members: dict[str, Any]) -> None:
 
 
 BYTES_32 = "0x" + "ab" * 32
-WALLET = "0x2222222222222222222222222222222222222222"
 UNSIGNED = "02f8" + "aa" * 100
 OWN_ID = "01" + "ab" * 32
 

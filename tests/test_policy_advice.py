@@ -208,11 +208,7 @@ STOPPED = [
     ("an amount off its rate", payment(ether(5 * 10**15), asked=order_of("ETH-sepolia-sepolia", "USD")),
      '[rates]\n"ETH-sepolia-sepolia/USD" = "2500"'),
     *((f"review: {name}", paid, "") for name, paid, _ in SWAPPED if paid != GOOD["coin"]),
-    *((f"fee: {row['why']}", payment(row["transaction"], asked=USDC, metadata={"protocolFee": row["declared"]}),
-       str(row["policy"] or "")) for row in table_rows("fees_judged", read) if row["verdict"] == "stop"),
-    *((f"leg: {row['why']}", payment(*row["transactions"], asked=USDC, metadata=row["declared"]),
-       str(row["policy"] or "")) for row in table_rows("fee_legs", read) if row["verdict"] == "stop"),
-    *((f"batch: {row['why']}", row["paid"], str(row["policy"])) for row in table_rows("fees_batched", read)
+    *((f"fee: {row['why']}", row["paid"], str(row["options"].get("policy", ""))) for row in table_rows("fees", read)
       if row["verdict"] == "stop"),
     *((f"sample: {name}", paid, "") for name, paid in samples.items() if check_payment(paid).verdict == "stop"),
 ]  # fmt: skip
