@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from ssl import SSLContext
 
 import pytest
 from hypothesis import settings
@@ -21,6 +22,7 @@ import payerkit
 from form_browser import Started, start_form
 from payerkit.client import Client
 from postgres_server import controlled_postgres, find_initdb
+from tls import make_certificate
 
 KEY = "key-of-a-test-1234567890"
 
@@ -43,6 +45,12 @@ def connected() -> Iterator[Callable[..., Client]]:
     yield connect
     for client in clients:
         client.close()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SSLContext]:
+    """Make a certificate, with its key beside it, and a server's context."""
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture(scope="session")

@@ -177,20 +177,7 @@ def test_new_key_is_a_key(capsys: pytest.CaptureFixture[str]) -> None:
     Fernet(capsys.readouterr().out.strip())
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["nonsense"],
-        ["sandbox", "--api-key", "x"],
-        ["lab", "--port", "x"],
-        ["onboard", "x.csv", "--existing", "x"],
-        ["onboard", "x.csv", "--stop-after", "never"],
-        ["onboard", "x.csv", "--stop-after", "-1"],
-        ["onboard", "x.csv", "--stop-after", "0"],
-        ["onboard", "x.csv", "--retry", "refused,x"],
-    ],
-)
+@table("wrong_arguments")
 def test_wrong_arguments_end_with_two(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong arguments show how it is done; a key is no argument."""
     with pytest.raises(SystemExit) as caught:
@@ -370,22 +357,7 @@ def test_onboard_takes_names_of_columns_and_places_of_files(
     assert {"payers.csv", "j", "r.csv"} == {file.name for file in tmp_path.iterdir()}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ([], {"existing": "skip", "retry": [], "hold": [], "stop_after": 20}),
-        (["--existing", "send"], {"existing": "send"}),
-        (["--retry", "refused,unknown"], {"retry": ["refused", "unknown"]}),
-        (["--retry", "refused", "--retry", "unknown"], {"retry": ["refused", "unknown"]}),
-        (["--hold", "warnings"], {"hold": ["warnings"]}),
-        (
-            ["--hold", "iban_checksum, bic_form", "--hold", "near_duplicate"],
-            {"hold": ["iban_checksum", "bic_form", "near_duplicate"]},
-        ),
-        (["--stop-after", "5"], {"stop_after": 5}),
-        (["--stop-after", "none"], {"stop_after": None}),
-    ],
-)
+@table("onboard_options")
 def test_onboard_takes_the_options_of_a_run(arguments: list[str], expected: dict[str, object]) -> None:
     """Words may be separated by commas, or given one by one."""
     typed = ["onboard", "payers.csv", *arguments]

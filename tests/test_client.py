@@ -203,20 +203,32 @@ def payload(answer: Any) -> bytes:
     return RequestBody(answer).content
 
 
-def test_constant_write_that_stays_unknown_is_told_so(connected: Connect) -> None:
-    """Three tries without proof are an unknown outcome, also where repeating does no harm."""
-    with FarEnd([reset]) as far:
-        error = outcome(far.url, agreement, connected)
-
-        assert (UnknownOutcome, 3) == (type(error), len(far.ledger))
+def limited(told: str) -> Behaviour:
+    """Refuse as too frequent, with a Retry-After."""
+    return reply(429, "{}", {"Retry-After": told})
 
 
-def test_a_later_refusal_does_not_prove_the_first_try_undone(connected: Connect) -> None:
-    """When the first try may have happened, a refused second one leaves the outcome unknown."""
-    with FarEnd([reset, reply(401)]) as far:
-        error = outcome(far.url, agreement, connected)
+@pytest.mark.parametrize(
+    ("behaviours", "name", "kind", "requests"),
+    [
+        ([reset], "update_agreement", UnknownOutcome, 3),  # no try proves anything
+        ([reset, reply(401)], "update_agreement", UnknownOutcome, 2),  # the second try says nothing about the first
+        ([limited("3600")], "get_payer_status", RateLimited, 1),  # a wait beyond the deadline
+        *(
+            ([limited(told)], "get_payer_status", RateLimited, 1)  # no wait at all, or beyond all measure
+            for told in ("soon", "-1", "9" * 400, "9" * 5000, "Wed, 99 Foo 2026")
+        ),
+    ],
+)
+def test_how_often_a_call_is_sent(
+    behaviours: list[Behaviour], name: str, kind: type, requests: int, connected: Connect
+) -> None:
+    """As often as that cannot do harm; nothing waits for long, and the error is that of the whole call."""
+    waits: list[float] = []
+    with FarEnd(behaviours) as far:
+        error = outcome(far.url, CALLS[name], connected, sleep=waits.append)
 
-        assert (UnknownOutcome, 2) == (type(error), len(far.ledger))
+        assert (kind, requests, requests - 1) == (type(error), len(far.ledger), len(waits))
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -248,24 +260,6 @@ def test_a_limit_with_a_date_is_waited_out(connected: Connect) -> None:
         READS["get_payer_status"](connected(far.url, sleep=waits.append))
 
     assert 15 < waits[0] <= 20
-
-
-@pytest.mark.parametrize("told", ["soon", "-1", "9" * 400, "9" * 5000, "Wed, 99 Foo 2026"])
-def test_a_nonsense_limit_is_no_limit(told: str, connected: Connect) -> None:
-    """A Retry-After that cannot be read, or is beyond all measure, is not waited: the error is raised at once."""
-    waits: list[float] = []
-    with FarEnd([reply(429, "{}", {"Retry-After": told})]) as far:
-        error = outcome(far.url, READS["get_payer_status"], connected, sleep=waits.append)
-
-        assert (RateLimited, [], 1) == (type(error), waits, len(far.ledger))
-
-
-def test_a_limit_beyond_the_deadline_is_told(connected: Connect) -> None:
-    """A wait that does not fit the deadline is not waited; the error says how long it would be."""
-    with FarEnd([reply(429, "{}", {"Retry-After": "3600"})]) as far:
-        error = outcome(far.url, READS["get_payer_status"], connected)
-
-    assert (RateLimited, 3600.0) == (type(error), error.retry_after)
 
 
 DRIPS = {
@@ -653,7 +647,14 @@ ours = {
 }
 
 
+def call_in_a_pause(client: Client) -> Any:
+    """Call while the client pauses for longer than a call may take."""
+    client.pace.record(RateLimited("slow down", retry_after=500), 0)
+    return WRITES["create_payer"](client)
+
+
 REFUSED: dict[str, Callable[[Client], Any]] = {
+    "a call in a pause": call_in_a_pause,
     "a dict with a fault": lambda client: payerkit.create_payer(client, {**PAYER, "email": "x"}),
     "fields with a fault": lambda client: payerkit.create_payment_detail(
         client, "user-123", **{**ours, "currency": ""}

@@ -21,16 +21,9 @@ from payerkit.client.call import RequestBody
 from payerkit.errors import NotSent, ServiceError
 from payerkit.service import server
 from published import ANSWERS, PAYER
-from tls import make_certificate
 
 Connect = Callable[..., Client]
 GOOD = reply(200, RequestBody(ANSWERS["create_payer"]).content)
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SSLContext]:
-    """Make a certificate and a server's context."""
-    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import payerkit
+from cases import table
 from published import ORDER
 
 
@@ -39,29 +40,10 @@ def offered(shell: InteractiveShell, text: str) -> set[str]:
     return {name for name in found if not name.startswith("_")}
 
 
-@pytest.mark.parametrize(
-    ("text", "names", "hidden"),
-    [
-        ("payerkit.", {"connect", "onboard", "errors", "tables"}, {"Payment", "bulk", "html"}),
-        (
-            "client.",
-            {"base_url", "close", "environment", "pace"},
-            {"sleep", "send", "without_retries", "account_secret"},
-        ),
-        ("client.sandbox.", {"pay", "policy", "ledger", "advance", "events"}, set()),
-        ("payment.", {"card", "save", "to_safe", "transactions", "order", "network"}, {"dict", "unwrap", "whole"}),
-        ("card.", {"verdict", "save", "sentence", "findings"}, set()),
-        ("findings.", {"verdict", "errors", "warnings", "to_frame"}, set()),
-        ("finding.", {"code", "message", "hint", "severity"}, set()),
-        ("walk.", {"payer", "bank_details", "payment"}, {"traits", "send"}),
-        ("walk.payer.", {"fill", "submit", "result", "findings", "client_user_id"}, {"traits", "show_in", "send"}),
-        ("walk.bank_details.", {"fill", "submit", "holder_is_payer"}, {"offer_holder", "send_state"}),
-        ("walk.payment.", {"fill", "submit", "check_again"}, {"offer_account", "reserve_output"}),
-    ],
-)
-def test_tab_offers_what_a_user_needs(shell: InteractiveShell, text: str, names: set[str], hidden: set[str]) -> None:
+@table("offered_by_tab")
+def test_tab_offers_what_a_user_needs(shell: InteractiveShell, text: str, names: list[str], hidden: list[str]) -> None:
     """With jedi, which a notebook uses: a property whose annotation it cannot follow would empty the whole list."""
     found = offered(shell, text)
 
     assert shell.Completer.use_jedi
-    assert (names, set()) == (names & found, hidden & found)
+    assert ({*names}, set()) == (found.intersection(names), found.intersection(hidden))

@@ -218,12 +218,6 @@ def test_mocks_of_requests_see_the_calls() -> None:
         assert (result.kyc_status, mock.calls[0].request.headers["x-api-key"]) == ("not_started", KEY)
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SSLContext]:
-    """Make a certificate, with its key beside it, and a server's context."""
-    return make_certificate(tmp_path_factory.mktemp("tls"))
-
-
 def test_a_client_certificate_of_a_session_reaches_the_server(
     connected: Connect, new_session: NewSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
