@@ -28,18 +28,6 @@ from payerkit.errors import InterruptedRun
 PAYERS = 8
 
 
-@pytest.fixture
-def service() -> ModelService:
-    """Return a far end without faults."""
-    return ModelService()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Return a path for a new journal."""
-    return tmp_path / "run.journal"
-
-
 ROWS = [payer_row(place) for place in range(PAYERS)]
 IDS = [row["client_user_id"] for row in ROWS]
 

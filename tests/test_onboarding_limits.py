@@ -117,14 +117,6 @@ def test_equal_refusals_stop_and_say_what_to_do(limiter: RateLimiter) -> None:
     assert ('retry=["refused"]' in reason, "stop_after=None" in reason) == (True, True)
 
 
-def test_equal_refusals_need_not_stop(limiter: RateLimiter) -> None:
-    """With stop_after=None."""
-    for _ in range(100):
-        limiter.count_refusal(refusal(), said("no such bank"), None)
-
-    assert not limiter.stop
-
-
 def test_a_call_that_timed_out_counts_with_its_time() -> None:
     """So does any other one that ended; not one that never left."""
     clock = HandClock()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,9 +9,7 @@ import pytest
 
 import payerkit
 from cases import first_cases
-from onboarding_tables import onboard
 from payerkit import InvalidInput, PayerkitError
-from payerkit.client import Client
 from payerkit.onboarding.tasks import Table
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
@@ -82,18 +79,6 @@ def test_an_id_is_sent_as_it_was_sent_before() -> None:
         found.rows[1].client_user_id,
         found.rows[3].client_user_id,
     )
-
-
-def test_a_longer_table_does_not_store_a_payer_again(shared: Client, tmp_path: Path) -> None:
-    """The journal knows which of two spellings was sent."""
-    one, other = (TYPED_PAYER | {ID: text} for text in ("longer-table-1", "Longer-table-1"))
-    reports = [onboard(shared, pd.DataFrame(rows), tmp_path / "journal") for rows in ([one], [one, other, other])]
-    ledger = shared.sandbox.ledger()
-
-    assert [1, 3] == [report.counts["done"] for report in reports]
-    assert ["longer-table-1"] == ledger.loc[
-        ledger["client_user_id"].str.lower() == "longer-table-1", "client_user_id"
-    ].tolist()
 
 
 def test_a_payer_is_sent_under_one_id() -> None:

@@ -16,7 +16,7 @@ import payerkit
 from cases import first_cases
 from clocks import LeapingClock
 from far_end import Behaviour, FarEnd, Received, cut, reply, reset
-from onboarding_tables import onboard, payer_row, run_arguments
+from onboarding_tables import onboard, payer_row
 from payerkit import Refused
 from payerkit.client import Client
 from payerkit.onboarding.options import Options
@@ -289,14 +289,6 @@ def test_compliant_is_what_the_service_calls_so(service: Service, run: Run, is_c
     assert (0,) == service.count("accounts")
 
 
-def test_what_waiting_does_not_change_is_told(service: Service, run: Run) -> None:
-    """The reason for the account of a rejected payer says that waiting alone does not help."""
-    service.status = PENDING | {"kycStatus": "rejected"}
-    report = run(table(1), accounts="when_compliant")
-
-    assert str(report.frame.loc[0, "reason"]).endswith("Ask the service for the reason. Waiting does not change it.")
-
-
 def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Run) -> None:
     """Whatever else the service says in its place may be personal; what it leaves out is unknown."""
     service.status = {"kycStatus": "Surname-00001, see mail", "isCompliant": False}
@@ -337,21 +329,6 @@ def test_a_reason_is_that_of_the_last_run(service: Service, run: Run) -> None:
 
     assert ["waiting", "not_sent", "waiting"] == [report.frame.loc[0, "state"] for report in reports]
     assert [True, False, True] == [str(report.frame.loc[0, "reason"]).startswith("Waits:") for report in reports]
-
-
-def test_an_account_is_not_sent_again_before_its_payer_is_compliant(service: Service, run: Run) -> None:
-    """An account whose outcome is unknown is looked up, but sent again only when its payer is compliant."""
-    service.accounts, service.status = [reset], PENDING
-    service.statuses = [reply(200, json.dumps(COMPLIANT))]
-    first = run(table(1), accounts="when_compliant")
-    sent = service.count("accounts")
-    service.status = COMPLIANT
-    second = run(table(1), accounts="when_compliant")
-
-    assert ("bank_details", "unknown", 2, True) == outcome(first)
-    assert "Waits: identity check pending" in str(first.frame.loc[0, "reason"])
-    assert ("bank_details", "done", 3, False) == outcome(second)
-    assert ((1,), (2,)) == (sent, service.count("accounts"))
 
 
 # The report
@@ -557,21 +534,3 @@ def test_a_day_later_the_rest_is_done(tmp_path: Path) -> None:
     assert ["approved", "not_started"] == today.frame["kyc_status"].tolist()
     assert ["done", "done"] == tomorrow.frame["state"].tolist()
     assert ["payer", "payer", "payment_detail", "payment_detail"] == written
-
-
-def test_a_compliant_payer_has_signed_as_well(tmp_path: Path) -> None:
-    """`accounts="when_compliant"` waits for both; nothing is sent that the service would refuse."""
-    rows, client_user_id = table(1), payer(1)["client_user_id"]
-    options = run_arguments(journal=tmp_path / "run.journal", accounts="when_compliant")
-    with payerkit.sandbox(seed=1, clock="manual", kyc_required=True) as client:
-        reports = [payerkit.onboard(client, rows, **options)]
-        client.sandbox.complete_kyc(client_user_id)
-        reports.append(payerkit.onboard(client, rows, **options))
-        payerkit.update_agreement(client, client_user_id)
-        reports.append(payerkit.onboard(client, rows, **options))
-
-    assert [("waiting", 1), ("waiting", 1), ("done", 2)] == [outcome(report)[1:3] for report in reports]
-    assert [
-        "Waits: identity check not_started, agreement not_started.",
-        "Waits: identity check approved, agreement not_started.",
-    ] == [report.frame.loc[0, "reason"] for report in reports[:2]]

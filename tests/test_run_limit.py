@@ -18,18 +18,6 @@ from payerkit.onboarding import RunOptions
 LEFT = "Not tried yet, because of limit: this call tried the first 2 rows that were not sent before."
 
 
-@pytest.fixture
-def service() -> ModelService:
-    """Return a far end without faults."""
-    return ModelService()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Return a path for a new journal."""
-    return tmp_path / "run.journal"
-
-
 def rows_of(count: int) -> list[Row]:
     """Return payers with an account each."""
     return [payer_row(place) for place in range(count)]
