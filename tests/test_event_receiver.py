@@ -51,13 +51,11 @@ def take(
     on_send: Callable[[Any], object] = print,
     **scope: Any,
 ) -> tuple[int, dict[str, str]]:
-    """Return status and headers of the response to a delivery, called as by a server; messages: in place of its body."""
+    """Return status and headers of the response to a delivery, or to other messages, called as by a server."""
     sent: list[Any] = []
     given = headers_of(body) if headers is None else headers
-    parts = [
-        {"type": "http.request", "body": body[:10], "more_body": True},
-        {"type": "http.request", "body": body[10:]},
-    ]
+    parts: list[Any] = [{"type": "http.request", "body": each} for each in (body[:10], body[10:])]
+    parts[0]["more_body"] = True
     waiting = [*(parts if messages is None else messages)]
 
     async def receive() -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cases import table
 from payerkit import InvalidInput, explain, read_events, reconcile
 from payerkit.checks.schema import MASK
 from payerkit.errors import EventsWarning, InvalidSignature
@@ -133,29 +134,10 @@ def test_published_events_are_read(published: dict[str, Any]) -> None:
     assert MASK == event.to_dict().get("rawPayload", MASK)
 
 
-@pytest.mark.parametrize(
-    ("content", "name", "value"),
-    [
-        ({"requestID": REQUEST_ID}, "request_id", REQUEST_ID),  # both spellings are published
-        ({"paymentAccountId": "1"}, "payment_details_id", "1"),
-        ({"subStatus": ""}, "sub_status", None),  # as the example of a confirmed payment has it
-        ({"amount": 25.5}, "amount", Decimal("25.5")),
-        ({"amount": "NaN"}, "amount", None),
-        ({"timestamp": 1759501800}, "timestamp", pd.Timestamp("2025-10-03T14:30:00Z")),
-        ({"timestamp": 1759501800250}, "timestamp", pd.Timestamp("2025-10-03T14:30:00.25Z")),  # milliseconds
-        ({"timestamp": "1759501800250"}, "timestamp", pd.Timestamp("2025-10-03T14:30:00.25Z")),
-        ({"timestamp": 10**15}, "timestamp", None),  # neither seconds nor milliseconds of any year that there is
-        ({"timestamp": "soon"}, "timestamp", None),
-        ({"event": "payment.confirmed.checkout"}, "kind", "payment.confirmed"),
-        ({"event": "payment.confirmed.checkout"}, "variant", ".checkout"),
-        ({"event": "something.new"}, "kind", "something.new"),
-        ({}, "kind", ""),
-        ({"failureReason": "x"}, "reason", "x"),
-    ],
-)
-def test_events_are_read_tolerantly(content: dict[str, Any], name: str, value: Any) -> None:
+@table("odd_events")
+def test_events_are_read_tolerantly(content: dict[str, Any], name: str, value: str) -> None:
     """Every published spelling is read, and what is odd is missing."""
-    assert value == getattr(Event.read(content), name)
+    assert value == str(getattr(Event.read(content), name))
 
 
 @pytest.mark.parametrize(
