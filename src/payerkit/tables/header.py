@@ -9,7 +9,7 @@ import difflib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal
 
@@ -111,11 +111,16 @@ _LEAST_NEAR = 0.85
 
 @dataclass(frozen=True, slots=True)
 class HeaderReading:
-    """What a header may name. columns: ours, the likeliest first. needs: a column without which it is unsure."""
+    """What a header may name.
+
+    columns: ours, the likeliest first. needs: a column without which it is unsure. owner: whose the field is by the
+    header's own words: payer, holder, bank or somebody; "" if it does not say so.
+    """
 
     columns: tuple[str, ...] = ()
     how: How = "unknown"
     needs: str = ""
+    owner: str = ""
 
     @property
     def is_certain(self) -> bool:
@@ -131,7 +136,27 @@ def read_header(header: str) -> HeaderReading:
     """Return the columns that a header may name, and how well it is understood."""
     if header in OUR_NAMES:
         return HeaderReading((OUR_NAMES[header],), "exact")
-    return _read_known(header) or _near(_joined(header)) or NO_READING
+    return _read_known(header) or _read_surrounded(header) or _near(_joined(header)) or NO_READING
+
+
+def read_beside(header: str, others: Iterable[str]) -> HeaderReading | None:
+    """Return what a header means beside other columns of its table; None if they change nothing."""
+    rows = _beside().get(_joined(header), ())
+    joined = [_joined(other) for other in others] if rows else []
+    for names, column in rows:
+        if any(other.startswith(name[:-1]) if name[-1] == "*" else other == name for other in joined for name in names):
+            return NO_READING if column == "-" else HeaderReading((column,), "ambiguous")
+    return None
+
+
+@cache
+def _beside() -> dict[str, list[tuple[list[str], str]]]:
+    """Return for a joined header the names that change its meaning, joined or with * at the end, and the column."""
+    found: defaultdict[str, list[tuple[list[str], str]]] = defaultdict(list)
+    for row in _rows("beside"):
+        names = [_joined(name) + "*" * name.endswith("*") for name in row["needs"].split("|")]
+        found[_joined(row["words"])].append((names, row["column"]))
+    return found
 
 
 def likely_column(name: str) -> str | None:
@@ -199,15 +224,19 @@ def _read_with_owner(header: str) -> HeaderReading | None:
 def _owned(kind: str, found: HeaderReading) -> HeaderReading:
     """Return a reading for a field whose owner is known: payer, holder, bank, or somebody who may be either."""
     if kind == "payer":
-        is_payers = all(column in PAYER.fields for column in found.columns)
-        return found if is_payers else _doubted(found)
+        columns = tuple(column for column in found.columns if column in PAYER.fields)
+        is_payers = len(columns) == len(found.columns)
+        return replace(
+            found, columns=columns, how=found.how if is_payers else "near" if columns else "unknown", owner=kind
+        )
     columns = tuple(dict.fromkeys(HOLDER_COLUMNS.get(column, column) for column in found.columns))
-    if kind == "bank":
-        is_accounts = all(column in BANK_DETAILS.fields for column in columns)
+    if kind == "bank":  # the country of a bank is not its customer's
+        is_accounts = all(column in BANK_DETAILS.fields and column not in BANK_COLUMNS for column in columns)
         return HeaderReading(columns, found.how if is_accounts else "ambiguous")
     if kind == "holder":
-        is_holders = all(column in BANK_COLUMNS or column in BANK_DETAILS.fields for column in columns)
-        return HeaderReading(columns, found.how, found.needs) if is_holders else _doubted(found)
+        holders = tuple(column for column in columns if column in BANK_COLUMNS or column in BANK_DETAILS.fields)
+        how = found.how if len(holders) == len(columns) else "near"
+        return HeaderReading(holders, how if holders else "unknown", found.needs)
     both = tuple(each for column in found.columns for each in (column, HOLDER_COLUMNS.get(column, column)))
     return HeaderReading(tuple(dict.fromkeys(both)), "ambiguous" if both else "unknown")
 
@@ -223,6 +252,23 @@ def _read_parts(header: str) -> HeaderReading | None:
         return None
     is_one = len(columns) == 1 and all(each.is_certain for each in found)
     return HeaderReading(columns, "certain" if is_one else "ambiguous")
+
+
+_NUMBERING = re.compile(r"q?[0-9]{1,2}").fullmatch
+
+
+def _read_surrounded(header: str) -> HeaderReading | None:
+    """Return the reading of a known name among words of forms and exports: "Please enter your IBAN", "usr_email"."""
+    bare = _IN_BRACKETS.sub(" ", header).replace(".", " ")
+    words = fold(bare).split() if len(header) <= _MAX_LENGTH else []
+    are_around = [word in _words("around") or _NUMBERING(word) is not None for word in words]
+    inner = [word for word, is_around in zip(words, are_around, strict=True) if not is_around]
+    first = next((place for place, is_around in enumerate(are_around) if not is_around), 0)
+    last = len(words) - next((place for place, is_around in enumerate(reversed(are_around)) if not is_around), 0)
+    for name in (" ".join(words[first:last]), " ".join(inner)):
+        if inner and (found := _look_up(name) or _read_with_owner(name)):
+            return _doubted(found)
+    return None
 
 
 def _near(joined: str) -> HeaderReading | None:
@@ -256,7 +302,10 @@ def _headers() -> dict[str, HeaderReading]:
             how = "ambiguous"
         found[joined] = HeaderReading(columns, how, next((row["needs"] for row in same if row["needs"]), ""))
     for words, column in (*_titles(), *OUR_NAMES.items()):
-        found.setdefault(_joined(str(words)), HeaderReading((column,), "certain"))
+        # "Bank country" may be the bank's own; only the name itself is the account holder's
+        found.setdefault(
+            _joined(str(words)), HeaderReading((column,), "ambiguous" if column in BANK_COLUMNS else "certain")
+        )
     return found
 
 

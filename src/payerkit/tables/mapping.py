@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, MutableMapping, Sequence
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,8 @@ class FileColumn:
 
     header: as in the file, "" for none. place: number of the column, from 0. column: ours that it fills, None if it is
     left out or open. candidates: our columns that it may be, the likeliest first. how: as in `HeaderReading`; "chosen"
-    for what a person decided, "second" if another column fills its column, "blank" if there is nothing in it.
+    for what a person decided, "second" if another column fills its column, "two_names" for cells like "Archer, Ada",
+    "blank" if there is nothing in it.
     first_row: of a column without a header, the first row with a cell; 0 if that is unknown.
     """
 
@@ -71,6 +72,8 @@ class FileColumn:
             return "a column without a name" + (f"; row {self.first_row} has a cell in it." if self.first_row else ".")
         if self.how == "second":
             return f"a second column for {self.candidates[0]}."
+        if self.how == "two_names":
+            return "last and first name in one cell: make two columns of it."
         if self.how == "near" and self.candidates:
             return f"{_NO_FIELD}; did you mean {listed(self.candidates, 'or')}?"
         if self.candidates:
@@ -80,6 +83,8 @@ class FileColumn:
 
 Mapped = AnyMapping[str, str | None]
 """What is chosen: a column of ours for each header, None to leave it out."""
+
+_NAMES = {"last_name", "account_name"}
 
 Normalise = bool | Sequence[str]
 """Whether values with exactly one meaning are rewritten: all, none, or those of some of our columns."""
@@ -121,6 +126,7 @@ class Mapping(MutableMapping[str, str | None]):
     ) -> None:
         self._headers = tuple(headers)
         self._unnamed = dict(unnamed or {})
+        self._two_names: Collection[int] = ()
         self.first_values: Sequence[tuple[str, ...]] = ()
         self.sheet: str | None = None
         self.header_row: int | None = None
@@ -132,16 +138,28 @@ class Mapping(MutableMapping[str, str | None]):
 
     @classmethod
     def of(
-        cls, headers: Sequence[str], chosen: Mapped | None = None, *, unnamed: AnyMapping[int, int] | None = None
+        cls,
+        headers: Sequence[str],
+        chosen: Mapped | None = None,
+        *,
+        unnamed: AnyMapping[int, int] | None = None,
+        two_names: Collection[int] = (),
     ) -> Self:
-        """Return the mapping of a file. What is wrong with the choices is in `problems`; nothing is refused yet."""
+        """Return the mapping of a file. What is wrong with the choices is in `problems`; nothing is refused yet.
+
+        two_names: the numbers of the columns whose cells are like "Archer, Ada".
+        """
         mapping = cls(headers, unnamed=unnamed)
+        mapping._two_names = two_names
         mapping._decide(chosen or {})
         return mapping
 
     def _decide(self, chosen: Mapped) -> None:
         """Read the headers beside what is chosen."""
         self.all_columns, self.problems = map_headers(self._headers, chosen, self._unnamed)
+        for each in self.all_columns:
+            if each.place in self._two_names and each.is_open and not {*each.candidates}.isdisjoint(_NAMES):
+                each.candidates, each.how = (), "two_names"
         self._open = [each for each in self.all_columns if each.is_open]
 
     @property
@@ -212,7 +230,8 @@ class Mapping(MutableMapping[str, str | None]):
                 entries.append(f"    {_quoted(each.shown_key)}: {_quoted(name)},{remark}\n")
         return (
             "Say what they are: check each line of this proposal, and pass it as mapping=. None leaves a column out. "
-            f"On the command line, use --mapping FILE.\nmapping = {{\n{''.join(entries)}}}"
+            "On the command line, --accept takes it as it is, and --mapping FILE lets you edit it.\n"
+            f"mapping = {{\n{''.join(entries)}}}"
         )
 
     def examples(self, key: str) -> tuple[str, ...]:
@@ -232,7 +251,7 @@ class Mapping(MutableMapping[str, str | None]):
     def __setitem__(self, key: str, value: str | None) -> None:
         column = self._column(key)
         if value is not None and value not in header.OUR_NAMES:
-            raise InvalidInput(f"mapping: {value} is not a field of a payer or of bank details.{_hint(str(value))}")
+            raise InvalidInput(f"mapping: {value} is not a field of a payer or of bank details.{hint_for(str(value))}")
         self._decide(self.chosen | {column.key: value})
 
     def __delitem__(self, key: str) -> None:
@@ -357,6 +376,18 @@ def name_columns(columns: Iterable[Hashable]) -> dict[Hashable, str]:
     return {columns[place]: field for place, field in fields.items()}
 
 
+def account_fields(columns: Iterable[Hashable]) -> dict[int, str]:
+    """Return the field of each column of a DataFrame that is certain to be one of bank details, by its number."""
+    fields = Mapping([str(name) for name in columns]).fields
+    has_payers = bool(header.payer_columns(fields.values()))
+    return {
+        place: header.field_of(name)
+        for place, name in fields.items()
+        if header.field_of(name) in BANK_DETAILS.fields
+        and not (has_payers and name not in header.BANK_COLUMNS and name in PAYER.fields)
+    }
+
+
 _SETTINGS = {
     "sheet": "the name of a sheet, or null",
     "header_row": "a row's number, or null",
@@ -414,7 +445,7 @@ def _our_column(value: Any, name: str) -> str | list[str] | None:
         return value
     if _is_ours(value):
         return header.OUR_NAMES[value]
-    hint = _hint(value) if isinstance(value, str) else ""
+    hint = hint_for(value) if isinstance(value, str) else ""
     raise InvalidInput(f"{name}: expected a field of a payer or of bank details, or null to leave it out.{hint}")
 
 
@@ -422,7 +453,7 @@ def _is_ours(name: object) -> bool:
     return isinstance(name, str) and name in header.OUR_NAMES
 
 
-def _hint(name: str) -> str:
+def hint_for(name: str) -> str:
     """Return which column of ours a person may have meant, as a sentence."""
     likely = header.likely_column(name)
     return f" Did you mean {likely}?" if likely else ""
@@ -454,7 +485,12 @@ def map_headers(
         key = name if name and times[name] == 1 else f"{name} ({column_letters(place)})".strip()
         columns.append(FileColumn(key, name, place))
     problems = _decide(columns, chosen)
-    readings = [header.read_header(each.header) if each.how == "unknown" else header.NO_READING for each in columns]
+    readings = [
+        (header.read_beside(each.header, names) or header.read_header(each.header))
+        if each.how == "unknown"
+        else header.NO_READING
+        for each in columns
+    ]
     owners = _owners(columns, readings)
     for each, found in zip(columns, readings, strict=True):
         if each.how != "unknown":
@@ -528,7 +564,11 @@ def _owners(columns: Iterable[FileColumn], readings: Iterable[header.HeaderReadi
         elif found.is_certain:
             (named if found.how == "exact" else certain).add(found.columns[0])
     certain |= named
-    has_payers = not header.own_columns(PAYER).isdisjoint(certain) or not named.isdisjoint(header.BANK_COLUMNS)
+    has_payers = (
+        not header.own_columns(PAYER).isdisjoint(certain)
+        or not named.isdisjoint(header.BANK_COLUMNS)
+        or any(found.owner == "payer" for found in readings)
+    )
     return _Owners(has_payers, not header.own_columns(BANK_DETAILS).isdisjoint(certain), certain)
 
 
