@@ -75,6 +75,27 @@ def file_date_order(texts: Iterable[str]) -> DateOrder | Literal["mixed"] | None
     return next(iter(found), None)
 
 
+def is_year_day_month(texts: Iterable[object]) -> bool:
+    """Return True if dates such as 1985-31-12 show that a column has the day before the month, and none denies it."""
+    matches = [_YEAR_FIRST(_without_time(text)) for text in texts if isinstance(text, str)]
+    days = [(int(match[2]), int(match[3])) for match in matches if match]
+    return any(second > 12 for second, _ in days) and all(third <= 12 for _, third in days)
+
+
+def swap_day(text: str) -> str | None:
+    """Return the day of a date in the order of 1985-31-12, as YYYY-MM-DD, if it is a day in both orders; else None."""
+    match = _YEAR_FIRST(_without_time(text))
+    return _day(match[1], match[3], match[2]) if match and match[2] != match[3] and _day(*match.groups()) else None
+
+
+def is_impossible(text: str) -> bool:
+    """Return True for a date of digits that no order of day and month makes a day, such as 1985-02-30."""
+    match = _YEAR_FIRST(_without_time(text)) or _YEAR_LAST(_without_time(text))
+    if match is None or read_date(text) is not None or has_two_readings(text):
+        return False
+    return all(read_date(text, order) is None for order in ("day_first", "month_first"))
+
+
 def _without_time(text: str) -> str:
     return _MIDNIGHT.sub("", text.strip().lower())
 

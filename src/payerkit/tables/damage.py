@@ -7,11 +7,14 @@ in any field: by a wrong encoding, a mark around a number, or as the error value
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from html import unescape
 from operator import itemgetter
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import pandas as pd
 
@@ -63,18 +66,23 @@ _AS_TEXT = {
         f"|[0-3]?[0-9][.]?[ -](?i:{_SHORT_MONTHS})[.]?[ -](?:19|20)?[0-9]{{2}}"
     ),
     "like_amount": r"[1-9][0-9]{0,2}(?:\.[0-9]{3}){2,}",
-    "like_digits_lost": "[1-9][0-9]{14}0+",
+    "like_digits_lost": "[1-9][0-9]{14}0+|[1-9][0-9]{13}00",
     "like_boolean": "TRUE|FALSE|WAHR|FALSCH|VRAI|FAUX|VERDADERO|FALSO",
+    "letter_in_number": "(?=(?:[^0-9]*[0-9]){5})[0-9 -]*[Oo][0-9Oo -]*",
+    "text_mark": "'.*",
 }
 """Values as spreadsheets write them into text files, by the code of the finding.
 
 like_date: shorter days, such as 02-Jan, are no text of any field: `text_damage` finds them. like_amount: in groups of
 three digits; account numbers with dots have others. like_digits_lost: as it stands if 15 digits were kept.
+letter_in_number: the letter O in place of a zero. text_mark: in an id.
 """
 
 _is_suspect = re.compile("|".join(f"(?P<{code}>{pattern})" for code, pattern in _AS_TEXT.items())).fullmatch
 _is_long = re.compile("[0-9]{16,}").fullmatch
-_is_rounded = re.compile(_AS_TEXT["like_digits_lost"]).fullmatch
+_is_rounded = re.compile("[1-9][0-9]{14}0+").fullmatch
+_is_likely_rounded = re.compile("[1-9][0-9]{13}00|[1-9][0-9]{14}0{2,5}").fullmatch
+"""Matches a rounded number of 16 to 20 digits. Longer account numbers, as in Hungary, end in zeros by nature."""
 
 _BEYOND_MONTHS = "(?:1[3-9]|2[0-9]|3[01])"
 _is_day_in_order = re.compile(
@@ -82,6 +90,9 @@ _is_day_in_order = re.compile(
     f"|[0-9]{{1,2}}[/.-]{_BEYOND_MONTHS}[/.-](?:19|20)?[0-9]{{2}}"
 ).fullmatch
 """Matches a date whose order shows: one of its first two numbers is no month."""
+
+_DIGITS_ALONE = frozenset({"phone", "ssn", "account_number", "routing_number", "sort_code", "bsb_number", "ncc"})
+"""Fields whose values have no letters."""
 
 _ROUNDABLE = _NUMBERED | {"client_user_id"}
 """Fields whose values may be long numbers."""
@@ -104,7 +115,11 @@ def cell_findings(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> C
         columns: The field of each column that is used, by its number in the file, as columns of tables are named
             (`bank_city`).
     """
-    found = [*_noted(sheet, first_row, columns), *_swapped_days(sheet, first_row, columns)]
+    found = [
+        *_noted(sheet, first_row, columns),
+        *_swapped_days(sheet, first_row, columns),
+        *_shorter_numbers(sheet, first_row, columns),
+    ]
     seen = {(note.row, note.column) for note in sheet.notes}
     seen.update((row, column) for row, column, _ in found)
     rows = sheet.cells.loc[sheet.cells.index >= first_row]
@@ -120,10 +135,10 @@ def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator
     for note in sheet.notes:
         if note.row < first_row:
             continue
-        if note.kind == "hidden_row":
+        if note.kind in {"hidden_row", "struck_row"}:
             if columns:
-                yield note.row, min(columns), file_finding("hidden_row", "")
-        elif note.column in columns:
+                yield note.row, min(columns), file_finding(note.kind, "")
+        elif note.column in columns and note.kind != "unformatted":
             name = columns[note.column]
             if note.kind not in _RIGHT.get("day" if holds_days(name) else name, ()):
                 code = note.kind if note.kind in _KINDS else f"became_{note.kind}"
@@ -146,6 +161,27 @@ def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> I
             yield from ((row, column, file_finding("day_swapped", field_of(name))) for row in rows)
 
 
+_MOST = 0.8
+"""If so many cells of a column are of one length, a shorter number has lost zeros; ten cells must show it."""
+
+
+def _shorter_numbers(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
+    """Yield the cells of columns of numbers that are stored as a number and shorter than nearly all others."""
+    stored = {(note.row, note.column) for note in sheet.notes if note.kind == "unformatted"}
+    for column, name in columns.items():
+        if not stored or field_of(name) not in _DIGITS_ALONE | {"postcode", "postal_code"} or column not in sheet.cells:
+            continue
+        cells = sheet.cells.loc[sheet.cells.index >= first_row, column].dropna()
+        lengths = Counter(map(len, cells))
+        usual, times = lengths.most_common(1)[0] if lengths else (0, 0)
+        if len(cells) >= 10 and times >= _MOST * len(cells):
+            yield from (
+                (row, column, file_finding("zeros_lost", field_of(name)))
+                for row, text in zip(cells.index.tolist(), cells.tolist(), strict=True)
+                if len(text) < usual and (row, column) in stored
+            )
+
+
 def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Finding]]:
     """Yield the findings about texts of a column, each with its row: damage that was saved as text, as in CSV."""
     if holds_days(column) or column == HOLDER_IS_PAYER:
@@ -159,10 +195,12 @@ def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Fi
         "like_amount": field == "account_number",
         "like_digits_lost": field in _ROUNDABLE and _are_rounded(cells),
         "like_boolean": True,
+        "letter_in_number": field in _DIGITS_ALONE,
+        "text_mark": field == "client_user_id",
     }
-    yield from (
-        (row, file_finding(code, field)) for row, code in zip(suspects.index, codes, strict=True) if doubted[code]
-    )
+    for row, text, code in zip(suspects.index, suspects, codes, strict=True):
+        if doubted[code] or (code == "like_digits_lost" and field in _ROUNDABLE and _is_likely_rounded(text)):
+            yield row, file_finding(code, field)
 
 
 def _are_rounded(cells: pd.Series[Any]) -> bool:
@@ -186,7 +224,7 @@ class TextDamage(NamedTuple):
 
 
 _may_be_damaged = re.compile(
-    r"[^ -~]|[&?<>#]|^ *['=]|^ *[mMtT][aAeE][iIlL][lL:]|[eE][+][0-9]|"
+    r"[^ -~]|[&?<>#%\\]|_x[0-9A-Fa-f]{4}_|^ *['\"=]|^ *[mMtT][aAeE][iIlL][lL:]|[eE][+][0-9]|"
     r"^ *[0-9][0-9]?[-.] ?[A-Za-z][A-Za-z][A-Za-z] *$|^ *[A-Za-z][A-Za-z][A-Za-z][- ][0-9][0-9] *$"
 ).search
 """Matches every text that may be damaged."""
@@ -366,6 +404,77 @@ def _angle_brackets(text: str) -> TextDamage | None:
     return TextDamage("angle_brackets", (), match[2] if match else None)
 
 
+_QUOTED = re.compile(r"""\s*(?:"([^"]+)"|'([^']+)')\s*""").fullmatch
+
+
+def _quoted(text: str) -> TextDamage | None:
+    """Find quotes around the whole text, which a program kept from a text file; a part of it in quotes is sound."""
+    match = _QUOTED(text)
+    return TextDamage("quoted", (), (match[1] or match[2]).strip()) if match else None
+
+
+# Codes of other programs
+
+
+_PERCENT_CODES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_XML_CODE = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_BACKSLASH_CODE = re.compile(r"\\[nrt](?![a-z])|\\u[0-9a-fA-F]{4}").search
+
+
+def _program_codes(text: str) -> TextDamage | None:
+    """Find what stands for a character in links (%20), in files of Excel (_x000D_) and in source code (backslash n)."""
+    if "://" not in text and (match := _PERCENT_CODES.search(text)):
+        meant = unquote(text, errors="replace")
+        if "\ufffd" not in meant and (not meant.isascii() or "%20" in text or "%40" in text):
+            return TextDamage("program_code", (match.group(),), meant)
+    if match := _XML_CODE.search(text):
+        meant = " ".join(_XML_CODE.sub(lambda code: chr(int(code[1], 16)), text).split())
+        return TextDamage("program_code", (match.group(),), meant)
+    return TextDamage("program_code", (match.group(),)) if (match := _BACKSLASH_CODE(text)) else None
+
+
+# Letters of another alphabet, and signs in place of letters
+
+_WORD = re.compile(r"[^\W\d_]+")
+_SIGN_IN_WORD = re.compile(
+    "[^\\W\\d_][\u00a2-\u00a6\u00a8\u00ac\u00af\u00b1-\u00b3\u00b6\u00b8\u00b9\u00bc-\u00be\u0192\u2020\u2021\u2030\u2039\u203a\u2500-\u259f]"
+    "[^\\W\\d_]|[a-z][\u00d7\u00f7][a-z]|(?<![^\\s-])[\u00a3\u00a5\u00a6\u00b3\u00b8\u00bc-\u00be][a-z]"
+).search
+"""Matches a sign where a letter of one byte was read in another encoding: M³ller, £ukasz."""
+
+
+_ALPHABETS = ("CYRILLIC", "GREEK", "ARMENIAN")
+"""The alphabets with letters that look like Latin ones, as Unicode names them."""
+
+
+@cache
+def _lookalikes() -> Mapping[str, str]:
+    """Return the letters of these alphabets that look like a Latin one, each with that one."""
+    return {
+        char: row["ascii"]
+        for row in _tsv.rows("payerkit.onchain", "confusables")
+        for char in row["characters"].split()
+        if row["ascii"].isalpha() and unicodedata.name(char, "").startswith(_ALPHABETS)
+    }
+
+
+def _two_alphabets(text: str) -> TextDamage | None:
+    """Find a word in which all letters of one alphabet look like letters of the other one of the word."""
+    if text.isascii():
+        return None
+    for word in _WORD.findall(text):
+        foreign = {char for char in word if unicodedata.name(char, "").startswith(_ALPHABETS)}
+        latin = {char for char in word if unicodedata.name(char, "").startswith("LATIN")}
+        if latin and foreign and foreign <= _lookalikes().keys():
+            odd, meant = min(foreign), text.translate({ord(letter): latin for letter, latin in _lookalikes().items()})
+        elif foreign and latin and latin <= {*_lookalikes().values()}:
+            odd, meant = min(latin), None
+        else:
+            continue
+        return TextDamage("two_alphabets", (odd, unicodedata.name(odd).split()[0].capitalize()), meant)
+    return None
+
+
 # Values of spreadsheets, in text files
 
 _EXPONENT = re.compile(r"\s*[+-]?[0-9](?:[.,][0-9]+)?[eE]\+[0-9]{2,3}\s*").fullmatch
@@ -378,10 +487,14 @@ _SHORT_DATE = re.compile(
 _FORMULA = re.compile(r"\s*=\s*(?:[A-Za-z.]+\(|'?[\w ]*'?!?\$?[A-Za-z]{1,3}\$?[0-9]+\b).*", re.DOTALL).fullmatch
 
 
+_ERROR_VALUE = re.compile(r"#\u00a1?[^\W\d_]{2,}(?:/0|[ ._]?[^\W\d_]+)*[!?]|#[^\W\d_]/[^\W\d_]").fullmatch
+"""Matches the error values of spreadsheets in any language, in capitals: #VALOR!, #N/D."""
+
+
 def _is_error_value(text: str) -> bool:
     shown = text.strip().upper()
     is_too_narrow = len(shown) > 2 and not shown.strip("#")
-    return shown in error_values() or is_too_narrow
+    return shown in error_values() or is_too_narrow or _ERROR_VALUE(shown) is not None
 
 
 _FINDERS: Mapping[str, Callable[[str], object]] = {
@@ -397,5 +510,9 @@ _FINDERS: Mapping[str, Callable[[str], object]] = {
     "formula_without_value": _FORMULA,
     "html_codes": _html_codes,
     "letters_lost": _has_lost_letters,
+    "program_code": _program_codes,
+    "two_alphabets": _two_alphabets,
+    "sign_in_word": _SIGN_IN_WORD,
+    "quoted": _quoted,
 }
 """What finds each kind of damage, the worst first: the damage itself, or anything true."""

@@ -13,15 +13,26 @@ from typing import Any, Literal
 import pandas as pd
 
 NoteKind = Literal[
-    "boolean", "date", "digits_lost", "formula_without_value", "fraction", "hidden_row", "number", "time"
+    "boolean",
+    "date",
+    "digits_lost",
+    "formula_without_value",
+    "fraction",
+    "hidden_row",
+    "merged",
+    "number",
+    "struck_row",
+    "time",
+    "unformatted",
 ]
 """What a cell of a workbook is, if it is no text, or what a spreadsheet did to it.
 
 digits_lost: a number of more than 15 digits, of which a spreadsheet keeps 15. formula_without_value: a formula that no
-program has computed yet. fraction: a number that is not whole. hidden_row: the row is hidden, and the column is -1.
-number: a whole number in a file whose number formats cannot be read, so that leading zeros may be lost. A formula whose
-value is 0 is without a value, too: it refers to an empty cell, or a program wrote 0 for what it did not compute. Error
-values are text: #N/A, #REF! and the like are found as such.
+program has computed yet. fraction: a number that is not whole. hidden_row, struck_row: the row is hidden, or struck
+out, and the column is -1. merged: one of merged cells, but the first. number: a whole number in a file whose number
+formats cannot be read, so that leading zeros may be lost. unformatted: a whole number whose format does not say how
+many digits it has. A formula whose value is 0 is without a value, too: it refers to an empty cell, or a program wrote 0
+for what it did not compute. Error values are text: #N/A, #REF! and the like are found as such.
 """
 
 
@@ -93,12 +104,13 @@ def make_sheet(
     rows: Iterable[tuple[int, Iterable[tuple[int, CellText]]]],
     *,
     hidden: Collection[int] = (),
+    struck: Collection[int] = (),
     merged: Iterable[tuple[int, int, int, int]] = (),
 ) -> Sheet:
     """Return a sheet of the rows that have any text.
 
-    rows: each with its number in the file, and with its cells by their numbers, in order. hidden: the numbers of hidden
-    rows. merged: first and last row, from 1, then first and last column, from 0.
+    rows: each with its number in the file, and with its cells by their numbers, in order. hidden, struck: the numbers
+    of rows that are hidden, or struck out. merged: first and last row, from 1, then first and last column, from 0.
     """
     notes: list[CellNote] = []
     filled: dict[int, list[str | None]] = {}
@@ -113,10 +125,12 @@ def make_sheet(
                     notes.append(CellNote(number, column, kind))
         if texts:
             filled[number] = texts
-            if number in hidden:
-                notes.append(CellNote(number, -1, "hidden_row"))
+            if number in hidden or number in struck:
+                notes.append(CellNote(number, -1, "hidden_row" if number in hidden else "struck_row"))
     across = []
     for top, bottom, first, last in merged:
+        others = [(row, column) for row in range(top, bottom + 1) for column in range(first, last + 1)][1:]
+        notes += [CellNote(row, column, "merged") for row, column in others if row in filled]
         if last > first:
             across += [(row, first, last) for row in range(top, min(bottom, number) + 1)]
     index = pd.Index([*filled], dtype="int64", name="row")
@@ -195,7 +209,7 @@ def _number_text(stored: str, shown: Callable[[int], str] | None) -> CellText:
     if abs(whole) >= 10**_DIGITS_KEPT:
         return str(whole), "digits_lost"
     text = shown(whole) if shown and whole >= 0 else None
-    return text or str(whole), None
+    return (text, None) if text else (str(whole), "unformatted")
 
 
 def _date_text(value: dt.date | dt.time | dt.timedelta) -> CellText:

@@ -62,6 +62,8 @@ def read_delimited(content: bytes | str) -> pd.DataFrame:
     if not content or content.isspace():
         raise InvalidInput(EMPTY)
     layout = _find_layout(content, sep_line and sep_line[1].decode())
+    if layout.width == 1:
+        _check_one_column(content[:_HEAD].decode(errors="replace").splitlines())
     rows = _read_rows(content, layout)
     return frame_of(rows, pd.RangeIndex(1, 1 + len(rows), name="row"))
 
@@ -99,6 +101,33 @@ def _layout(head: bytes, separator: str) -> tuple[tuple[bool, float], _Layout]:
     layout = _Layout(separator, header_row, len(header), is_spaced, skips_blanks)
     first = len(filled[0][1]) if filled else 1
     return (first == usual > 1, (usual - 1) * widths[usual] / max(widths.total(), 1)), layout
+
+
+_RARE_SEPARATORS = "^:~¦"
+_COLUMN_GAP = re.compile(r"\S {2,}(?=\S)")
+_QUOTED_ROW = re.compile(r'"[^"]+(?:,|;|\t)[^"]+"').fullmatch
+
+
+def _check_one_column(lines: list[str]) -> None:
+    """Raise InvalidInput if the rows of a file with one column are those of a table, separated in an unusual way."""
+    first, *others = [line.strip() for line in lines if line.strip()][:100] or [""]
+    if not others:
+        return
+    if all(map(_QUOTED_ROW, (first, *others))):
+        raise InvalidInput(
+            "source: each row of the file is in quotes as a whole.", advice="Remove the quotes around the rows."
+        )
+    for separator in _RARE_SEPARATORS:
+        if first.count(separator) and all(line.count(separator) == first.count(separator) for line in others):
+            raise InvalidInput(
+                f"source: the cells of the file are separated by {separator}",
+                advice=f"Write a first line into it that says so: sep={separator}",
+            )
+    if _COLUMN_GAP.search(first) and all(map(_COLUMN_GAP.search, others)):
+        raise InvalidInput(
+            "source: the columns of the file have a fixed width, with blanks between them.",
+            advice="Read it with pandas.read_fwf(path, dtype=str), and pass the DataFrame.",
+        )
 
 
 def _read_rows(content: bytes, layout: _Layout) -> list[list[str | None]]:

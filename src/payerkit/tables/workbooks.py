@@ -37,7 +37,8 @@ _LIBRARIES = {
     ),
 }
 
-_LAYOUT = re.compile(rb'hidden="(?:1|true)"|mergeCell')
+_LAYOUT = re.compile(rb'hidden="(?:1|true)"|mergeCell|ht="0"')
+_STRIKE = re.compile(rb"<(?:[a-z]+:)?strike\b")
 _FORMULAS = re.compile(rb"<(?:[a-z]+:)?f[ />]")
 _CHUNK = 1 << 20
 
@@ -90,10 +91,12 @@ def _chosen(infos: Iterable[SheetInfo], wanted: str | None) -> list[str]:
 
 def _read_workbook(openpyxl: Any, path: Path, wanted: str | None) -> Sheets:
     has_layout, has_formulas = (_mentions(path, pattern) for pattern in (_LAYOUT, _FORMULAS))
+    has_strike = _mentions(path, _STRIKE, "xl/styles")
     with ExitStack() as stack:
 
         def load(*, whole: bool, values: bool) -> Any:
-            book = openpyxl.load_workbook(path, read_only=not whole, data_only=values, keep_links=False)
+            file = stack.enter_context(path.open("rb"))  # the library refuses the path of a workbook named .csv
+            book = openpyxl.load_workbook(file, read_only=not whole, data_only=values, keep_links=False)
             return stack.enter_context(closing(book))
 
         book = load(whole=False, values=False)
@@ -102,14 +105,27 @@ def _read_workbook(openpyxl: Any, path: Path, wanted: str | None) -> Sheets:
         infos = [SheetInfo(each.title, each.sheet_state != "visible", _count_rows(each)) for each in book.worksheets]
         names = _chosen(infos, wanted)
         other = load(whole=has_layout, values=True) if has_layout or has_formulas else None
-        return infos, [_read_sheet(book[name], other[name] if other else None, has_layout=has_layout) for name in names]
+        sheets = []
+        for name in names:
+            struck = _struck_rows(book[name]) if has_strike else set()
+            sheets.append(_read_sheet(book[name], other[name] if other else None, struck, has_layout=has_layout))
+        return infos, sheets
 
 
-def _mentions(path: Path, pattern: re.Pattern[bytes]) -> bool:
-    """Return True if a sheet of a workbook may have something; it is much quicker to ask than to read it."""
+def _struck_rows(sheet: Any) -> set[int]:
+    """Return the numbers of the rows of which all cells with a value are struck out."""
+    rows = (
+        (number, [cell.font.strike for cell in row if cell.value is not None])
+        for number, row in enumerate(_rows(sheet), start=1)
+    )
+    return {number for number, are_struck in rows if are_struck and all(are_struck)}
+
+
+def _mentions(path: Path, pattern: re.Pattern[bytes], part: str = "xl/worksheets/") -> bool:
+    """Return True if a part of a workbook may have something; it is much quicker to ask than to read it."""
     with ZipFile(path) as archive:
         for name in archive.namelist():
-            if name.startswith("xl/worksheets/"):
+            if name.startswith(part):
                 with archive.open(name) as file:
                     rest = b""
                     while chunk := file.read(_CHUNK):
@@ -131,16 +147,16 @@ def _count_rows(sheet: Any) -> int:
     return max(takewhile(lambda number: number <= _COUNTED, filled), default=0)
 
 
-def _read_sheet(sheet: Any, other: Any, *, has_layout: bool) -> Sheet:
+def _read_sheet(sheet: Any, other: Any, struck: set[int], *, has_layout: bool) -> Sheet:
     """Return a sheet. other: the same with the values of formulas, None if the workbook has none."""
     hidden, merged = set[int](), []
     if has_layout:
-        hidden = {number for number, row in other.row_dimensions.items() if row.hidden}
+        hidden = {number for number, row in other.row_dimensions.items() if row.hidden or row.height == 0}
         ranges = other.merged_cells.ranges
         merged = [(each.min_row, each.max_row, each.min_col - 1, each.max_col - 1) for each in ranges]
     computed = chain(_rows(other) if other is not None else (), repeat(()))
     cells = map(_read_row, _rows(sheet), computed)
-    return make_sheet(sheet.title, enumerate(cells, start=1), hidden=hidden, merged=merged)
+    return make_sheet(sheet.title, enumerate(cells, start=1), hidden=hidden, struck=struck, merged=merged)
 
 
 def _rows(sheet: Any) -> Iterable[Sequence[Any]]:
@@ -180,7 +196,7 @@ def _value(cell: Any) -> CellText:
 
 
 def _read_old_workbook(calamine: Any, path: Path, wanted: str | None) -> Sheets:
-    with calamine.CalamineWorkbook.from_path(path) as book:
+    with path.open("rb") as file, calamine.CalamineWorkbook.from_filelike(file) as book:
         visible, kind = calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet
         sheets = {each.name: book.get_sheet_by_name(each.name) for each in book.sheets_metadata if each.typ == kind}
         hidden = {each.name for each in book.sheets_metadata if each.visible != visible}
@@ -205,8 +221,7 @@ def _read_old_sheet(name: str, sheet: Any) -> Sheet:
 
 def _old_value(value: Any) -> CellText:
     text, kind = value_text(value)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return text, kind or ("number" if is_number else None)
+    return text, "number" if kind == "unformatted" else kind
 
 
 # What a file is
@@ -227,6 +242,7 @@ SAVE_AS = "Open it in a spreadsheet program, and save it as .xlsx or as CSV UTF-
 _ADVICE = {
     ".numbers": "In Numbers, choose File > Export To > Excel (.xlsx) or CSV.",
     ".xlsb": SAVE_AS,
+    ".zip": "Unpack it, and read the table in it.",
     ".gsheet": "A link, not a table. In Google Sheets, choose File > Download > Microsoft Excel (.xlsx).",
     ".parquet": "Read it with pandas, and pass the DataFrame: read_payers(pandas.read_parquet(...)).",
 }
@@ -260,8 +276,8 @@ def kind_of_file(path: Path) -> FileKind:
         return "old_workbook"
     if _MARKUP.match(start):
         raise InvalidInput(f"source: {path.name} is a web page or XML, not a workbook.", advice=SAVE_AS)
-    if suffix == ".xls" and start and b"\x00" not in start:
-        return "text"  # as many web sites export tables
+    if b"\n" in start and b"\x00" not in start:
+        return "text"  # also as .xls or .xlsx, as many web sites export tables
     return _BY_SUFFIX[suffix]
 
 
@@ -288,4 +304,8 @@ def _kind_of_zip(path: Path) -> FileKind:
         raise InvalidInput("source: Numbers files cannot be read.", advice=_ADVICE[".numbers"])
     if "xl/workbook.bin" in names:
         raise InvalidInput("source: .xlsb files cannot be read.", advice=SAVE_AS)
-    return "old_workbook" if "content.xml" in names else "workbook"
+    if "content.xml" in names:
+        return "old_workbook"
+    if not any(name.startswith("xl/") for name in names):
+        raise InvalidInput(f"source: {path.name} is a zip archive.", advice=_ADVICE[".zip"])
+    return "workbook"
