@@ -39,8 +39,9 @@ FLOORS = [
 ]
 """From the ground up: a module imports from its own floor and below."""
 
-LOADED_ON_CALL = ("models", "signing")
-"""The one way up: `Payment.card`, `.to_safe` and `.safe_hashes` load what they return when they are called."""
+LOADED_ON_CALL = [("checks", "tables"), ("models", "signing")]
+"""The ways up: `check_all_bank_details` reads headers as tables do if it is asked to; `Payment.card`, `.to_safe` and
+`.safe_hashes` load what they return when they are called."""
 
 
 def room(module: str) -> str:
@@ -75,7 +76,7 @@ def test_imports_point_one_way() -> None:
     floor = {name: level for level, names in enumerate(FLOORS) for name in names}
     upward = [(one, other) for one, other in imports() if floor[one] < floor[other]]
 
-    assert [LOADED_ON_CALL] == upward
+    assert LOADED_ON_CALL == upward
 
 
 def test_tables_have_no_circle() -> None:

@@ -373,13 +373,17 @@ def test_onboard_keeps_rows_with_warnings_back(tmp_path: Path, service: dict[str
     write_rows(tmp_path, rows)
     options = ("--existing", "send", "--retry", "refused,unknown", "--stop-after", "none")
     plan, held = (onboard("payers.csv", "--hold", "routing_checksum", *more, **service) for more in (["--dry-run"], []))
+    report = pd.read_csv(tmp_path / "payers-report.csv", dtype=str, keep_default_na=False)
     sent = onboard("payers.csv", *options, **service)
 
     assert (3, 3, 0) == (plan.returncode, held.returncode, sent.returncode)
     assert "1 row would be held back because of warnings." in plan.stdout
-    assert ["3 rows: 2 done, 1 not sent.", "3 rows: 3 done, 1 with a warning."] == [
-        each.stdout.splitlines()[0] for each in (held, sent)
+    assert ["3 rows: 2 done, 1 not sent.", "1 row is held back because of warnings"] == [
+        held.stdout.splitlines()[0],
+        held.stdout.splitlines()[2][:38],
     ]
+    assert ("not_sent", "held: ") == (report["state"][1], report["reason"][1][:6])
+    assert "3 rows: 3 done, 1 with a warning." == sent.stdout.splitlines()[0]
 
 
 def test_no_text_decides_about_an_exit_code(
@@ -435,7 +439,7 @@ def test_onboard_goes_on_when_the_service_is_back(tmp_path: Path, onboard: Onboa
 
 
 def test_a_dry_run_sends_nothing(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
-    """`--dry-run` tells what would be sent and what stands in the way, needs no service, and leaves only its report."""
+    """`--dry-run` says what would be sent, needs no service, and leaves a report and the rows to correct."""
     rows = [{**row, "client_user_id": f"dry-{place}"} for place, row in enumerate(ROWS)]
     write_rows(tmp_path, rows)
     write_rows(tmp_path, [*rows, rows[0] | {"client_user_id": "x", "email": "y"}], "faulty.csv")
@@ -445,7 +449,7 @@ def test_a_dry_run_sends_nothing(tmp_path: Path, service: dict[str, str], onboar
     assert (0, 3, 0) == (fine.returncode, faulty.returncode, alone.returncode)
     assert "3 rows: 3 payers and 3 accounts would be sent" in fine.stdout
     assert "1 row  email: Not an e-mail address." in faulty.stdout
-    files = {"payers.csv", "faulty.csv", "payers-plan.csv", "faulty-plan.csv"}
+    files = {"payers.csv", "faulty.csv", "payers-plan.csv", "faulty-plan.csv", "faulty-corrections.csv"}
     assert ([], files) == (stored(service, rows), {file.name for file in tmp_path.iterdir()})
 
 
@@ -531,8 +535,8 @@ def test_a_dry_run_writes_its_report_and_names_the_next_command(tmp_path: Path, 
     assert report["reason"][1].endswith("Not an e-mail address. Write it as name@example.com.")
     assert [
         "Next",
-        "  Correct 1 row in payers.csv, then look again:",
-        "    payerkit onboard payers.csv --rate 5 --dry-run",
+        "  Correct 1 row in payers-corrections.csv, then look again:",
+        "    payerkit onboard payers-corrections.csv --rate 5 --dry-run --journal payers.csv.journal",
         "  Send the other 1 row, or first a few to try. The same command sends the rest later.",
         "    payerkit onboard payers.csv --rate 5 --limit 3",
         "    payerkit onboard payers.csv --rate 5",

@@ -153,7 +153,9 @@ def test_a_column_that_the_file_lacks_is_told() -> None:
     """There is no cell to correct."""
     found = payerkit.plan_onboarding(table().drop(columns="nationality"))
 
-    assert "nationality: Required. There is no column for it. (all rows)" in str(found)
+    advice = 'If all rows have one value, use defaults={"nationality": ...}.'
+
+    assert f"nationality: Required. There is no column for it. {advice} (all rows)" in str(found)
 
 
 def test_advice_about_data_frames_is_none_for_files() -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from payerkit import html
@@ -59,7 +60,7 @@ def _samples() -> dict[str, dict[str, Any]]:
 
 
 class SamplePayments(Mapping[str, Payment]):
-    """Example payments by name, each with its order, to learn from and to test with; nobody can be paid by them.
+    """Example payments by name, each with its order, and example workbooks; nobody can be paid by them.
 
     All are for one order: 10 fUSDC on Sepolia, a test network.
 
@@ -82,6 +83,21 @@ class SamplePayments(Mapping[str, Payment]):
 
     def __len__(self) -> int:
         return len(_samples())
+
+    @staticmethod
+    def workbook(name: str) -> Path:
+        """Return the path of an example workbook: quickbooks-employees.xlsx, a list of invented people with damages.
+
+        Raises KeyError for any other name.
+
+        Example:
+            >>> len(propose_mapping(samples.workbook("quickbooks-employees.xlsx")))
+            15
+        """
+        folder = Path(__file__).parent / "example_files"
+        if name not in (names := sorted(file.name for file in folder.iterdir())):
+            raise KeyError(f"no sample workbook {name!r}; there are {', '.join(names)}")
+        return folder / name
 
     def to_frame(self) -> pd.DataFrame:
         """Return what the samples show, and what a check without a policy says.

@@ -108,7 +108,9 @@ def check_payers(frame: pd.DataFrame, *, ignore: Iterable[str] = ()) -> pd.DataF
 
 
 @without_internal_frames
-def check_all_bank_details(frame: pd.DataFrame, *, ignore: Iterable[str] = ()) -> pd.DataFrame:
+def check_all_bank_details(
+    frame: pd.DataFrame, *, ignore: Iterable[str] = (), given_only: bool = False
+) -> pd.DataFrame:
     """Check each row of a table as `check_bank_details` does; nothing is sent.
 
     For a Dask DataFrame, use `frame.map_partitions(check_all_bank_details, clear_divisions=True)`.
@@ -117,6 +119,8 @@ def check_all_bank_details(frame: pd.DataFrame, *, ignore: Iterable[str] = ()) -
         frame: One bank account per row, with column names as here (`bank_name`) or on the wire (`bankName`). Columns
             of payers are skipped.
         ignore: A code, or codes, of warnings and infos to leave out. Errors cannot be ignored.
+        given_only: Check the values that the table has, and ask for no others: of columns that are named as
+            `read_bank_details` knows them, such as "IBAN" and "BIC". Other columns are skipped.
 
     Returns:
         One row per finding, in the order of the rows and of their fields: `row`, the label in the index of `frame`,
@@ -124,15 +128,30 @@ def check_all_bank_details(frame: pd.DataFrame, *, ignore: Iterable[str] = ()) -
 
     Raises:
         InvalidInput: `frame` is not a DataFrame, has an unknown column, or `ignore` has a code that is not one of
-            the warnings and infos of bank details.
+            the warnings and infos of bank details; with `given_only`, if no column is one of bank details.
 
     Example:
         >>> table = pd.DataFrame([details, {**details, "bankName": None}])
         >>> check_all_bank_details(table)[["row", "field", "severity", "message"]]
            row      field severity    message
         0    1  bank_name    error  Required.
+        >>> mine = pd.DataFrame({"Name": ["Ada"], "IBAN": ["DE89370400440532013001"]})
+        >>> check_all_bank_details(mine, given_only=True)[["row", "field", "message"]]
+           row field                                          message
+        0    0  iban  The check digits do not match: probably a typo.
     """
-    return _check(BANK_DETAILS, frame, ignore)
+    found = _check(BANK_DETAILS, _given(frame) if given_only else frame, ignore)
+    return found[found["field"].isin(_given(frame).columns)].reset_index(drop=True) if given_only else found
+
+
+def _given(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of bank details in a table, named by field. Raises InvalidInput if there are none."""
+    from payerkit.tables.mapping import account_fields  # noqa: PLC0415 - loaded for this alone
+
+    fields = account_fields(frame.columns) if hasattr(frame, "columns") else {}
+    if not fields:
+        raise InvalidInput("No column is one of bank details, such as IBAN, BIC or Account number.")
+    return frame.iloc[:, list(fields)].set_axis(list(fields.values()), axis=1)
 
 
 def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.DataFrame:

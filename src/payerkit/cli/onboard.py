@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as AnyMapping
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def run(options: Namespace) -> int:
     file = options.file
     if file is None:
         raise InvalidInput("give a file with payers. 'payerkit onboard --template' prints one to fill in.")
-    journal = options.journal or file.with_name(f"{file.name}.journal")
+    journal = _journal(options)
     kind = "plan" if options.dry_run else "verify" if options.verify else "report"
     target = options.report or file.with_name(f"{file.stem}-{kind}.csv")
     written = {"--report": target, "--links": options.links, "--mapping": options.mapping}
@@ -56,6 +56,8 @@ def run(options: Namespace) -> int:
     report, is_whole = _send(rows, options, journal)
     print(report)
     is_written = _write_report(report.save, target)
+    if corrections := _write_corrections(report.save_corrections, options):
+        print(f"To correct: {corrections}. Then run:\n  {_command(options, file=corrections)}")
     if options.links is not None:
         is_written &= _write_links(report, options.links)
     if not is_whole:
@@ -65,13 +67,29 @@ def run(options: Namespace) -> int:
 
 def _read(options: Namespace) -> pd.DataFrame:
     """Return the table, with its columns as --mapping and --column say."""
-    mapping: Mapping | dict[str, str | None] = _columns(options.column)
+    mapping: Mapping | dict[str, str | None] = {
+        theirs: ours or None
+        for theirs, ours in _pairs(options.column, "--column: expected THEIRS=OURS, such as --column zip=postcode.")
+    }
     if options.mapping is not None:
         mapping = _decided_mapping(options, mapping)
-    date_order = options.date_order and options.date_order.replace("-", "_")
+    elif options.accept:
+        mapping = _proposed_mapping(options, mapping).accept()
     return read_payers(
-        options.file, mapping=mapping, sheet=options.sheet, normalise=options.normalise, date_order=date_order
+        options.file,
+        mapping=mapping,
+        sheet=options.sheet,
+        normalise=options.normalise,
+        date_order=options.date_order and options.date_order.replace("-", "_"),
+        defaults=dict(_pairs(options.set, "--set: expected OURS=VALUE, such as --set currency=USD.")),
     )
+
+
+def _proposed_mapping(options: Namespace, columns: AnyMapping[str, str | None]) -> Mapping:
+    """Return the proposed mapping of the file, with what a person decided about its columns."""
+    mapping = propose_mapping(options.file, sheet=options.sheet)
+    mapping.update(columns)
+    return mapping
 
 
 def _decided_mapping(options: Namespace, columns: AnyMapping[str, str | None]) -> Mapping:
@@ -80,9 +98,10 @@ def _decided_mapping(options: Namespace, columns: AnyMapping[str, str | None]) -
     Raises InvalidInput that names the columns that a person has to decide about, and the file in which to do so.
     """
     is_kept = options.mapping.exists()
-    mapping = Mapping.load(options.mapping) if is_kept else propose_mapping(options.file, sheet=options.sheet)
-    for theirs, ours in columns.items():
-        mapping[theirs] = ours
+    mapping = Mapping.load(options.mapping) if is_kept else _proposed_mapping(options, {})
+    mapping.update(columns)
+    if options.accept:
+        mapping.accept()
     if not mapping.open:
         return mapping
     if not is_kept:
@@ -107,11 +126,29 @@ def _show_plan(rows: pd.DataFrame, options: Namespace, target: Path) -> int:
     plan = Plan(Table(rows, hold=_run_options(options).hold, **_checks(options)), normalise="--normalise")
     print(plan.describe(), end="\n\n")
     is_written = _write_report(plan.save_report, target)
-    print("", *_next_steps(plan, options), sep="\n")
+    corrections = _write_corrections(plan.save, options)
+    print("", *_next_steps(plan, options, corrections), sep="\n")
     return 1 if not is_written else 0 if plan.counts["to_send"] == plan.counts["rows"] else 3
 
 
-def _next_steps(plan: Plan, options: Namespace) -> list[str]:
+def _write_corrections(save: Callable[[Path], int], options: Namespace) -> Path | None:
+    """Write the rows that need something to a new file, and return its path; None if there are none, or it fails."""
+    suffix = ".csv" if options.file.suffix.lower() in {".csv", ".tsv", ".txt"} else ".xlsx"
+    target = _unused(options.file.with_name(f"{options.file.stem.removesuffix('-corrections')}-corrections{suffix}"))
+    try:
+        return target if save(target) else None
+    except OSError as error:
+        print(f"{target} could not be written ({error.strerror or type(error).__name__}).", file=sys.stderr)
+        return None
+
+
+def _unused(path: Path) -> Path:
+    """Return a path, with a number behind its name if there is such a file."""
+    names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(2))
+    return next(name for name in chain([path], names) if not name.exists())
+
+
+def _next_steps(plan: Plan, options: Namespace, corrections: Path | None) -> list[str]:
     """Return the commands that a person may type next, each with its purpose."""
     sent, wrong = plan.counts["to_send"], plan.counts["rows"] - plan.counts["to_send"]
     lines = []
@@ -120,8 +157,8 @@ def _next_steps(plan: Plan, options: Namespace) -> list[str]:
         lines += [f"  Let payerkit rewrite {cells} that can mean only one thing; it lists each change:"]
         lines += [f"    {_command(options, '--normalise', '--dry-run')}"]
     if wrong:
-        lines += [f"  Correct {count_of(wrong, 'row')} in {options.file.name}, then look again:"]
-        lines += [f"    {_command(options, '--dry-run')}"]
+        lines += [f"  Correct {count_of(wrong, 'row')} in {(corrections or options.file).name}, then look again:"]
+        lines += [f"    {_command(options, '--dry-run', file=corrections)}"]
     if sent:
         others, later = ("the other ", " The same command sends the rest later.") if wrong else ("", "")
         lines += [f"  Send {others}{count_of(sent, 'row')}, or first a few to try.{later}"]
@@ -130,10 +167,25 @@ def _next_steps(plan: Plan, options: Namespace) -> list[str]:
     return ["Next", *lines]
 
 
-def _command(options: Namespace, *more: str) -> str:
-    """Return the command that was typed, without --dry-run and with other options, to be typed again."""
+def _command(options: Namespace, *more: str, file: Path | None = None) -> str:
+    """Return the command that was typed, without --dry-run and with other options, to be typed again.
+
+    file: a corrections file in place of the one that was typed, with the same journal. It has one sheet.
+    """
     typed = [word for word in options.arguments if not (len(word) > 3 and "--dry-run".startswith(word))]
+    if file is not None:
+        typed = [str(file) if Path(word) == options.file else word for word in typed]
+        before = ["", *typed]
+        pairs = zip(before, typed, strict=False)
+        typed = [word for other, word in pairs if not word.startswith("--sheet") and other != "--sheet"]
+        more = (*more, *(() if options.journal else ("--journal", str(_journal(options)))))
     return shlex.join(["payerkit", *typed, *more])
+
+
+def _journal(options: Namespace) -> Path:
+    """Return the journal of a run: beside its file, if no other is named."""
+    journal: Path = options.journal or options.file.with_name(f"{options.file.name}.journal")
+    return journal
 
 
 def _send(rows: pd.DataFrame, options: Namespace, journal: Path) -> tuple[Report, bool]:
@@ -185,8 +237,7 @@ def _write_report(save: Callable[[Path], None], target: Path) -> bool:
     else:
         print(f"Report with one line per row: {target}")
         return True
-    names = (target.with_name(f"{target.stem}-{number}{target.suffix}") for number in count(2))
-    other = next(name for name in names if not name.exists())
+    other = _unused(target)
     try:
         save(other)
     except OSError:
@@ -236,9 +287,10 @@ def _write_template(options: Namespace) -> int:
     return 0
 
 
-def _columns(columns: Sequence[str]) -> dict[str, str | None]:
-    """Return the `mapping` of `read_payers` for the values of --column."""
-    if not all("=" in column for column in columns):
-        raise InvalidInput("--column: expected THEIRS=OURS, such as --column zip=postcode.")
-    pairs = (column.partition("=") for column in columns)
-    return {theirs: ours or None for theirs, _, ours in pairs}
+def _pairs(given: Sequence[str], problem: str) -> Iterator[tuple[str, str]]:
+    """Yield what stands before and behind the = of each value of an option. Raises InvalidInput for one without it."""
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not sign or not name:
+            raise InvalidInput(problem)
+        yield name, value

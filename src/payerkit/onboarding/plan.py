@@ -291,6 +291,7 @@ def _describe_file(origin: Origin, labels: pd.Index) -> Iterator[str]:
         sheet = f', sheet "{visible(origin.sheet)}"' if origin.sheet else ""
         rows = f"{count_of(len(labels), 'row')} below the header in row {origin.header_row}"
         yield f"{visible(origin.file)}{sheet}: {rows}."
+        yield from (f"Row {row} is {kind} under the table, and left out." for row, kind in sorted(origin.notes.items()))
 
 
 def _describe_counts(counts: Mapping[str, int]) -> list[str]:
@@ -341,7 +342,7 @@ def _describe_changes(changes: pd.DataFrame, naming: Naming) -> Iterator[str]:
 
 
 def _describe_errors(reasons: Sequence[Reason], naming: Naming) -> Iterator[Iterable[str]]:
-    """Yield the errors that a person corrects, and then those of cells that normalise=True would rewrite."""
+    """Yield the errors of cells that normalise=True would rewrite, and then those that a person corrects."""
     left, rewritable = list[Reason](), dict[Reason, set[int]]()
     for each in reasons:
         rows = {row for row in each.rows if (row, each.column) in naming.readings}
@@ -350,14 +351,13 @@ def _describe_errors(reasons: Sequence[Reason], naming: Naming) -> Iterator[Iter
         if rows:
             rewritable.setdefault(Reason("error", each.message, column=each.column), set()).update(rows)
     left.sort(key=lambda reason: (-len(reason.rows), reason.rows[0]))
-    number = len(_rows_of(left))
-    verb = "is" if number == 1 else "are"
-    yield _describe_reasons(f"Errors: {{}} {verb} not sent until this is corrected", left, naming)
     alike = [reason._replace(rows=sorted(rows)) for reason, rows in rewritable.items()]
     alone = len(_rows_of(alike) - _rows_of(left))
     others = f", {alone:,} of them without any other error" if left else ""
     alike.sort(key=lambda reason: -len(reason.rows))
     yield _describe_reasons(f"Errors that {naming.normalise} would correct: {{}}{others}", alike, naming)
+    verb = "is" if len(_rows_of(left)) == 1 else "are"
+    yield _describe_reasons(f"Errors: {{}} {verb} not sent until this is corrected", left, naming)
 
 
 def _describe_reasons(title: str, reasons: Sequence[Reason], naming: Naming) -> Iterator[str]:

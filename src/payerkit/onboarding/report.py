@@ -192,11 +192,14 @@ _ADVICE = {
     "without_links": "{rows} {have} no links, which were lost with a response: call create_payer() again for each "
     "payer whose reason says so.",
     "there": "{rows} {were} there already, and nothing was stored again for {them}.",
-    "changed": "{rows} {were} changed after storing, and the service keeps what it has: see findings.",
+    "changed": "{rows} {were} changed after storing, and the service keeps what it has: {which}.",
     "strays": "{writes} with unknown outcome in the journal {belong} to rows that this table no longer has: call again "
     "with a table that has them.",
 }
 """What to do, by situation, in the order in which a report says it."""
+
+_CHANGED = "changed_after_storing"
+"""The finding about a row that was changed after it was stored."""
 
 _THERE = {"there_already", "payer_there_already"}
 """Why rows are done for which nothing was stored."""
@@ -463,16 +466,18 @@ class Report(Overview):
         stored = " and ".join(count_of(number, nouns[step]) for step, number in self._stored.items())
         early = [f"The run stopped early: {self.stopped}", f"Stored so far: {stored}."]
         numbers = self._count_situations()
+        changed = sorted({each.row for each in self._found if each.finding.code == _CHANGED})
+        which = self._naming.where("", changed) if changed else ""
         return [
             *(early if self.stopped else []),
-            *(_filled(text, numbers[situation]) for situation, text in _ADVICE.items() if numbers[situation]),
+            *(_filled(text, numbers[situation], which) for situation, text in _ADVICE.items() if numbers[situation]),
         ]
 
     def _count_situations(self) -> Counter[str]:
         """Return the number of rows, or writes, in each situation of `_ADVICE`."""
         numbers = Counter(map(_situation, self.rows))
         numbers["there"] = sum(row.state == "done" and row.code in _THERE for row in self.rows)
-        numbers["changed"] = len({each.row for each in self._found if each.finding.code == "changed_after_storing"})
+        numbers["changed"] = len({each.row for each in self._found if each.finding.code == _CHANGED})
         numbers["strays"] = self._strays
         numbers["without_links"] = sum(row.reason is not None and row.reason.code == "links_lost" for row in self.rows)
         return numbers
@@ -497,8 +502,13 @@ class Report(Overview):
         )
 
     def __str__(self) -> str:
-        reasons = [each for each in self._reasons() if each.kind in {"refused", "not_sent"}][:_SHOWN_REASONS]
-        lines = [self._line(each, f"{in_words(each.kind)}: {visible(each.text(self._naming))}") for each in reasons]
+        reasons = self._reasons()
+        unknown = [each for each in reasons if each.kind == "unknown"]
+        others = [each for each in reasons if each.kind in {"refused", "not_sent"}]
+        shown = [*unknown, *others[:_SHOWN_REASONS]]
+        lines = [self._line(each, f"{in_words(each.kind)}: {visible(each.text(self._naming))}") for each in shown]
+        if more := others[_SHOWN_REASONS:]:
+            lines.append(f"and {count_of(len(more), 'more reason')}: see the column reason of the report.")
         return "\n".join([self._summary(), _text_bar(self.counts), *self._advice(), *lines])
 
     __repr__ = __str__
@@ -560,7 +570,7 @@ class _Outcomes:
             if entry is not None and entry.state in {"done", "duplicate"}:
                 self.stored[step] += row is task.row  # once for all rows that are the same
                 if entry.content != task.content:
-                    self.changes.append(Problem(row.number, table_finding("changed_after_storing"), step))
+                    self.changes.append(Problem(row.number, table_finding(_CHANGED), step))
             if outcome.state != "done":
                 break
         if errors:  # of a row that was sent before it had them, or before this table contradicted it
@@ -578,10 +588,10 @@ class _Outcomes:
         return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
 
 
-def _filled(text: str, number: int) -> str:
-    """Return a text with a number of rows or writes, and words to match."""
+def _filled(text: str, number: int, which: str) -> str:
+    """Return a text with a number of rows or writes, words to match, and which rows were changed."""
     verbs = {many: one if number == 1 else many for many, one in _ONE.items()}
-    return text.format(rows=count_of(number, "row"), writes=count_of(number, "write"), **verbs)
+    return text.format(rows=count_of(number, "row"), writes=count_of(number, "write"), which=which, **verbs)
 
 
 def _text_bar(counts: Mapping[str, int]) -> str:

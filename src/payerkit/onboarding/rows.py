@@ -62,6 +62,10 @@ def of_severity(found: Iterable[Problem], *severities: Severity) -> list[Problem
     return [each for severity in severities for each in found if each.finding.severity == severity]
 
 
+_SHARED_BY_ROWS = {"account_type", "beneficiary_type", "country", "currency", "nationality", "rails", "state"}
+"""Fields that often have one value in all rows of a table."""
+
+
 @dataclass(slots=True, eq=False)
 class Row:
     """A row of a table.
@@ -383,7 +387,16 @@ class Naming:
             hint = in_file(hint)
             if problem.step and finding.field and finding.field not in self.columns.get(problem.step, {}):
                 hint = f"{'' if finding.code == 'required' else hint} There is no column for it.".lstrip()
+                if finding.code == "required" and finding.field in _SHARED_BY_ROWS:
+                    hint += f" If all rows have one value, use {self.constant(problem)}."
         return hint
+
+    def constant(self, problem: Problem) -> str:
+        """Return how a person gives all rows one value for the field of a problem, as an option or an argument."""
+        name = problem.finding.field
+        if problem.step == "bank_details" and "payer" in self.columns:
+            name = account_columns(name)[0]
+        return f"--set {name}=..." if self.normalise.startswith("-") else f'defaults={{"{name}": ...}}'
 
     def place(self, problem: Problem) -> tuple[str, str, str]:
         """Return the cell of a problem, "" if it has none, the sender's name of its column, and what to do."""

@@ -415,11 +415,15 @@ class TableRun:
                 ended.add(batch)
 
         waiting = self._waiting(step, find())
-        total = len(waiting)
+        total, done = len(waiting), 0
         if waiting and not self._stop:
             self._progress.begin(unit, total)
         while waiting and not self._stop:
-            self._progress.draw(total - len(waiting))
+            done = max(done, total - len(waiting))  # others may have come to wait meanwhile
+            seconds = max(0.0, min(map(first, waiting.values())) + self._delay() - self._journal.now())
+            self._progress.draw(
+                done, f"waits {seconds:.0f} s, until a write would have taken effect" if seconds else ""
+            )
             due_since = self._journal.now() - self._delay()
             if due := [batch for batch, times in waiting.items() if first(times) <= due_since]:
                 self._run_workers(work_once, due)

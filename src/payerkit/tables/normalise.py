@@ -238,6 +238,7 @@ class Origin:
     is that of the table. readings: by label and column, what a cell would become with normalise=True. settings: how the
     file was read. rows: the file's row of each label, if these differ, as in a corrections file. last_label: the
     highest number of a row in the table that a corrections file was made of, else 0. mapping: which column is which.
+    notes: rows below the table that are left out, with what they are.
     """
 
     file: str = ""
@@ -253,6 +254,7 @@ class Origin:
     rows: Mapping[Hashable, int] = field(default_factory=dict, repr=False)
     last_label: int = 0
     mapping: ColumnMapping | None = field(default=None, repr=False)
+    notes: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def by_name(self) -> dict[str, FileColumn]:

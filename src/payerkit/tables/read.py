@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
 import pandas as pd
 
-from payerkit.checks.dates import DateOrder, file_date_order, has_two_readings
+from payerkit.checks.dates import (
+    DateOrder,
+    file_date_order,
+    has_two_readings,
+    is_impossible,
+    is_year_day_month,
+    swap_day,
+)
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.masking import mask
 from payerkit.tables.corrections import OwnFile, own_file, own_header
 from payerkit.tables.damage import cell_findings, file_finding, find_text_damage
-from payerkit.tables.header import IsKnown, field_of, find_header, holds_days, is_known_header
-from payerkit.tables.mapping import Mapped
+from payerkit.tables.header import OUR_NAMES, IsKnown, field_of, find_header, holds_days, is_known_header
+from payerkit.tables.mapping import Mapped, hint_for
 from payerkit.tables.mapping import Mapping as ColumnMapping
 from payerkit.tables.normalise import (
     CellFinding,
@@ -36,6 +44,7 @@ from payerkit.tables.workbooks import kind_of_file, read_sheets
 _DATE_ORDER = "date_order"
 
 Normalise = bool | str | Collection[str]
+Defaults = Mapping[str, str]
 
 
 @without_internal_frames
@@ -46,6 +55,7 @@ def read_payers(
     sheet: str | None = None,
     normalise: Normalise = False,
     date_order: DateOrder | None = None,
+    defaults: Defaults | None = None,
 ) -> SourceTable:
     """Read a table of payers, with or without columns of bank details, as it is; every cell stays text.
 
@@ -68,6 +78,8 @@ def read_payers(
             which. `changes` of the table and of its plan list every change.
         date_order: "day_first" or "month_first", for dates such as 03/04/1985; None: as the other dates of the column
             show, if they do.
+        defaults: Values of fields for all rows in which they are blank, such as `{"currency": "USD"}`; the file needs
+            no column for them.
 
     Returns:
         A DataFrame with columns named by field, which also knows its `mapping` and its `changes`. From a CSV or Excel
@@ -98,7 +110,18 @@ def read_payers(
     if raw.own:  # it is read as the file that it was made of, but for what is given
         normalise = normalise or raw.own.token.settings.get("normalise", False)
         date_order = date_order or raw.own.token.settings.get("date_order")
-    return _read(raw, chosen, normalise, date_order)
+        defaults = raw.own.token.settings.get("defaults", {}) if defaults is None else defaults
+    return _read(raw, chosen, normalise, date_order, _checked_defaults(defaults or {}))
+
+
+def _checked_defaults(defaults: Mapping[str, Any]) -> dict[str, str]:
+    """Return the defaults by our columns. Raises InvalidInput for one that is no text, or for no field."""
+    for name, value in defaults.items():
+        if name not in OUR_NAMES:
+            raise InvalidInput(f"defaults: {name} is not a field of a payer or of bank details.{hint_for(str(name))}")
+        if not isinstance(value, str) or not value.strip():
+            raise InvalidInput(f"defaults: {name}: expected a text that is not blank, got {kind_of(value)}.")
+    return {OUR_NAMES[name]: value for name, value in defaults.items()}
 
 
 @without_internal_frames
@@ -109,6 +132,7 @@ def read_bank_details(
     sheet: str | None = None,
     normalise: Normalise = False,
     date_order: DateOrder | None = None,
+    defaults: Defaults | None = None,
 ) -> SourceTable:
     """Read a table of bank accounts, one a row, of payers who are on board; every cell stays text.
 
@@ -118,6 +142,7 @@ def read_bank_details(
         sheet: As for `read_payers`.
         normalise: As for `read_payers`.
         date_order: As for `read_payers`.
+        defaults: As for `read_payers`.
 
     Returns:
         The table, as `read_payers` returns it.
@@ -131,7 +156,9 @@ def read_bank_details(
           client_user_id                    iban
         0       user-123  DE89370400440532013000
     """
-    table = read_payers(source, mapping=mapping, sheet=sheet, normalise=normalise, date_order=date_order)
+    table = read_payers(
+        source, mapping=mapping, sheet=sheet, normalise=normalise, date_order=date_order, defaults=defaults
+    )
     if "client_user_id" not in table.columns:
         raise InvalidInput("The table has no column client_user_id, which names the payer of each account.")
     return table
@@ -167,7 +194,9 @@ def propose_mapping(source: Any, *, sheet: str | None = None) -> ColumnMapping:
     return mapping
 
 
-def _read(raw: RawTable, chosen: Mapped, normalise: Normalise, date_order: DateOrder | None) -> SourceTable:
+def _read(
+    raw: RawTable, chosen: Mapped, normalise: Normalise, date_order: DateOrder | None, defaults: Defaults
+) -> SourceTable:
     """Return a table whose columns are named by field, and whose cells are rewritten where there is consent."""
     mapping = _map_columns(raw, chosen).check()
     rows, numbers, known = raw.rows, dict[Hashable, int](), list[FoundInCell]()
@@ -175,6 +204,9 @@ def _read(raw: RawTable, chosen: Mapped, normalise: Normalise, date_order: DateO
         numbers, known = raw.own.identify(rows)
         rows = rows.set_axis(pd.Index([*numbers], name="row"))
     frame = rows[list(mapping.fields)].set_axis(list(mapping.fields.values()), axis=1)
+    frame = frame.assign(
+        **{name: frame[name].fillna(value) if name in frame else value for name, value in defaults.items()}
+    )
     found, readings = _read_cells(raw, mapping.fields, frame, known, date_order)
     consented = chosen_columns(normalise, frame.columns)
     rewritten = {cell: after for cell, after in readings.items() if cell[1] in consented}
@@ -197,7 +229,8 @@ def _read(raw: RawTable, chosen: Mapped, normalise: Normalise, date_order: DateO
             Change(labels[place], name, cells[name][place], after or None) for (place, name), after in rewritten.items()
         ),
         readings={(labels[place], name): after for (place, name), after in readings.items() - rewritten.items()},
-        settings={"normalise": mapping.normalise, "date_order": mapping.date_order},
+        settings={"normalise": mapping.normalise, "date_order": mapping.date_order, "defaults": dict(defaults)},
+        notes=raw.notes,
         rows=numbers,
         last_label=(raw.own.token.last or 0) if raw.own else 0,
         mapping=mapping,
@@ -221,10 +254,20 @@ def _map_columns(raw: RawTable, chosen: Mapped) -> ColumnMapping:
         added = {key: column for key, column in chosen.items() if key not in theirs}
         chosen = added | {f"({column_letters(place)})": column for place, column in raw.own.columns.items()}
         names = tuple("" if place in raw.own.ours else name for place, name in enumerate(names))
-    mapping = ColumnMapping.of(names, chosen, unnamed=raw.unnamed)
+    two_names = [place for place in range(len(names)) if _holds_two_names(raw.rows[place])]
+    mapping = ColumnMapping.of(names, chosen, unnamed=raw.unnamed, two_names=two_names)
     mapping.first_values = [_examples(each.column, raw.rows[each.place]) for each in mapping.all_columns]
     mapping.sheet, mapping.header_row = raw.sheet.name or None, raw.header_row or None
     return mapping
+
+
+_TWO_NAMES = re.compile(r"[^\W\d_][^,]*, [^\W\d_][^,.]*").fullmatch
+
+
+def _holds_two_names(cells: pd.Series[Any]) -> bool:
+    """Return True if most of the first cells of a column are like "Archer, Ada"."""
+    texts = [text for text in cells.head(_FIRST_ROWS) if isinstance(text, str)]
+    return bool(texts) and sum(map(bool, map(_TWO_NAMES, texts))) > len(texts) / 2
 
 
 def _examples(column: str | None, cells: pd.Series[Any]) -> tuple[str, ...]:
@@ -265,6 +308,7 @@ def _read_cells(
     damage, repaired = _find_damage(raw, fields, frame)
     days = (text for name in filter(holds_days, frame.columns) for text in frame[name] if isinstance(text, str))
     readings = {**repaired, **readings_of(rewrite(frame, repaired), date_order or file_date_order(days))}
+    swapped = {name for name in filter(holds_days, frame.columns) if is_year_day_month(frame[name].tolist())}
     lost = [*known, *(each for each in damage if each[:2] not in repaired)]
     for place, name, finding in lost:
         if finding.severity == "error" and finding.code != _DATE_ORDER:
@@ -272,8 +316,15 @@ def _read_cells(
     found = [*known, *damage]
     for name in filter(holds_days, frame.columns):
         for place, text in enumerate(frame[name]):
-            if isinstance(text, str) and (place, name) not in readings and has_two_readings(text):
+            if not isinstance(text, str):
+                continue
+            if name in swapped and (day := swap_day(text)):
+                found.append((place, name, file_finding("day_month_swapped", field_of(name))))
+                readings[place, name] = day
+            elif (place, name) not in readings and has_two_readings(text):
                 found.append((place, name, file_finding(_DATE_ORDER, field_of(name))))
+            elif is_impossible(text):
+                found.append((place, name, file_finding("no_such_day", field_of(name))))
     return found, readings
 
 
@@ -311,7 +362,8 @@ class RawTable:
     names: of all columns, in order, "" for none. rows: those below the header, all columns by number. sheet: the cells
     as they were read, with notes. header_row: number of the header's last row, 0 for a DataFrame. unnamed: for each
     column without a name that has cells, by its number, the first row with one. file: its name, "" for a DataFrame.
-    own: what the file says about itself, if payerkit wrote it.
+    own: what the file says about itself, if payerkit wrote it. notes: rows below the table that are left out, each by
+    its number with what it is.
     """
 
     names: tuple[str, ...]
@@ -322,6 +374,7 @@ class RawTable:
     file: str = ""
     path: Path | None = None
     own: OwnFile | None = None
+    notes: Mapping[int, str] = field(default_factory=dict)
 
 
 def open_table(source: Any, is_known: IsKnown, *, sheet: str | None = None, header_row: int | None = None) -> RawTable:
@@ -345,8 +398,44 @@ def open_table(source: Any, is_known: IsKnown, *, sheet: str | None = None, head
         rows = cells.loc[cells.index > own_row].dropna(how="all", subset=theirs)
         return RawTable(names, rows, Sheet(cells, read.notes, name=read.name), own_row, {}, file, path, own)
     header = find_header(read, is_known, row=header_row)
+    _check_direction(read, header.names, is_known)
     rows = read.cells.loc[read.cells.index > header.row].dropna(how="all")
-    return RawTable(header.names, rows, read, header.row, header.unnamed, file, path)
+    notes = dict(_notes_below(rows))
+    return RawTable(header.names, rows.drop([*notes]), read, header.row, header.unnamed, file, path, notes=notes)
+
+
+_TOTAL = re.compile(r"(?:(?:grand |sub)?total[es]?|sum|summe|gesamt(?:summe)?|suma)\b", re.IGNORECASE).match
+
+
+def _notes_below(rows: pd.DataFrame) -> Iterator[tuple[int, str]]:
+    """Yield the rows at the end of a table that are no rows of it, with what they are: a row of totals, or a note.
+
+    A note is a sentence alone in its row, behind a blank row.
+    """
+    numbers = rows.index.tolist()
+    for place in range(len(numbers) - 1, 0, -1):
+        texts = [text for text in rows.iloc[place].tolist() if isinstance(text, str)]
+        is_apart = numbers[place] - numbers[place - 1] > 1
+        if _TOTAL(texts[0]) and len(texts) <= rows.shape[1] / 2:
+            yield numbers[place], "a row of totals"
+        elif len(texts) == 1 and rows.shape[1] > 2 and is_apart and len(texts[0].split()) > 2:
+            yield numbers[place], "a note"
+        else:
+            return
+
+
+_LEAST_TURNED = 3
+"""So many known names in the first column, and more than in the header, show that a table is turned."""
+
+
+def _check_direction(sheet: Sheet, names: Iterable[str], is_known: IsKnown) -> None:
+    """Raise InvalidInput for a table whose names stand in its first column, one a row."""
+    down = sum(map(is_known, sheet.cells[0].dropna())) if 0 in sheet.cells else 0
+    if down >= _LEAST_TURNED and down > sum(map(is_known, names)) + 1:
+        raise InvalidInput(
+            "source: the table is turned: the names of the fields stand in its first column.",
+            advice="In a spreadsheet program, copy it, and paste it with Paste Special > Transpose.",
+        )
 
 
 def _read_source(source: Any, *, sheet: str | None) -> Sheet:

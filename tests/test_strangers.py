@@ -1,0 +1,509 @@
+"""Files as strangers send them: each rule finds what it is for, and leaves ten honest examples alone."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from openpyxl import Workbook, load_workbook
+from openpyxl.styles import Font
+
+import payerkit
+from cases import DATA, table
+from payerkit import InvalidInput, read_payers
+from payerkit.cli import main as cli
+from payerkit.tables import propose_mapping
+from payerkit.tables.header import read_header
+from remake_samples import DAMAGES, STRUCK_OUT, person, write
+
+IDS = [f"p-{number:03}" for number in range(1, 13)]
+
+
+def codes(source: Any, **options: Any) -> list[str]:
+    """Return the codes of what was found in the cells of a source, in order."""
+    return [each.finding.code for each in read_payers(source, **options).origin.findings]
+
+
+def csv_of(path: Path, **columns: Sequence[str]) -> Path:
+    """Write a CSV file with these columns behind the ids of as many payers; return its path."""
+    file = path / "table.csv"
+    length = len(next(iter(columns.values())))
+    pd.DataFrame({"client_user_id": (IDS * length)[:length], **columns}).to_csv(file, index=False)
+    return file
+
+
+def workbook_of(path: Path, rows: Sequence[Sequence[Any]]) -> tuple[Workbook, Any, Path]:
+    """Return a workbook with rows, its sheet, and the path to save it at."""
+    workbook = Workbook()
+    sheet = workbook.worksheets[0]
+    for row in rows:
+        sheet.append(row)
+    return workbook, sheet, path / "table.xlsx"
+
+
+def change_part(file: Path, part: str, before: bytes, after: bytes) -> None:
+    """Replace a text in a part of a workbook."""
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    assert before in parts[part]
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content.replace(before, after) if name == part else content)
+
+
+def decided(headers: Sequence[str], cells: Sequence[str] = ()) -> dict[str, tuple[str | None, tuple[str, ...]]]:
+    """Return for each header the column that is certain, None if it is open, and what is proposed."""
+    mapping = propose_mapping(pd.DataFrame([cells or ["x"] * len(headers)], columns=list(headers)))
+    return {each.header: (each.column, each.candidates) for each in mapping.all_columns}
+
+
+# Texts
+
+
+@table("honest_and_damaged_texts")
+def test_damaged_texts_are_found_and_honest_ones_left_alone(text: str, code: str | None) -> None:
+    """A text is damaged by its form alone, in any field."""
+    assert [code] * (code is not None) == codes(pd.DataFrame({"last_name": [text]}))
+
+
+def test_names_in_fifteen_languages_are_left_alone() -> None:
+    """No rule touches 300 honest names."""
+    names = pd.read_csv(DATA / "honest_names.tsv", sep="\t", comment="#")["name"]
+
+    assert (300, []) == (len(names), codes(pd.DataFrame({"last_name": names})))
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ('"Müller"', "Müller"),
+        ("M%C3%BCller", "Müller"),
+        ("B\u0435cker", "Becker"),
+        ("Ada_x000D_", "Ada"),
+        ("M³ller", "M³ller"),  # nobody knows which letter it was
+    ],
+)
+def test_what_can_mean_one_thing_is_rewritten_with_consent(text: str, meant: str) -> None:
+    """The only text that a damaged one can mean is written for whoever asks for it."""
+    assert [meant] == read_payers(pd.DataFrame({"last_name": [text]}), normalise=True)["last_name"].tolist()
+
+
+@pytest.mark.parametrize("word", ["[object Object]", "REDACTED", "[REDACTED]", "Loading..."])
+def test_texts_of_programs_stand_for_nothing(word: str) -> None:
+    """A word that a program wrote in place of a value is a placeholder."""
+    rows = pd.DataFrame({"client_user_id": ["p-001"], "email": ["a@example.com"], "city": [word]})
+
+    assert "placeholder" in set(payerkit.plan_onboarding(read_payers(rows)).findings["code"])
+
+
+# Cells by their field and column
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "found"),
+    [
+        ("account_number", "12O4567", ["letter_in_number"]),
+        ("routing_number", "O26013356", ["letter_in_number"]),
+        ("ssn", "987-65-43O5", ["letter_in_number"]),
+        ("account_number", "4417208835001200", ["like_digits_lost"]),
+        ("account_number", "44172088350012000", ["like_digits_lost"]),
+        ("client_user_id", "'p-001", ["text_mark"]),
+        # Honest
+        ("account_number", "MT84OABC", []),  # letters are right in some accounts
+        ("iban", "GB82WESTO2345698765432", []),
+        ("city", "O12345", []),
+        ("ifsc", "HDFC0001234", []),
+        ("swift_bic", "COBADEFFXXO", []),
+        ("postcode", "OX1 2JD", []),
+        ("account_number", "OO", []),
+        ("account_number", "4417208835001230", []),  # every tenth ends so
+        ("account_number", "117730161111101800000000", []),  # Hungarian accounts end so
+        ("account_number", "441720883500100", []),  # fifteen digits are kept
+        ("phone", "2125551200", []),
+        ("address_line1", "'t Hof 1", []),
+    ],
+)
+def test_cells_are_judged_by_their_field(column: str, text: str, found: list[str], tmp_path: Path) -> None:
+    """What is damage in a number is right in a name."""
+    file = tmp_path / "table.csv"
+    pd.DataFrame({"client_user_id": ["p-001"], "email": ["a@example.com"]} | {column: [text]}).to_csv(file, index=False)
+
+    assert found == codes(file)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [
+        ([*range(4417208800, 4417208811), 41720883], 1),  # shorter than the others
+        ([*range(4417208800, 4417208809), 41720883, 41720884], 2),
+        ([*range(4417208800, 4417208808)], 0),
+        ([4417208800, 41720883, 417208, 41, 44172088001, 441720880, 4417208, 44172, 441, 4, 12], 0),  # of any length
+        ([*range(4417208800, 4417208807), 41720883], 0),  # too few to tell
+        ([*range(10, 22)], 0),
+        ([*range(95, 107)], 0),  # as many of two digits
+        ([*map(str, range(4417208800, 4417208811)), "41720883"], 0),  # typed as text
+        ([*range(4417208800, 4417208811), 44172088110], 0),  # longer
+        ([*range(4417208800, 4417208811), None], 0),
+    ],
+)
+def test_numbers_shorter_than_the_rest_lost_zeros(numbers: list[Any], found: int, tmp_path: Path) -> None:
+    """A spreadsheet that stores an account number as a number drops its zeros."""
+    rows: list[list[Any]] = [["client_user_id", "account_number"]]
+    rows += [[f"p-{at}", number] for at, number in enumerate(numbers)]
+    workbook, _, file = workbook_of(tmp_path, rows)
+    workbook.save(file)
+
+    assert ["zeros_lost"] * found == codes(file)
+
+
+def test_formats_that_show_the_zeros_are_read(tmp_path: Path) -> None:
+    """A number whose format has ten places has lost nothing."""
+    rows: list[list[Any]] = [["client_user_id", "account_number"], ["p-11", 417]]
+    rows += [[f"p-{at}", 4417208800 + at] for at in range(11)]
+    workbook, sheet, file = workbook_of(tmp_path, rows)
+    for cell in sheet["B"]:
+        cell.number_format = "0000000000"
+    workbook.save(file)
+
+    assert [] == codes(file)
+
+
+@pytest.mark.parametrize(
+    ("days", "found"),
+    [
+        (["1985-31-12", "1985-03-04"], ["day_month_swapped"]),
+        (["1985-31-12", "1985-04-04"], []),  # the same day either way
+        (["1985-12-31", "1985-03-04"], []),
+        (["1985-31-12", "1985-12-31", "1985-03-04"], []),  # a slip, in a column that is right
+        (["1985-02-30"], ["no_such_day"]),
+        (["02/30/1985"], ["no_such_day"]),
+        (["1985-13-45"], ["no_such_day"]),
+        (["2000-02-29"], []),
+        (["12/31/1985"], []),
+        (["1900-02-29"], ["no_such_day"]),
+        (["31.12.1985"], []),
+        (["1985"], []),  # no date of digits: the checks say so
+    ],
+)
+def test_dates_show_their_order_in_a_column(days: list[str], found: list[str], tmp_path: Path) -> None:
+    """One day above 12 in the middle shows what the other dates of the column mean; an impossible date blocks."""
+    assert found == codes(csv_of(tmp_path, date_of_birth=days))
+
+
+# Rows
+
+
+def test_rows_that_are_struck_out_or_have_no_height_block(tmp_path: Path) -> None:
+    """A row that somebody crossed out or made invisible is not sent; one crossed-out cell is a correction."""
+    rows = [["client_user_id", "email"], *[[each, f"{each}@example.com"] for each in IDS]]
+    workbook, sheet, file = workbook_of(tmp_path, rows)
+    for cell in (*sheet[3], sheet["B5"]):
+        cell.font = Font(strike=True)
+    workbook.save(file)
+    change_part(file, "xl/worksheets/sheet1.xml", b'<row r="7"', b'<row r="7" ht="0" customHeight="1"')
+    found = read_payers(file).origin.findings
+
+    assert [(3, "struck_row"), (7, "hidden_row")] == [(each.label, each.finding.code) for each in found]
+
+
+def test_merged_cells_in_the_body_block(tmp_path: Path) -> None:
+    """Only the first of merged cells has a value; in the title they are usual."""
+    rows: list[list[Any]]
+    rows = [["Example list", None], ["client_user_id", "email"], ["p-001", "a@example.com"], [None, "b@example.com"]]
+    workbook, sheet, file = workbook_of(tmp_path, rows)
+    for cells in ("A1:B1", "A3:A4"):
+        sheet.merge_cells(cells)
+    workbook.save(file)
+    found = read_payers(file).origin.findings
+
+    assert [(4, "client_user_id", "merged")] == [(each.label, each.column, each.finding.code) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("last", "notes"),
+    [
+        ("Total,,,2", {4: "a row of totals"}),
+        ("Grand total,,,", {4: "a row of totals"}),
+        (",,,\nPrinted by Example on Tuesday,,,", {5: "a note"}),
+        (",,,\nTotal,,,2\n,,,\nEnd of the list,,,", {5: "a row of totals", 7: "a note"}),
+        # Honest
+        ("p-003,c@example.com,Cleo,Draper", {}),
+        ("p-003,,,", {}),  # a row that somebody began
+        (",,,\np-003,,,", {}),
+        ("Total-3,c@example.com,Cleo,Draper", {}),
+        (",,,\nPrinted by Example,c@example.com,,", {}),
+        ("Sum Ltd,c@example.com,Cleo,Draper", {}),
+    ],
+)
+def test_what_stands_under_the_table_is_named(last: str, notes: dict[int, str], tmp_path: Path) -> None:
+    """Totals and notes are left out, and the plan says so; any other row stays."""
+    file = tmp_path / "table.csv"
+    head = "client_user_id,email,first_name,last_name\np-001,a@example.com,Ada,Archer\np-002,b@example.com,Ben,Baker\n"
+    file.write_text(f"{head}{last}\n", encoding="utf-8")
+    rows = read_payers(file)
+
+    assert notes == rows.origin.notes
+    assert set(notes).isdisjoint(rows.index)
+    assert all(
+        f"Row {row} is {kind} under the table" in payerkit.plan_onboarding(rows).describe()
+        for row, kind in notes.items()
+    )
+
+
+# Columns
+
+
+def test_headers_with_words_around_a_name_are_proposed() -> None:
+    """Of 315 headers of forms and exports, most that hold a known name are read, and few that name nothing are."""
+    found = pd.read_csv(DATA / "headers_with_words.tsv", sep="\t", comment="#")
+    read = [next(iter(read_header(header).columns), "-") for header in found["header"]]
+    ours = [(column, name) for column, name in zip(found["column"], read, strict=True) if column != "-"]
+    others = [header for header, column in zip(found["header"], found["column"], strict=True) if column == "-"]
+
+    assert (201, 114) == (len(ours), len(others))
+    assert 189 <= sum(name in {column, f"bank_{column}"} for column, name in ours)
+    assert 1 >= sum(name not in {"-", column, f"bank_{column}"} for column, name in ours)
+    assert 4 >= sum(bool(read_header(header).columns) for header in others)
+    assert not any(read_header(header).is_certain for header in others)
+
+
+OPEN: tuple[str | None, tuple[str, ...]] = (None, ())
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        (["IBAN", "Bank country"], {"Bank country": (None, ("country",))}),
+        (["IBAN", "Bank Country Code"], {"Bank Country Code": (None, ("country",))}),
+        (["First name", "IBAN", "Bank Country"], {"Bank Country": (None, ("bank_country",))}),
+        (["First name", "IBAN", "bank_country"], {"bank_country": ("bank_country", ("bank_country",))}),
+        (["IBAN", "Beneficiary country"], {"Beneficiary country": ("country", ("country",))}),
+        (["Account Name", "Contact ID"], {"Account Name": (None, ("company_name",))}),
+        (["Account Name", "Account Owner", "Mailing City"], {"Account Owner": OPEN}),
+        (["Account Name", "IBAN"], {"Account Name": ("account_name", ("account_name",))}),
+        (["Account Owner", "IBAN"], {"Account Owner": ("account_name", ("account_name",))}),
+        (["AccountNumber", "BankAccountNumber"], {"AccountNumber": OPEN}),
+        (["AccountNumber", "BankAccountNumber"], {"BankAccountNumber": ("account_number", ("account_number",))}),
+        (["Account number", "Beneficiary account number"], {"Account number": OPEN}),
+        (["Account number", "Bank name"], {"Account number": ("account_number", ("account_number",))}),
+        (["Name", "First name"], {"Name": OPEN}),
+        (["Name", "Vorname"], {"Name": (None, ("last_name", "account_name", "company_name"))}),
+        (["Registration Date", "First name"], {"Registration Date": OPEN}),
+        (["Registration Date", "Company name"], {"Registration Date": (None, ("date_of_birth",))}),
+        (["Work Email", "Personal Email"], {"Work Email": OPEN, "Personal Email": ("email", ("email",))}),
+        (["Work Email", "First name"], {"Work Email": ("email", ("email",))}),
+        (["Payer: Country", "Beneficiary: Country"], {"Payer: Country": ("country", ("country",))}),
+        (["Payer: Country", "Beneficiary: Country"], {"Beneficiary: Country": ("bank_country", ("bank_country",))}),
+    ],
+)
+def test_somebody_elses_value_is_never_certain(headers: list[str], expected: dict[str, Any]) -> None:
+    """A header that may be another one's in its table is for a person to decide."""
+    found = decided(headers)
+
+    assert expected == {header: found[header] for header in expected}
+
+
+@pytest.mark.parametrize(
+    ("names", "is_open"),
+    [
+        (["Archer, Ada", "Baker, Ben"], True),
+        (["Ada Archer", "Ben Baker"], False),
+        (["Archer, Ada", "Ben Baker", "Cleo Draper"], False),
+        (["Example, Inc.", "Sample, LLC."], False),
+    ],
+)
+def test_last_and_first_name_in_one_cell_are_no_name(names: list[str], is_open: bool) -> None:
+    """A bank compares the name of the holder as it stands."""
+    mapping = propose_mapping(pd.DataFrame({"Name": names, "IBAN": "x"}))
+
+    assert is_open == (not mapping.open["Name"])
+    assert is_open == (mapping.proposals["Name"] is None)
+
+
+# Files
+
+ROWS = [["client_user_id", "iban", "email"], ["p-001", "DE89370400440532013000", "a@example.com"]]
+ROWS += [["p-002", "GB82WEST12345698765432", "b@example.com"]]
+
+
+def joined(separator: str, *, width: int = 0, quote: str = "") -> str:
+    """Return the rows as text."""
+    return "".join(f"{quote}{separator.join(cell.ljust(width) for cell in row).rstrip()}{quote}\n" for row in ROWS)
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.txt", "table.xls", "table.xlsx"])
+@pytest.mark.parametrize("kind", ["workbook", "text"])
+def test_a_file_is_read_as_what_it_is(name: str, kind: str, tmp_path: Path) -> None:
+    """The ending of a name that a portal chose says nothing."""
+    workbook, _, file = workbook_of(tmp_path, ROWS)
+    workbook.save(file)
+    target = tmp_path / "sent" / name
+    target.parent.mkdir()
+    if kind == "workbook":
+        shutil.copy(file, target)
+    else:
+        target.write_text(joined(","), encoding="utf-8")
+
+    assert ROWS[1:] == read_payers(target).to_numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        (joined("^"), "sep=^"),
+        (joined(":"), "sep=:"),
+        (joined("  ", width=24), "pandas.read_fwf"),
+        (joined(",", quote='"'), "Remove the quotes around the rows."),
+        ("client_user_id,p-001\nfirst_name,Ada\nlast_name,Archer\nemail,a@example.com\n", "Transpose"),
+    ],
+)
+def test_unusual_files_are_refused_with_the_cure(text: str, cure: str, tmp_path: Path) -> None:
+    """One sentence says what to do."""
+    file = tmp_path / "table.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput) as caught:
+        read_payers(file)
+
+    assert cure in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "iban\nDE89370400440532013000\n",  # one column by nature
+        "email\na@example.com\nb@example.com\n",
+        "email\nmailto:a@example.com\n",  # the header has no colon
+        "last_name\nvan der  Berg\n",
+        'last_name\n"Archer, Ada"\n',
+        "first_name,last_name\nAda:B,Archer\n",
+        "client_user_id,first_name,last_name\nfirst_name,Ada,Archer\n",
+        "email;note\na@example.com;12:30\n",
+        "address_line1\n1: Example Street\n",
+        "city\nNew  York\n",
+    ],
+)
+def test_usual_files_are_not_refused(text: str, tmp_path: Path) -> None:
+    """A table of one column, or with signs in its cells, is read."""
+    file = tmp_path / "table.csv"
+    file.write_text(text, encoding="utf-8")
+
+    assert 1 <= len(read_payers(file, mapping={"note": None} if "note" in text else None))
+
+
+@pytest.mark.parametrize("name", ["table.zip", "table.csv"])
+def test_a_zip_archive_is_refused_with_the_cure(name: str, tmp_path: Path) -> None:
+    """By its ending, and by its content."""
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        archive.writestr("table.csv", joined(","))
+    with pytest.raises(InvalidInput, match="Unpack it"):
+        read_payers(tmp_path / name)
+
+
+def test_a_file_of_datev_is_read_below_its_first_row(tmp_path: Path) -> None:
+    """Its first row describes the file."""
+    file = tmp_path / "EXTF_Stammdaten.csv"
+    head = '"EXTF";700;48;"Debitoren/Kreditoren";5;20261101120000;;"RE";"";"";29098;55003;20260101;4;;;"";"";;0;;"EUR"'
+    file.write_text(f"{head}\nE-Mail;IBAN\na@example.com;DE89370400440532013000\n", encoding="cp1252")
+
+    assert ["a@example.com", "DE89370400440532013000"] == [*read_payers(file).loc[3]]
+
+
+# Constants, and accounts alone
+
+
+def test_a_default_fills_what_is_blank() -> None:
+    """Also without a column; what the file says stays."""
+    rows = pd.DataFrame({"client_user_id": ["p-001", "p-002"], "currency": ["EUR", None]})
+    read = read_payers(rows, defaults={"currency": "USD", "beneficiaryType": "individual"})
+
+    assert [["EUR", "individual"], ["USD", "individual"]] == read[["currency", "beneficiary_type"]].to_numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    ("defaults", "words"),
+    [
+        ({"curency": "USD"}, "curency is not a field of a payer or of bank details. Did you mean currency?"),
+        ({"currency": " "}, "currency: expected a text that is not blank"),
+        ({"currency": 1}, "currency: expected a text that is not blank, got an int"),
+    ],
+)
+def test_a_default_that_cannot_be_used_is_refused(defaults: dict[str, Any], words: str) -> None:
+    """The error names the field."""
+    with pytest.raises(InvalidInput) as caught:
+        read_payers(pd.DataFrame({"client_user_id": ["p-001"]}), defaults=defaults)
+
+    assert words in str(caught.value)
+
+
+def test_one_typo_is_one_line() -> None:
+    """Whoever has names, IBANs and BICs is asked for nothing else."""
+    typo = "DE89370400440532013001"
+    mine = pd.DataFrame({"Name": ["Ada", "Ben"], "IBAN": [ROWS[1][1], typo], "BIC": ["COBADEFFXXX"] * 2})
+
+    assert [[1, "iban_checksum"]] == (
+        payerkit.check_all_bank_details(mine, given_only=True)[["row", "code"]].to_numpy().tolist()
+    )
+    with pytest.raises(InvalidInput, match="No column is one of bank details"):
+        payerkit.check_all_bank_details(mine[["Name"]], given_only=True)
+
+
+# A whole export
+
+TYPED = "--holder-is-payer --set country=US --set nationality=US --set beneficiary_type=individual --set currency=USD"
+
+
+def correct(file: Path) -> None:
+    """Correct a corrections file of the sample as a person would: what was damaged, and a row that is not wanted."""
+    workbook = load_workbook(file)
+    sheet = workbook.worksheets[0]
+    names = [cell.value for cell in sheet[1]]
+    for row in range(sheet.max_row, 1, -1):
+        if (client_user_id := sheet.cell(row, 1).value) is None:
+            continue
+        number = int(str(client_user_id).removeprefix("E-")) - 1000
+        if number == STRUCK_OUT:
+            sheet.delete_rows(row)
+        else:
+            column = DAMAGES[number][0]
+            cell = sheet.cell(row, names.index(column) + 1)
+            cell.value, cell.number_format = person(number)[column], "@"
+    workbook.save(file)
+
+
+def test_an_export_of_quickbooks_comes_to_a_clean_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three commands, each printed by the one before, find thirteen damages in 300 rows and leave none."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(payerkit.samples.workbook("quickbooks-employees.xlsx"), "export.xlsx")
+    asked = cli.main(["onboard", "export.xlsx", "--dry-run"])
+    proposal = capsys.readouterr().err
+    planned = cli.main(["onboard", "export.xlsx", "--dry-run", "--accept", "--normalise", *TYPED.split()])
+    plan = capsys.readouterr().out
+    correct(tmp_path / "export-corrections.xlsx")
+    command = next(line for line in plan.splitlines() if "payerkit onboard export-corrections.xlsx" in line)
+    clean = cli.main(shlex.split(command)[1:])
+    rows = read_payers("export.xlsx", mapping={"Employee ID": "client_user_id"})
+    found = {int(str(each.label)) - 5 for each in rows.origin.findings if each.finding.severity == "error"}
+
+    assert (1, 3, 0) == (asked, planned, clean)
+    assert "--accept takes it as it is" in proposal
+    assert {*DAMAGES, STRUCK_OUT} <= found
+    assert 13 == len(DAMAGES) + 1
+    assert "300 rows: 290 payers and 290 accounts would be sent" in plan
+    assert "9 rows: 9 payers and 9 accounts would be sent" in capsys.readouterr().out
+
+
+def test_the_sample_is_as_its_script_makes_it() -> None:
+    """Cell by cell."""
+    workbook = Workbook()
+    write(workbook.worksheets[0])
+    shipped = load_workbook(payerkit.samples.workbook("quickbooks-employees.xlsx")).worksheets[0]
+
+    assert list(workbook.worksheets[0].values) == list(shipped.values)
