@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from ssl import SSLContext
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -23,6 +24,9 @@ from form_browser import Started, start_form
 from payerkit.client import Client
 from postgres_server import controlled_postgres, find_initdb
 from tls import make_certificate
+
+if TYPE_CHECKING:
+    from onboarding_model import ModelService
 
 KEY = "key-of-a-test-1234567890"
 
@@ -164,3 +168,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             left_out.add(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a path for a new journal."""
+    return tmp_path / "run.journal"
+
+
+@pytest.fixture
+def service() -> ModelService:
+    """Return a far end without faults."""
+    from onboarding_model import ModelService  # noqa: PLC0415 - only a few tests need all that it imports
+
+    return ModelService()

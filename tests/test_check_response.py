@@ -32,6 +32,8 @@ from example_payments import (
     codes,
     data,
     payment,
+    read,
+    told,
 )
 from far_end import FarEnd, reply
 from payerkit import InvalidInput, check_payment, decode_transactions
@@ -83,6 +85,14 @@ TRANSACTIONS = [
     ("members in other capitals", "call", {"To": TOKEN, "Data": ENDLESS["data"], "Value": 0}, "address_malformed"),
     ("an operation of a smart account", "userOp", {"sender": OTHER, "callData": ENDLESS["data"]}, "spender_differs"),
 ]  # fmt: skip
+
+
+@table("responses", read)
+def test_responses_are_judged(members: dict[str, Any], verdict: str, codes: str) -> None:
+    """What else an honest response holds agrees with the rest, or is told; the claims stand above their rows."""
+    found = judged(HONEST | members)
+
+    assert (verdict, codes) == (found.verdict, told(found, codes))
 
 
 @pytest.mark.parametrize(
@@ -153,28 +163,6 @@ def test_batches_are_read_tolerantly(member: str, value: Any, count: int) -> Non
 
 
 MESSAGE = {"domain": {"chainId": 1}, "types": {}, "primaryType": "Permit", "message": {"to": OTHER, "value": 1}}
-
-
-@pytest.mark.parametrize(
-    ("member", "value"),
-    [
-        ("paymentIntent", MESSAGE),
-        ("paymentIntent", json.dumps(MESSAGE)),
-        ("paymentIntent", "0x1234"),  # whatever it is, it is there to be signed
-        ("permit", MESSAGE),
-        ("permit", json.dumps(MESSAGE)),
-        ("metadata.steps", [{"sign": MESSAGE}]),
-        ("transactions.0.permit", MESSAGE),
-        ("permit", {"domain": {}, "types": {}, "value": {}}),  # as ethers names its parts
-        ("permit", {"Domain": {}, "Types": {}, "Message": {}}),  # programs that know the members by other capitals
-        ("permit", {"domain": {}, "primaryType": "Permit", "message": {}}),  # the wallet may know the types
-    ],
-)
-def test_a_message_to_sign_is_stopped(member: str, value: Any) -> None:
-    """A signature alone can move money, and no order asks for one."""
-    found = judged(added(member, value))
-
-    assert ("stop", {"typed_message"}) == (found.verdict, codes(found, "error"))
 
 
 def test_a_transaction_that_is_a_message_as_well_is_stopped() -> None:
@@ -272,53 +260,9 @@ def test_a_chain_id_that_the_sources_disagree_about_is_no_alarm(number: int) -> 
     assert "chain_differs" not in codes(found, "error")
 
 
-@table("contradictions")
-def test_what_contradicts_the_rest_is_told(members: dict[str, Any], code: str, verdict: str) -> None:
-    """No statement that contradicts the order, another statement or the documentation stays ok."""
-    found = judged({**HONEST, **members})
-
-    assert (verdict, True) == (found.verdict, code in codes(found, "error" if verdict == "stop" else "warning"))
-
-
-@table("consistent_members")
-def test_what_agrees_with_the_rest_is_no_alarm(members: dict[str, Any]) -> None:
-    """An honest response may say things twice, and more than the specification."""
-    assert "ok" == judged({**HONEST, **members}).verdict
-
-
 BYTES_32 = "0x" + "ab" * 32
 UNSIGNED = "02f8" + "aa" * 100
 OWN_ID = "01" + "ab" * 32
-
-
-@table("usable_members")
-def test_what_a_wallet_could_use_is_a_look(members: dict[str, Any]) -> None:
-    """Whatever its shape and its name: nothing that was judged has it."""
-    found = judged({**HONEST, **members})
-
-    assert ("look", {"members_usable"}) == (found.verdict, codes(found, "warning"))
-
-
-def test_a_call_by_other_names_is_judged_as_a_transaction() -> None:
-    """Some programs call the recipient target; without calldata it is a transfer of coins."""
-    found = judged(added("calls", [{"target": PAYEE, "value": "1", "callData": "0x"}]))
-
-    assert ("stop", True) == (found.verdict, "elsewhere" in codes(found, "warning"))
-
-
-def test_a_message_without_a_domain_is_stopped() -> None:
-    """The wallet may know the domain."""
-    found = judged(added("permit", {"primaryType": "Permit", "message": {"value": 1}}))
-
-    assert {"typed_message"} == codes(found, "error")
-
-
-@table("harmless_members")
-def test_what_an_honest_response_may_add_is_no_alarm(members: dict[str, Any]) -> None:
-    """It reports, or repeats what was judged or what tables have."""
-    found = judged({**HONEST, **members})
-
-    assert ("ok", set()) == (found.verdict, codes(found, "warning"))
 
 
 def test_unknown_members_say_what_was_looked_for() -> None:

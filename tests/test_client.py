@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import gzip
 import io
 import json
 import logging
@@ -14,7 +13,6 @@ import sys
 import threading
 import time
 import traceback
-import zlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -434,49 +432,7 @@ def test_request_is_what_the_service_expects(connected: Connect) -> None:
     assert set(request.headers) - {"connection"} == own  # a session adds that one
 
 
-def chunked(content: bytes) -> bytes:
-    """Return a body in chunks of seven bytes."""
-    parts = [content[place : place + 7] for place in range(0, len(content), 7)]
-    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in [*parts, b""])
-
-
-def keeping(head: bytes, body: bytes) -> Behaviour:
-    """Answer with these headers and body, and keep the connection."""
-
-    def behave(connection_: socket.socket, _: Received) -> bool:
-        connection_.sendall(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n" + body)
-        return True
-
-    return behave
-
-
 STATUS = payload(ANSWERS["get_payer_status"])
-CHUNKED = b"Transfer-Encoding: chunked"
-FORMS: dict[str, Callable[[bytes], Behaviour]] = {
-    "in chunks": lambda content: keeping(CHUNKED, chunked(content)),
-    "packed": lambda content: reply(200, gzip.compress(content), {"Content-Encoding": "gzip"}),
-    "packed another way": lambda content: reply(200, zlib.compress(content), {"Content-Encoding": "deflate"}),
-    "packed, in chunks": lambda content: keeping(
-        CHUNKED + b"\r\nContent-Encoding: gzip", chunked(gzip.compress(content))
-    ),
-}
-
-
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_answers_are_read_in_every_form(form: Callable[[bytes], Behaviour], connected: Connect) -> None:
-    """Chunks and packed content are read to their end, and the connection serves the next call."""
-    with FarEnd([form(STATUS)]) as far:
-        client = connected(far.url)
-        assert ["completed"] * 3 == [payerkit.get_payer_status(client, "user-123").kyc_status for _ in range(3)]
-        assert (3, 1) == (len(far.ledger), far.connections)
-
-
-def test_an_answer_without_a_length_ends_with_its_connection(connected: Connect) -> None:
-    """What the service sends until it closes is the answer; the next call opens another connection."""
-    with FarEnd([raw(b"HTTP/1.1 200 OK\r\n\r\n" + STATUS)]) as far:
-        client = connected(far.url)
-        assert ["completed"] * 2 == [payerkit.get_payer_status(client, "user-123").kyc_status for _ in range(2)]
-        assert (2, 2) == (len(far.ledger), far.connections)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -47,19 +47,19 @@ def take(
     body: bytes = BODY,
     headers: Any = None,
     *,
+    messages: Sequence[Any] | None = None,
     on_send: Callable[[Any], object] = print,
     **scope: Any,
 ) -> tuple[int, dict[str, str]]:
-    """Return status and headers of the response to a delivery, called as by a server."""
+    """Return status and headers of the response to a delivery, or to other messages, called as by a server."""
     sent: list[Any] = []
     given = headers_of(body) if headers is None else headers
-    messages = [
-        {"type": "http.request", "body": body[:10], "more_body": True},
-        {"type": "http.request", "body": body[10:]},
-    ]
+    parts: list[Any] = [{"type": "http.request", "body": each} for each in (body[:10], body[10:])]
+    parts[0]["more_body"] = True
+    waiting = [*(parts if messages is None else messages)]
 
     async def receive() -> Any:
-        return messages.pop(0) if messages else await asyncio.Event().wait()
+        return waiting.pop(0) if waiting else await asyncio.Event().wait()
 
     async def send(message: Any) -> None:
         on_send(message)
@@ -142,37 +142,15 @@ def test_a_body_has_a_limit(path: Path, length: str | None) -> None:
     assert 1 == app.stored
 
 
-def test_a_body_has_little_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What does not end is not waited for, and the connection ends."""
+@pytest.mark.parametrize(("messages", "status"), [([], 408), ([{"type": "http.disconnect"}], 400)])
+def test_a_body_that_does_not_arrive_is_not_stored(
+    path: Path, monkeypatch: pytest.MonkeyPatch, messages: list[Any], status: int
+) -> None:
+    """What does not end is not waited for, and the connection ends; nor is what the service breaks off."""
     monkeypatch.setattr(receiver, "BODY_SECONDS", 0.01)
-    sent: list[Any] = []
+    found, headers = take(receiver_of(path), messages=messages)
 
-    async def receive() -> Any:
-        await asyncio.Event().wait()
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    headers = [(name.encode(), value.encode()) for name, value in headers_of(BODY).items()]
-    asyncio.run(receiver_of(path)({"type": "http", "method": "POST", "headers": headers}, receive, send))
-
-    assert 408 == sent[0]["status"]
-    assert (b"connection", b"close") in sent[0]["headers"]
-
-
-def test_a_body_that_is_cut_is_not_stored(path: Path) -> None:
-    """The service hangs up."""
-
-    async def receive() -> Any:
-        return {"type": "http.disconnect"}
-
-    async def send(message: Any) -> None:
-        assert message.get("status", 400) == 400
-
-    headers = [(name.encode(), value.encode()) for name, value in headers_of(b"").items()]
-    asyncio.run(receiver_of(path)({"type": "http", "method": "POST", "headers": headers}, receive, send))
-
-    assert b"" == path.read_bytes()
+    assert (status, "close", b"") == (found, headers["connection"], path.read_bytes())
 
 
 def test_what_cannot_be_stored_is_not_confirmed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cases import table
 from payerkit import InvalidInput, explain, read_events, reconcile
 from payerkit.checks.schema import MASK
 from payerkit.errors import EventsWarning, InvalidSignature
@@ -133,29 +134,10 @@ def test_published_events_are_read(published: dict[str, Any]) -> None:
     assert MASK == event.to_dict().get("rawPayload", MASK)
 
 
-@pytest.mark.parametrize(
-    ("content", "name", "value"),
-    [
-        ({"requestID": REQUEST_ID}, "request_id", REQUEST_ID),  # both spellings are published
-        ({"paymentAccountId": "1"}, "payment_details_id", "1"),
-        ({"subStatus": ""}, "sub_status", None),  # as the example of a confirmed payment has it
-        ({"amount": 25.5}, "amount", Decimal("25.5")),
-        ({"amount": "NaN"}, "amount", None),
-        ({"timestamp": 1759501800}, "timestamp", pd.Timestamp("2025-10-03T14:30:00Z")),
-        ({"timestamp": 1759501800250}, "timestamp", pd.Timestamp("2025-10-03T14:30:00.25Z")),  # milliseconds
-        ({"timestamp": "1759501800250"}, "timestamp", pd.Timestamp("2025-10-03T14:30:00.25Z")),
-        ({"timestamp": 10**15}, "timestamp", None),  # neither seconds nor milliseconds of any year that there is
-        ({"timestamp": "soon"}, "timestamp", None),
-        ({"event": "payment.confirmed.checkout"}, "kind", "payment.confirmed"),
-        ({"event": "payment.confirmed.checkout"}, "variant", ".checkout"),
-        ({"event": "something.new"}, "kind", "something.new"),
-        ({}, "kind", ""),
-        ({"failureReason": "x"}, "reason", "x"),
-    ],
-)
-def test_events_are_read_tolerantly(content: dict[str, Any], name: str, value: Any) -> None:
+@table("odd_events")
+def test_events_are_read_tolerantly(content: dict[str, Any], name: str, value: str) -> None:
     """Every published spelling is read, and what is odd is missing."""
-    assert value == getattr(Event.read(content), name)
+    assert value == str(getattr(Event.read(content), name))
 
 
 @pytest.mark.parametrize(
@@ -211,66 +193,28 @@ def test_an_event_is_counted_once() -> None:
     assert pd.Timestamp("2025-10-03T14:40:00Z") == frame["received_at"][0]  # that of the first
 
 
-def payout_event(status: str, time: Any = None) -> dict[str, Any]:
-    """Return an event of a payout."""
-    return {**PROCESSING, "subStatus": status, "timestamp": time}
-
-
-def bank_word(*deliveries: dict[str, Any]) -> str:
-    """Return what an order's bank status is by these deliveries."""
-    order = {"request_id": REQUEST_ID, "amount": "100", "invoice_currency": "USD"}
-    return str(reconcile([order], payments_frame([]), read_events(deliveries, secret=SECRET))["bank_status"][0])
-
-
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_another_body_under_one_id_is_another_event(order: tuple[int, int]) -> None:
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_another_body_under_one_id_is_another_event(is_reversed: bool) -> None:
     """Whoever sees a delivery can send its id again; the body is what is signed, and what both say is told."""
-    sent = [line_of(payout_event(word), "1") for word in ("fiat_sent", "bounced")]
-    deliveries = [sent[place] for place in order]
+    sent = [line_of({**PROCESSING, "subStatus": word, "timestamp": None}, "1") for word in ("fiat_sent", "bounced")]
+    order = {"request_id": REQUEST_ID, "amount": "100", "invoice_currency": "USD"}
 
     with pytest.warns(EventsWarning, match="1 delivery id came with different bodies") as caught:
-        frame = read_events([*deliveries, sent[0]], secret=SECRET)
+        frame = read_events([*(sent[::-1] if is_reversed else sent), sent[0]], secret=SECRET)
     assert {("1", "fiat_sent", 2), ("1", "bounced", 1)} == set(cells(frame, "delivery", "sub_status", "deliveries"))
     assert [__file__] == [warning.filename for warning in caught]
-    with pytest.warns(EventsWarning):
-        assert "bounced" == bank_word(*deliveries)
+    assert ["bounced"] == list(reconcile([order], payments_frame([]), frame)["bank_status"])
 
 
-def test_a_body_that_is_not_signed_is_no_other_event() -> None:
-    """It is invalid, and nothing is told of its id."""
-    forged = line_of(payout_event("bounced"), "1", signature=VECTOR)
-    frame = read_events([line_of(payout_event("fiat_sent"), "1"), forged], secret=SECRET)
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_forged_delivery_hides_no_event(place: int) -> None:
+    """One under the id of another is invalid, is not counted as that one, and its id is not told."""
+    sent = [line_of(COMPLIANCE, "1")]
+    sent.insert(place, line_of(FAILED, "1", signature=VECTOR))
+    frame = read_events(sent, secret=SECRET)
 
-    assert ["valid", "invalid"] == signatures(frame)
-
-
-@pytest.mark.parametrize(
-    ("deliveries", "status"),
-    [
-        # times in milliseconds, delivered in another order
-        ([payout_event("bounced", 1759501860000), payout_event("fiat_sent", 1759501800000)], "bounced"),
-        ([payout_event("fiat_sent", 1759501860000), payout_event("bounced", 1759501800000)], "fiat_sent"),
-        ([payout_event("bounced", 1759501800000), payout_event("fiat_sent", 1759501800)], "bounced"),  # one time
-    ],
-)
-def test_times_in_milliseconds_tell_what_came_last(deliveries: list[dict[str, Any]], status: str) -> None:
-    """As those in seconds do."""
-    assert status == bank_word(*[line_of(event, str(place)) for place, event in enumerate(deliveries)])
-
-
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        (("fiat_sent", "bounced"), "bounced"),  # bad news count, whatever a header calls them
-        (("sending_fiat", "fiat_sent"), "sending_fiat"),  # good news are proven by none
-    ],
-)
-def test_a_header_hides_no_bad_news(words: tuple[str, str], status: str) -> None:
-    """Whether a delivery is a test, only its header says, and headers are not signed."""
-    lines = [line_of(payout_event(word, 1759501800 + place), str(place)) for place, word in enumerate(words)]
-    lines[1]["headers"]["x-request-network-test"] = "true"
-
-    assert status == bank_word(*lines)
+    assert [("valid", 1), ("invalid", 1)] == cells(frame, "signature", "deliveries")
+    assert "compliance.updated" == frame["event"][0]
 
 
 def test_an_event_of_two_webhooks_is_counted_once() -> None:
@@ -280,11 +224,7 @@ def test_an_event_of_two_webhooks_is_counted_once() -> None:
 
     expected = [("payment.confirmed", 2), ("payment.failed", 1), ("payment.failed", 1)]
     assert expected == cells(frame, "event", "deliveries")
-
-
-def test_without_an_id_the_body_tells() -> None:
-    """Deliveries without a header are told by their bodies alone."""
-    assert [2] == list(read_events([line_of(FAILED, None), line_of(FAILED, None)])["deliveries"])
+    assert [2] == list(read_events([line_of(FAILED, None)] * 2)["deliveries"])  # without an id, the body alone tells
 
 
 def variant(ending: str, event: dict[str, Any] = CONFIRMED, **more: str) -> dict[str, Any]:
@@ -337,24 +277,14 @@ def test_a_flood_of_variants_takes_seconds() -> None:
 
 def test_nothing_of_an_invalid_delivery_is_believed() -> None:
     """It is listed last, with nothing that its body says; so is what has no signature, and what cannot be read."""
-    forged = line_of({**CONFIRMED, "timestamp": "2020-01-01T00:00:00Z"}, "2") | {
-        "headers": {"x-request-network-delivery": "2"}
-    }
+    unsigned = line_of(CONFIRMED, "2") | {"headers": {"x-request-network-delivery": "2"}}
     other = line_of(FAILED, "3", signature=sign(b"something else"))
-    frame = read_events([forged, other, b"{", COMPLIANCE, line_of(COMPLIANCE, "1")], secret=SECRET)
+    frame = read_events([unsigned, other, b"{", COMPLIANCE, line_of(COMPLIANCE, "1")], secret=SECRET)
 
     assert ["valid", "invalid", "invalid", "unreadable", "invalid"] == signatures(frame)
     known = ["delivery", "received_at", "retry_count", "is_test", "signature", "deliveries"]
     assert frame.drop(columns=known).iloc[1:].isna().all(axis=None)
     assert ["1", "2", "3"] == list(frame["delivery"].dropna())
-
-
-def test_a_forged_delivery_hides_no_event() -> None:
-    """An invalid delivery under the id of another one is not counted as that one."""
-    forged = line_of(FAILED, "1", signature=VECTOR)
-    frame = read_events([forged, line_of(COMPLIANCE, "1")], secret=SECRET)
-
-    assert [("compliance.updated", 1)] == cells(frame, "event", "deliveries")[:1]
 
 
 def test_without_a_secret_nothing_is_checked() -> None:
@@ -405,11 +335,7 @@ def lines(*events: object) -> bytes:
         ("e.txt", lines(COMPLIANCE), ["valid"]),
         ("e.json", lines(COMPLIANCE, FAILED), ["valid", "valid"]),  # lines, whatever its name says
         ("e.json", json.dumps(line_of(COMPLIANCE), indent=1).encode(), ["valid"]),
-        (
-            "e.json",
-            json.dumps([line_of(COMPLIANCE, "1"), line_of(FAILED, "2"), 5]).encode(),
-            ["valid", "valid", "unreadable"],
-        ),
+        ("e.json", json.dumps([line_of(COMPLIANCE), 5]).encode(), ["valid", "unreadable"]),
         ("e.json", BODY, ["invalid"]),  # a body alone has no signature
         ("e.jsonl", b"", []),
         ("e.JSON", b'{"some": "settings"}', ["unreadable"]),
@@ -435,14 +361,8 @@ def test_a_folder_is_read(tmp_path: Path) -> None:
 def test_lists_have_items_of_every_kind() -> None:
     """Lines as text and bytes, dicts of lines, bodies, dicts of bodies."""
     line = line_of(COMPLIANCE)
-    items: list[Any] = [
-        line,
-        json.dumps(line),
-        json.dumps(line).encode(),
-        PROCESSING,
-        body_of(FAILED),
-        {"received": object()},
-    ]
+    items: list[Any] = [line, json.dumps(line), json.dumps(line).encode()]
+    items += [PROCESSING, body_of(FAILED), {"received": object()}]
 
     assert [3, 1, 1, 1] == list(read_events(items)["deliveries"])
 

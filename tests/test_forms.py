@@ -13,7 +13,7 @@ from pydantic import Secret
 import payerkit
 from example_payments import FEE_PROXY, OTHER, REFERENCE, TOKEN, data
 from far_end import Behaviour, FarEnd, close, reply
-from form_browser import ORDER, Browser, Started, opened
+from form_browser import ORDER, Browser, Started, answers_of, opened
 from payerkit import (
     BankDetails,
     BankDetailsForm,
@@ -277,7 +277,7 @@ def test_a_service_message_is_shown_beside_its_field(start: Callable[..., Starte
 
     assert isinstance(form.error, Refused)
     assert ("open", "banner", "error") == (shown["phase"], shown["focus"], shown["notes"]["amount"][0][0])
-    assert [("Amount: Above the limit.", "amount")] == shown["banner"]["lines"]
+    assert ([("Amount: Above the limit.", "amount")], {}) == (shown["banner"]["lines"], answers_of(shown))
     assert ({}, None) == (changed["notes"], changed["banner"])
 
 

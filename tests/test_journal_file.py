@@ -30,12 +30,6 @@ POSIX = pytest.mark.skipif(os.name == "nt", reason="an open file can be neither 
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Return a path for a new journal."""
-    return tmp_path / "run.journal"
-
-
-@pytest.fixture
 def clock() -> HandClock:
     """Return a clock that is turned by hand."""
     return HandClock()

@@ -1,4 +1,4 @@
-"""Edge cases of runs: odd cells, responses of gateways, rate limits during a run, interrupts between two steps."""
+"""Edge cases of runs: odd cells, responses of gateways, rate limits during a run, interrupts, early ends."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,36 +20,31 @@ from pydantic import SecretStr
 
 import payerkit
 from cases import pairs, said
-from clocks import LeapingClock, SteppedClock
+from clocks import HandClock, LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
 from onboarding_tables import make_task, onboard
 from payerkit import BankDetails, InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client
 from payerkit.client.call import RequestBody
-from payerkit.client.pace import LONGEST_WAIT, MAX_RATE_LIMITED, RUN_RETRIES, Pace
-from payerkit.errors import InterruptedRun, NotSent, RateLimited, ServiceError
+from payerkit.client.pace import LONGEST_WAIT, MAX_FOREIGN, MAX_RATE_LIMITED, RUN_RETRIES, Pace
+from payerkit.errors import InterruptedRun, NotFound, NotSent, RateLimited, ServiceError, WrongKey
 from payerkit.models.requests import SocialSecurityNumber
 from payerkit.onboarding import RunOptions
 from payerkit.onboarding import run as runs
-from payerkit.onboarding.limiter import RateLimiter, StopSignal, run_workers
+from payerkit.onboarding.limiter import RateLimiter, StopSignal, is_foreign, run_workers
 from payerkit.onboarding.options import Options
 from payerkit.onboarding.progress import Progress
 from payerkit.onboarding.run import run_table
 from payerkit.onboarding.tasks import Table
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
+Connect = Callable[..., Client]
 STATUS = json.dumps(ANSWERS["create_payer"])
 BANK = as_columns(BANK_DETAILS)
 NOTHING = reply(200, '{"paymentDetails": []}')
 STORED = reply(201, '{"payment_detail": {"id": "id-1", "status": "approved"}}')
 PAGE = reply(404, "<html>no backend</html>", {"Content-Type": "text/html"})
 SECRET = b"secret of a test"
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Path:
-    """Return a place for a journal."""
-    return tmp_path / "run.journal"
 
 
 def payers(count: int, **changes: Any) -> pd.DataFrame:
@@ -139,24 +135,24 @@ def test_a_column_without_a_name_is_refused() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_page_of_a_gateway_proves_nothing(connected: Callable[..., Client], journal: Path, count: int) -> None:
+def test_a_page_of_a_gateway_proves_nothing(connected: Connect, path: Path, count: int) -> None:
     """A gateway's 404 does not prove that an account does not exist: nothing is sent again."""
     behaviours = [reply(404), NOTHING, close, *([NOTHING, STORED, reply(200, STATUS)] * (count - 1)), PAGE]
     with FarEnd(behaviours) as far_end:
         client = connected(far_end.url)
         report = payerkit.add_bank_details(
-            client, accounts(count), journal=journal, options=RunOptions(workers=1, progress=False, reconcile_after=0.1)
+            client, accounts(count), journal=path, options=RunOptions(workers=1, progress=False, reconcile_after=0.1)
         )
 
         assert count == sum(request.method == "POST" for request in far_end.ledger)
     assert ("unknown", True) == tuple(report.frame.loc[0, ["state", "retryable"]])
 
 
-def test_no_account_is_sent_before_the_list_was_read(connected: Callable[..., Client], journal: Path) -> None:
+def test_no_account_is_sent_before_the_list_was_read(connected: Connect, path: Path) -> None:
     """If the payer's accounts cannot be listed first, none is sent: an old one could be taken for the new one."""
     with FarEnd([reply(404), PAGE]) as far_end:
         report = payerkit.add_bank_details(
-            connected(far_end.url), accounts(1), journal=journal, options=RunOptions(progress=False)
+            connected(far_end.url), accounts(1), journal=path, options=RunOptions(progress=False)
         )
 
         assert {"GET"} == {request.method for request in far_end.ledger}
@@ -200,13 +196,13 @@ def test_the_rate_is_kept_after_a_pause() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_every_retry_after_pauses_the_run(connected: Callable[..., Client], journal: Path, status: int) -> None:
+def test_every_retry_after_pauses_the_run(connected: Connect, path: Path, status: int) -> None:
     """A Retry-After of a call's last attempt, or with another status than 429, delays the next call, too."""
     clock = LeapingClock()
     moments: list[float] = []
     with FarEnd([stamped(moments, clock.now, reply(status, headers={"Retry-After": "1"}))]) as far_end:
         options = Options(workers=1, reconcile_after=0, progress=False)
-        run_table(connected(far_end.url), Table(payers(2)), journal, options, limiter=clock.limiter())
+        run_table(connected(far_end.url), Table(payers(2)), path, options, limiter=clock.limiter())
     gaps = np.diff(moments)
 
     assert len(gaps) > 1
@@ -250,7 +246,7 @@ def test_a_stop_ends_waits() -> None:
     assert (True, True, "first") == (bool(stop), stop.wait(20), stop.reason)
 
 
-def test_a_forbidden_row_does_not_stop_the_run(connected: Callable[..., Client], journal: Path) -> None:
+def test_a_forbidden_row_does_not_stop_the_run(connected: Connect, path: Path) -> None:
     """A 403 after other calls were accepted is about its row: it is refused, and the others are sent."""
 
     def answer(connection: socket.socket, request: Received) -> bool | None:
@@ -258,16 +254,16 @@ def test_a_forbidden_row_does_not_stop_the_run(connected: Callable[..., Client],
         return (bad if b'"row-3"' in request.body else good)(connection, request)
 
     with FarEnd([answer]) as far_end:
-        report = onboard(connected(far_end.url), payers(20), journal, workers=1)
+        report = onboard(connected(far_end.url), payers(20), path, workers=1)
 
     assert (19, 1, "") == (report.counts["done"], report.counts["refused"], report.stopped)
     assert "not from there" in str(report.frame.loc[3, "reason"])
 
 
-def test_a_forbidden_key_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
+def test_a_forbidden_key_ends_the_run(connected: Connect, path: Path) -> None:
     """Three 403 before anything was accepted mean that the key is wrong; these rows can still be sent."""
     with FarEnd([reply(404), reply(403)]) as far_end:
-        report = onboard(connected(far_end.url), payers(50), journal, workers=1)
+        report = onboard(connected(far_end.url), payers(50), path, workers=1)
 
         assert 3 == sum(request.method == "POST" for request in far_end.ledger)
     assert (50, 50) == (report.counts["not_sent"], len(report.retryable))
@@ -281,38 +277,37 @@ PRIVATE = {"firstName": "Forenamed", "lastName": "Surnamed", "email": "somebody@
     [
         {"userId": "mailbox@example.net"},
         {"userId": "row-0"},
+        {"agreementUrl": "https://example.com/a?u=row%2D0"},
         {"kycUrl": "https://example.com/?u=mailbox%40example.net"},
     ],
 )
-def test_responses_that_identify_a_payer_are_not_kept(
-    connected: Callable[..., Client], journal: Path, told: dict[str, str]
-) -> None:
+def test_responses_that_identify_a_payer_are_not_kept(connected: Connect, path: Path, told: dict[str, str]) -> None:
     """An id or link that holds the payer's id or an e-mail address is neither in the journal nor in the report."""
     ((name, value),) = told.items()
     with FarEnd([reply(404), reply(200, json.dumps({**ANSWERS["create_payer"], name: value}))]) as far_end:
-        report = onboard(connected(far_end.url), payers(1), journal)
+        report = onboard(connected(far_end.url), payers(1), path)
 
     assert 1 == report.counts["done"]
     assert value not in report.frame.drop(columns="client_user_id").to_csv()
-    assert value not in written(journal)
+    assert value not in written(path)
 
 
-def test_the_reason_of_a_refused_account_hides_its_payer(connected: Callable[..., Client], journal: Path) -> None:
+def test_the_reason_of_a_refused_account_hides_its_payer(connected: Connect, path: Path) -> None:
     """The payer's data in the service's message is masked, although it is not in the body of the account."""
     words = "Payer Forenamed Surnamed <somebody@example.com> or <another@example.org>, ssn 123-45-6789, is not approved"
     refused = reply(400, json.dumps({"message": words}))
     with FarEnd([reply(404), reply(200, STATUS), NOTHING, refused]) as far_end:
-        report = onboard(connected(far_end.url), payers(1, **PRIVATE, **BANK), journal, workers=1)
+        report = onboard(connected(far_end.url), payers(1, **PRIVATE, **BANK), path, workers=1)
     reason = str(report.frame.loc[0, "reason"])
 
     assert ("refused", True) == (report.frame.loc[0, "state"], "is not approved" in reason)
-    kept = reason + written(journal)
+    kept = reason + written(path)
     assert [] == [value for value in (*PRIVATE.values(), "another@example.org") if value in kept]
 
 
-def written(journal: Path) -> str:
+def written(path: Path) -> str:
     """Return everything that a journal holds, as text."""
-    with sqlite3.connect(journal) as file:
+    with sqlite3.connect(path) as file:
         rows = [row for name in ("run", "task", "payer") for row in file.execute(f"SELECT * FROM {name}")]  # noqa: S608 - of three
     file.close()
     return repr(rows)
@@ -321,14 +316,14 @@ def written(journal: Path) -> str:
 # The end of a run
 
 
-def test_a_run_that_stops_before_reconciling_has_a_report(connected: Callable[..., Client], journal: Path) -> None:
+def test_a_run_that_stops_before_reconciling_has_a_report(connected: Connect, path: Path) -> None:
     """One account is done, one unknown, and the key is no longer accepted: the run returns a report."""
     behaviours = [reply(404), NOTHING, STORED, NOTHING, close, reply(401)]
     with FarEnd(behaviours) as far_end:
         report = payerkit.add_bank_details(
             connected(far_end.url),
             accounts(4),
-            journal=journal,
+            journal=path,
             options=RunOptions(workers=1, progress=False, reconcile_after=0.1),
         )
 
@@ -338,7 +333,7 @@ def test_a_run_that_stops_before_reconciling_has_a_report(connected: Callable[..
 
 @pytest.mark.parametrize("where", ["_work_when_due", "Report"])
 def test_an_interrupt_between_two_steps_has_the_report(
-    connected: Callable[..., Client], journal: Path, monkeypatch: pytest.MonkeyPatch, where: str
+    connected: Connect, path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """Ctrl+C during reconciliation, or while the report is made, is an interrupted run as well."""
     place: Any = runs.TableRun if where == "_work_when_due" else runs
@@ -353,7 +348,7 @@ def test_an_interrupt_between_two_steps_has_the_report(
 
     monkeypatch.setattr(place, where, interrupted)
     with FarEnd([reply(200, STATUS)]) as far_end, pytest.raises(InterruptedRun) as caught:
-        onboard(connected(far_end.url), payers(3), journal)
+        onboard(connected(far_end.url), payers(3), path)
 
     assert 3 == caught.value.report.counts["done"]
 
@@ -393,17 +388,6 @@ def test_a_run_goes_on_without_its_progress_bar() -> None:
         progress.begin("account", 1)
 
 
-def test_each_sandbox_is_another_service(journal: Path) -> None:
-    """A second sandbox with the same seed gives the same ids, but has no data of the first."""
-    for times in (1, 2):
-        with payerkit.sandbox(seed=1) as client:
-            if times == 1:
-                onboard(client, payers(1), journal)
-                continue
-            with pytest.raises(InvalidInput, match="another service"):
-                onboard(client, payers(1), journal)
-
-
 def test_every_row_has_its_findings() -> None:
     """Those of its cells, and of what it shares with the others."""
     table = payers(50).map(lambda value: f" {value}")
@@ -417,10 +401,135 @@ def test_every_row_has_its_findings() -> None:
     assert 50 == plan.counts["to_send"]
 
 
-def test_single_calls_accept_masking_types(connected: Callable[..., Client]) -> None:
+def test_single_calls_accept_masking_types(connected: Connect) -> None:
     """A single call takes values of a masking type as well."""
     with FarEnd([reply(200, STATUS)]) as far_end:
         payerkit.create_payer(connected(far_end.url), {**PAYER, "ssn": SecretStr("123-45-6789")})
 
         assert "123-45-6789" == json.loads(far_end.ledger[0].body)["ssn"]
     assert "Chase" == BankDetails.of({**BANK_DETAILS, "bankName": SecretStr("Chase")}, {}).bank_name
+
+
+# When a run ends early: refusals that are not the API's, and refusals that are equal
+
+
+def refusal(
+    kind: type[Refused] = Refused, status: int = 400, *, foreign: bool = True, retryable: bool | None = None
+) -> Refused:
+    """Return a refusal, of a gateway unless said otherwise."""
+    error = kind("refused", status_code=status)
+    error.foreign, error.retryable = foreign, kind.retryable if retryable is None else retryable
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "why"),
+    [
+        (refusal(), True, "a gateway's 400"),
+        (refusal(WrongKey, 403), True, "a gateway's 403"),
+        (refusal(NotFound, 404), True, "a gateway's 404"),
+        (refusal(status=302), True, "a redirect"),
+        (refusal(foreign=False), False, "the API's"),
+        (refusal(WrongKey, 401), False, "it ends the run anyway"),
+        (refusal(RateLimited, 429), False, "it is tried again anyway"),
+        (refusal(retryable=True), False, "it broke off: nobody knows whose it is"),
+        (UnknownOutcome("lost", status_code=502), False, "no refusal"),
+        (NotSent("no route"), False, "no response"),
+    ],
+)
+def test_a_refusal_that_is_not_the_api_s(error: PayerkitError, expected: bool, why: str) -> None:
+    """It says nothing about the row."""
+    assert expected == is_foreign(error), why
+
+
+@pytest.fixture
+def limiter() -> RateLimiter:
+    """Return a limiter whose waits take no time."""
+    clock = HandClock()
+    return RateLimiter(Pace(None, clock=clock.now), StopSignal(), wait=clock.wait)
+
+
+def call(limiter: RateLimiter, error: PayerkitError | None, kind: str) -> None:
+    """Make a call that ends in an error, or well."""
+
+    def make() -> None:
+        if error is not None:
+            raise error
+
+    with suppress(PayerkitError):
+        limiter.call(make, kind=kind)
+
+
+def test_foreign_refusals_in_a_row_end_a_run(limiter: RateLimiter) -> None:
+    """Whatever other calls are made in between; the reason says that no row was refused."""
+    for _ in range(MAX_FOREIGN):
+        assert not limiter.stop
+        call(limiter, None, "list")
+        call(limiter, refusal(WrongKey, 403), "bank_details")
+
+    assert "Nothing was marked as refused." in limiter.stop.reason
+
+
+@pytest.mark.parametrize("between", [None, refusal(foreign=False)])
+def test_a_response_of_the_api_begins_a_new_row(limiter: RateLimiter, between: PayerkitError | None) -> None:
+    """A firewall that objects to single rows does not end a run."""
+    for _ in range(2):
+        for _ in range(MAX_FOREIGN - 1):
+            call(limiter, refusal(), "payer")
+        call(limiter, between, "payer")
+
+    assert not limiter.stop
+
+
+def test_a_call_that_a_service_may_lack_is_not_counted(limiter: RateLimiter) -> None:
+    """A payer's status is beyond the specification."""
+    for _ in range(3 * MAX_FOREIGN):
+        call(limiter, refusal(NotFound, 404), "")
+
+    assert not limiter.stop
+
+
+def test_a_gateway_s_403_is_not_about_the_key(limiter: RateLimiter) -> None:
+    """Neither before anything was accepted, nor about one row afterwards."""
+    for _ in range(MAX_FOREIGN - 1):
+        call(limiter, refusal(WrongKey, 403), "payer")
+    stopped_early = bool(limiter.stop)
+    call(limiter, None, "payer")
+
+    assert not stopped_early
+    assert not limiter.is_forbidden(refusal(WrongKey, 403))
+    assert limiter.is_forbidden(refusal(WrongKey, 403, foreign=False))
+
+
+def test_equal_refusals_stop_and_say_what_to_do(limiter: RateLimiter) -> None:
+    """Others in between do not begin a new row."""
+    for number in range(2):
+        limiter.count_refusal(refusal(), said("no such bank"), 3)
+        limiter.count_refusal(refusal(), said(f"another reason {number}"), 3)
+        limiter.count_refusal(refusal(status=422), said("no such bank"), 3)
+    before = bool(limiter.stop)
+    limiter.count_refusal(refusal(), said("no such bank"), 3)
+    reason = limiter.stop.reason
+
+    assert not before
+    assert reason.startswith("3 rows were refused with the same response: no such bank Correct")
+    assert ('retry=["refused"]' in reason, "stop_after=None" in reason) == (True, True)
+
+
+def test_a_call_that_timed_out_counts_with_its_time() -> None:
+    """So does any other one that ended; not one that never left."""
+    clock = HandClock()
+    limiter = RateLimiter(Pace(None, clock=clock.now), StopSignal(), wait=clock.wait)
+
+    def time_out(seconds: float, error: PayerkitError) -> None:
+        def make() -> None:
+            clock.time += seconds
+            raise error
+
+        with pytest.raises(PayerkitError):
+            limiter.call(make)
+
+    time_out(60, UnknownOutcome("no response"))
+    time_out(90, NotSent("no route"))
+
+    assert 60 == limiter.slowest

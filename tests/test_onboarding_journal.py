@@ -39,12 +39,6 @@ POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Return a path for a new journal."""
-    return tmp_path / "run.journal"
-
-
-@pytest.fixture
 def client() -> Iterator[SandboxClient]:
     """Run a sandbox for one test, whose ledger is counted."""
     with payerkit.sandbox(seed=1) as opened:
@@ -363,19 +357,6 @@ def test_a_long_retry_after_stops_the_run(path: Path) -> None:
     assert ([("payer", "not_sent")], [True]) == (states(first), first.frame["retryable"].tolist())
     assert "asks to wait 7200 seconds" in first.stopped
     assert [("bank_details", "done")] == states(second)
-
-
-def test_a_wrong_key_in_the_middle_ends_the_run(path: Path) -> None:
-    """When the key is accepted again, the same call does the rest."""
-    service = Service(payers=[reply(201, json.dumps({"userId": "u-1"})), reply(401)])
-    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
-        first = onboard(client, table(1, 2, 3), path, workers=1)
-        second = onboard(client, table(1, 2, 3), path, workers=1)
-
-    assert "does not accept the API key" in first.stopped
-    assert {"done": 0, "refused": 0, "unknown": 0, "not_sent": 3, "waiting": 0, "duplicate": 0} == first.counts
-    assert [("bank_details", "done")] * 3 == states(second)
-    assert (3, 4) == (len(service.stored), sum(each.target == "/v2/payer" for each in far_end.ledger))
 
 
 def test_an_incomplete_list_is_requested_again(path: Path) -> None:

@@ -11,15 +11,21 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, currently_in_test_context, event, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from onboarding_model import (
     CUT,
@@ -145,7 +151,6 @@ class Runs(RuleBasedStateMachine):
         beside_at: int | None,
     ) -> None:
         """Run among faults; perhaps until a kill; perhaps copy the journal meanwhile; perhaps beside another run."""
-        self.count()
         self.service.next["account"].extend(FAULTS[name] for name in of_accounts)
         self.service.faults.extend(FAULTS[name] for name in of_others)
         self.service.before = self.watch(copy_at, beside_at)
@@ -159,7 +164,6 @@ class Runs(RuleBasedStateMachine):
     @rule(retry=st.sampled_from([(), ("refused",), ("unknown",), ("refused", "unknown")]))
     def run_in_peace(self, retry: tuple[str, ...]) -> None:
         """Run without faults, perhaps for what a person wants tried again."""
-        self.count()
         report = self.run_and_judge(self.rows, retry=retry)
         if self.is_plain and report is not None:
             states = set(report.frame["state"])
@@ -237,7 +241,6 @@ class Runs(RuleBasedStateMachine):
     @rule(payer=payers, number=numbers)
     def add_row(self, payer: int, number: int) -> None:
         """Make the table longer."""
-        self.count()
         row = account_row(payer, number)
         if row_identity(row) not in {row_identity(each) for each in self.rows}:
             self.rows = [*self.rows, row]
@@ -245,7 +248,6 @@ class Runs(RuleBasedStateMachine):
     @rule(place=st.integers(0, 20), number=numbers)
     def correct_row(self, place: int, number: int) -> None:
         """Correct the account of a row."""
-        self.count()
         place %= len(self.rows)
         row = self.rows[place] | {"account_number": self.rows[place]["account_number"][:6] + f"{number:04}"}
         if row_identity(row) not in {row_identity(each) for each in self.rows}:
@@ -255,20 +257,17 @@ class Runs(RuleBasedStateMachine):
     @rule(place=st.integers(0, 20))
     def drop_row(self, place: int) -> None:
         """Make the table shorter."""
-        self.count()
         place %= len(self.rows)
         self.rows = [*self.rows[:place], *self.rows[place + 1 :]]
 
     @rule(chance=st.randoms(use_true_random=False))
     def sort_rows(self, chance: Any) -> None:
         """Save the rows in another order."""
-        self.count()
         self.rows = chance.sample(self.rows, len(self.rows))
 
     @rule(place=st.integers(0, 20), change=st.sampled_from(["blanks", "case", "bank"]))
     def save_again(self, place: int, change: str) -> None:
         """Write or describe a row in another way; its account stays the same."""
-        self.count()
         place %= len(self.rows)
         row = self.rows[place]
         number = row["account_number"].replace(" ", "")
@@ -284,13 +283,11 @@ class Runs(RuleBasedStateMachine):
     @rule(payer=payers, number=numbers, status=st.sampled_from(["approved", "failed"]))
     def store_elsewhere(self, payer: int, number: int, status: str) -> None:
         """Let another tool store an account."""
-        self.count()
         self.service.store(account_row(payer, number), status=status)
 
     @rule(payer=payers, seconds=st.sampled_from([0.0, 1.5, 4.0, 100.0]))
     def let_list_lag(self, payer: int, seconds: float) -> None:
         """Let the list of one payer be behind from now on; what it has shown, it goes on showing."""
-        self.count()
         self.service.clock.wait(seconds)
         self.service.lag[payer_row(payer)["client_user_id"]] = seconds
         self.is_plain = self.is_plain and not seconds
@@ -298,7 +295,6 @@ class Runs(RuleBasedStateMachine):
     @rule()
     def let_time_pass(self) -> None:
         """Let everything take effect."""
-        self.count()
         self.service.settle()
 
     # Journals
@@ -306,28 +302,24 @@ class Runs(RuleBasedStateMachine):
     @rule()
     def lose_journal(self) -> None:
         """Begin with a new journal."""
-        self.count()
         self.change_journal()
 
     @precondition(lambda self: (self.folder / "copy").exists() and self.copied_with == len(self.keys))
     @rule()
     def restore_copy(self) -> None:
         """Go on with a copy of an older state, without the write-ahead log."""
-        self.count()
         self.change_journal()
         shutil.copy(self.folder / "copy", self.folder / self.journals[0])
 
     @rule()
     def swap_journals(self) -> None:
         """Go on with the journal of the other tool."""
-        self.count()
         self.service.settle()
         self.journals.reverse()
 
     @rule()
     def rotate_key(self) -> None:
         """Replace the API key; both journals are taken along."""
-        self.count()
         self.keys.append(f"key-{len(self.keys)}")
         for name in self.journals:
             self.service.settle()
@@ -341,6 +333,7 @@ class Runs(RuleBasedStateMachine):
         self.lost += 1
         self.journals[0] = f"{self.lost}.journal"
 
+    @invariant()
     def count(self) -> None:
         """Count a step."""
         Runs.steps += 1
@@ -369,60 +362,7 @@ def outcomes(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-# Examples that the long test found
-
-
-@contextmanager
-def machine(listed: str) -> Iterator[Runs]:
-    """Yield a machine whose steps a test takes itself, and end it as any other one."""
-    runs = Runs()
-    runs.begin(listed=listed, has_status=False, conflicts=False)
-    yield runs
-    runs.teardown()
-
-
-def test_a_run_need_not_know_a_list_that_a_gateway_answered() -> None:
-    """An account lands after the last look; the next run asks for the list, and reads none."""
-    with machine("masked") as runs:
-        lost = ["a gateway's 403", "fails before", "fails before", "very late"]
-        runs.run_faulty(of_accounts=lost, of_others=[], kill_after=None, copy_at=9, beside_at=7)
-        unread = ["timed out", "a gateway's 403"]
-        runs.run_faulty(of_accounts=[], of_others=unread, kill_after=None, copy_at=1, beside_at=None)
-
-        assert not all(map(runs.service.was_seen, runs.service.accounts))
-
-
-@pytest.mark.parametrize("listed", sorted(LISTS))
-def test_a_run_need_not_know_a_list_that_another_one_read(listed: str) -> None:
-    """A list is so far behind that an account counts as absent, and is refused when it is sent again."""
-    with machine(listed) as runs:
-        runs.rows = [account_row(0, 0)]
-        runs.let_list_lag(payer=0, seconds=100.0)
-        lost = ["lost after", "refused"]
-        runs.run_faulty(of_accounts=lost, of_others=[], kill_after=None, copy_at=None, beside_at=None)
-        runs.rotate_key()
-        runs.run_in_peace(retry=())
-
-        (account,) = runs.service.accounts
-        assert runs.service.was_seen(account, "other.journal")
-        assert not runs.service.was_seen(account, "0.journal")
-
-
-def test_a_run_need_not_know_a_list_that_a_killed_one_read() -> None:
-    """A run is killed between a list that shows an account and the journal; the next one reads no list."""
-    with machine("whole") as runs:
-        service, runs.rows = runs.service, [account_row(0, 0)]
-        lost = ["lost before", "very late"]
-        runs.run_faulty(of_accounts=lost, of_others=[], kill_after=None, copy_at=None, beside_at=None)
-        runs.let_time_pass()
-        service.before = lambda kind, _: setattr(service, "steps_left", 1 if kind == "list" else None)
-        assert runs.run_and_judge(runs.rows) is None
-        unread = ["a gateway's 403"]
-        runs.run_faulty(of_accounts=[], of_others=unread, kill_after=None, copy_at=None, beside_at=None)
-
-        (account,) = service.accounts
-        assert service.was_seen(account)
-        assert not service.was_seen(account, "0.journal")
+# What a run has to know
 
 
 def test_a_run_has_to_know_a_list_that_it_read() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cases import first_cases, said
+from cases import said, table
 from payerkit.onboarding import Report
 from payerkit.onboarding.journal import Journal, State
 from payerkit.onboarding.rows import Step
@@ -303,26 +303,7 @@ def test_what_the_table_no_longer_has_is_told(report: Callable[..., Report]) -> 
 # The file
 
 
-@pytest.mark.parametrize(
-    ("cell", "written"),
-    first_cases(
-        [
-            ("=1+1", "'=1+1"),
-            ("@SUM(A1)", "'@SUM(A1)"),
-            ("\uff1d1+1", "'\uff1d1+1"),  # in Japanese, for one
-            ("-5", "-5"),  # numbers are no danger, and ids as they are
-            ('=HYPERLINK("https://example.com")', '\'=HYPERLINK("https://example.com")'),
-            ("+A1", "'+A1"),
-            ("-2+3", "'-2+3"),
-            ("=1", "'=1"),  # a formula, if a harmless one
-            ("a;=1+1", "a;'=1+1"),  # a program may split the file at semicolons
-            ("+49301234567", "+49301234567"),
-            ("user-1", "user-1"),
-            ("007", "007"),
-        ],
-        4,
-    ),
-)
+@table("cells_of_reports")
 def test_a_saved_report_has_no_formulas(report: Callable[..., Report], tmp_path: Path, cell: str, written: str) -> None:
     """Ids and labels come from others, and reasons from the service: a spreadsheet must not run what they say."""
     table = rows(2).set_axis(pd.Index([cell, "b"], name="=name"))

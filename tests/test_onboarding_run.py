@@ -6,7 +6,6 @@ import json
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,9 +24,9 @@ from payerkit.onboarding import RunOptions
 from payerkit.onboarding.limiter import StopSignal, run_workers
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
+Connect = Callable[..., Client]
 STATUS = json.dumps(ANSWERS["create_payer"])
 BANK = as_columns(BANK_DETAILS)
-NOTHING = reply(200, '{"paymentDetails": []}')
 
 
 def payers(count: int, **changes: Any) -> pd.DataFrame:
@@ -41,36 +40,11 @@ def accounts(count: int, **changes: Any) -> pd.DataFrame:
     return pd.DataFrame([{**row, **changes} for row in rows])
 
 
-def stored(number: int, **changes: str) -> dict[str, str]:
-    """Return an account as a service lists it."""
-    return {
-        **BANK_DETAILS,
-        "id": f"id-{number}",
-        "accountNumber": f"25300923348{number}",
-        "status": "approved",
-        **changes,
-    }
-
-
-def listing(*records: dict[str, str]) -> Any:
-    """Return a behaviour that lists accounts."""
-    return reply(200, json.dumps({"paymentDetails": records}))
-
-
-LISTED = listing(stored(0))
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Path:
-    """Return a place for a journal."""
-    return tmp_path / "run.journal"
-
-
-def test_a_table_is_onboarded(journal: Path) -> None:
+def test_a_table_is_onboarded(path: Path) -> None:
     """Payers first, then their accounts; the report has the service's ids, statuses and links, row by row."""
     table = payers(5).assign(**BANK)
     with payerkit.sandbox(seed=1, decide_after=0) as client:
-        report = onboard(client, table, journal)
+        report = onboard(client, table, path)
         listed = payerkit.statuses.list_many(client, table["clientUserId"], progress=False)
         ledger = client.sandbox.ledger()
 
@@ -83,30 +57,17 @@ def test_a_table_is_onboarded(journal: Path) -> None:
     )
 
 
-def test_rows_with_errors_are_not_sent_and_warnings_are(journal: Path) -> None:
+def test_rows_with_errors_are_not_sent_and_warnings_are(path: Path) -> None:
     """A row with an error is not sent, and has a reason; a row with a warning is sent."""
     table = payers(3)
     table.loc[0, "email"] = "nobody"
     table.loc[1, "postcode"] = "1"
     with payerkit.sandbox(seed=1) as client:
-        report = onboard(client, table, journal)
+        report = onboard(client, table, path)
 
     assert ["not_sent", "done", "done"] == report.frame["state"].tolist()
     assert "email: Not an e-mail address. Write it as name@example.com." == report.frame.loc[0, "reason"]
     assert 0 == len(report.retryable)
-
-
-def test_the_same_call_again_sends_nothing(connected: Callable[..., Client], journal: Path) -> None:
-    """Rows that are done stay done, rows that were refused stay refused."""
-    with FarEnd([reply(404), reply(200, STATUS), reply(400, '{"message": "no"}'), reply(200, STATUS)]) as far_end:
-        client = connected(far_end.url)
-        first = onboard(client, payers(3), journal, workers=1)
-        sent = len(posts(far_end))
-        again = onboard(client, payers(3), journal, workers=1)
-
-        assert (3, 3) == (sent, len(posts(far_end)))
-    assert ["done", "refused", "done"] == first.frame["state"].tolist()
-    pd.testing.assert_frame_equal(first.frame, again.frame)
 
 
 def posts(far_end: FarEnd) -> list[str]:
@@ -114,21 +75,21 @@ def posts(far_end: FarEnd) -> list[str]:
     return [each.target for each in far_end.ledger if each.method == "POST"]
 
 
-def test_an_account_waits_for_its_payer(connected: Callable[..., Client], journal: Path) -> None:
+def test_an_account_waits_for_its_payer(connected: Connect, path: Path) -> None:
     """If the payer was refused, the account is not sent, and the row says why."""
     table = payers(1).assign(**BANK)
     with FarEnd([reply(404), reply(400, '{"message": "not this one"}')]) as far_end:
-        report = onboard(connected(far_end.url), table, journal)
+        report = onboard(connected(far_end.url), table, path)
 
         assert ["/v2/payer"] == posts(far_end)
     assert ("payer", "refused") == tuple(report.frame.loc[0, ["step", "state"]])
     assert "not this one" in str(report.frame.loc[0, "reason"])
 
 
-def test_a_wrong_key_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
+def test_a_wrong_key_ends_the_run(connected: Connect, path: Path) -> None:
     """A wrong key stops the run at the first 401, instead of failing for every row."""
     with FarEnd([reply(404), reply(401)]) as far_end:
-        report = onboard(connected(far_end.url), payers(50), journal, workers=1)
+        report = onboard(connected(far_end.url), payers(50), path, workers=1)
 
         assert 1 == len(posts(far_end))
     assert (50, 50) == (report.counts["not_sent"], len(report.retryable))
@@ -137,7 +98,7 @@ def test_a_wrong_key_ends_the_run(connected: Callable[..., Client], journal: Pat
     assert report.frame["reason"].str.contains("API key").all()
 
 
-def test_an_unreachable_service_ends_the_run(connected: Callable[..., Client], journal: Path) -> None:
+def test_an_unreachable_service_ends_the_run(connected: Connect, path: Path) -> None:
     """A run stops if the service cannot be reached any more, instead of trying every row."""
 
     def answer_and_go(connection: socket.socket, _: object) -> None:
@@ -145,21 +106,10 @@ def test_an_unreachable_service_ends_the_run(connected: Callable[..., Client], j
         far_end._socket.shutdown(socket.SHUT_RDWR)
 
     with FarEnd([answer_and_go]) as far_end:
-        report = onboard(connected(far_end.url), payers(200), journal)
+        report = onboard(connected(far_end.url), payers(200), path)
 
     assert (200, 200) == (report.counts["not_sent"], len(report.retryable))
     assert "could not be reached" in report.stopped
-
-
-def test_retry_after_pauses_all_workers(connected: Callable[..., Client], journal: Path) -> None:
-    """After a 429, no call of any thread leaves before the time that it requests."""
-    with FarEnd([reply(404), reply(429, headers={"Retry-After": "1"}), reply(200, STATUS)]) as far_end:
-        started = time.monotonic()
-        report = onboard(connected(far_end.url), payers(20), journal, workers=4)
-        took = time.monotonic() - started
-
-    assert 20 == report.counts["done"]
-    assert took >= 1
 
 
 def test_an_interrupt_waits_for_the_call_under_way() -> None:
@@ -201,32 +151,18 @@ def interrupt_after(writes: int, client: SandboxClient) -> Iterator[None]:
         presser.join()
 
 
-def test_an_interrupt_loses_nothing(journal: Path) -> None:
+def test_an_interrupt_loses_nothing(path: Path) -> None:
     """Calls under way end by themselves, the error holds the report, and the same call goes on."""
     with payerkit.sandbox(seed=1) as client:
         with interrupt_after(10, client), pytest.raises(InterruptedRun) as caught:
-            onboard(client, payers(100), journal, workers=4, rate=50)
+            onboard(client, payers(100), path, workers=4, rate=50)
         first = caught.value.report.counts
-        report = onboard(client, payers(100), journal)
+        report = onboard(client, payers(100), path)
         ledger = client.sandbox.ledger()
 
     assert (100, 0, True) == (sum(first.values()), first["unknown"], 0 < first["done"] < 100)
     assert (100, 100) == (report.counts["done"], ledger["client_user_id"].nunique())
     assert 100 == len(ledger)
-
-
-def test_the_journal_keeps_no_link_with_an_id(connected: Callable[..., Client], journal: Path) -> None:
-    """A link that holds the payer's id, in any encoding, is not kept; others are."""
-    answer = {
-        **ANSWERS["create_payer"],
-        "agreementUrl": "https://example.com/a?u=row%2D0",
-        "kycUrl": "https://example.com/k",
-    }
-    with FarEnd([reply(200, json.dumps(answer))]) as far_end:
-        report = onboard(connected(far_end.url), payers(1), journal)
-
-    assert report.frame["agreement_url"].isna().all()
-    assert "https://example.com/k" == report.frame.loc[0, "kyc_url"]
 
 
 @pytest.mark.parametrize(
@@ -245,16 +181,16 @@ def test_the_journal_keeps_no_link_with_an_id(connected: Callable[..., Client], 
         ({"stop_after": True}, "stop_after"),
     ],
 )
-def test_invalid_options_are_refused(shared: Client, journal: Path, options: dict[str, Any], named: str) -> None:
+def test_invalid_options_are_refused(shared: Client, path: Path, options: dict[str, Any], named: str) -> None:
     """An invalid option is named before anything is sent."""
     with pytest.raises(InvalidInput, match=f"^{named}: "):
-        payerkit.onboard(shared, payers(1), journal=journal, **run_arguments(**options))
+        payerkit.onboard(shared, payers(1), journal=path, **run_arguments(**options))
 
 
-def test_options_are_run_options(shared: Client, journal: Path) -> None:
+def test_options_are_run_options(shared: Client, path: Path) -> None:
     """A dict would hide a misspelt name."""
     with pytest.raises(InvalidInput, match="options: expected RunOptions, got a dict"):
-        payerkit.onboard(shared, payers(1), journal=journal, options={"limit": 3})  # type: ignore[arg-type]
+        payerkit.onboard(shared, payers(1), journal=path, options={"limit": 3})  # type: ignore[arg-type]
 
 
 def test_the_journal_of_a_file_is_beside_it(shared: Client, tmp_path: Path) -> None:
@@ -268,10 +204,10 @@ def test_the_journal_of_a_file_is_beside_it(shared: Client, tmp_path: Path) -> N
         payerkit.onboard(shared, payers(1))
 
 
-def test_progress_is_shown(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The bar counts the payers, and how many of them are done."""
     with payerkit.sandbox(seed=1) as client:
-        payerkit.onboard(client, payers(3), journal=journal)
+        payerkit.onboard(client, payers(3), journal=path)
 
     told = capsys.readouterr().err
     assert ("payer 3 of 3 [" in told, "3 done" in told) == (True, True)

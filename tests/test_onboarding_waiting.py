@@ -1,4 +1,4 @@
-"""Accounts that wait for their payer, payers that are there already, and how long a run takes."""
+"""Accounts that wait for their payer, payers that are there already, and what a progress bar shows."""
 
 from __future__ import annotations
 
@@ -289,14 +289,6 @@ def test_compliant_is_what_the_service_calls_so(service: Service, run: Run, is_c
     assert (0,) == service.count("accounts")
 
 
-def test_what_waiting_does_not_change_is_told(service: Service, run: Run) -> None:
-    """The reason for the account of a rejected payer says that waiting alone does not help."""
-    service.status = PENDING | {"kycStatus": "rejected"}
-    report = run(table(1), accounts="when_compliant")
-
-    assert str(report.frame.loc[0, "reason"]).endswith("Ask the service for the reason. Waiting does not change it.")
-
-
 def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Run) -> None:
     """Whatever else the service says in its place may be personal; what it leaves out is unknown."""
     service.status = {"kycStatus": "Surname-00001, see mail", "isCompliant": False}
@@ -337,21 +329,6 @@ def test_a_reason_is_that_of_the_last_run(service: Service, run: Run) -> None:
 
     assert ["waiting", "not_sent", "waiting"] == [report.frame.loc[0, "state"] for report in reports]
     assert [True, False, True] == [str(report.frame.loc[0, "reason"]).startswith("Waits:") for report in reports]
-
-
-def test_an_account_is_not_sent_again_before_its_payer_is_compliant(service: Service, run: Run) -> None:
-    """An account whose outcome is unknown is looked up, but sent again only when its payer is compliant."""
-    service.accounts, service.status = [reset], PENDING
-    service.statuses = [reply(200, json.dumps(COMPLIANT))]
-    first = run(table(1), accounts="when_compliant")
-    sent = service.count("accounts")
-    service.status = COMPLIANT
-    second = run(table(1), accounts="when_compliant")
-
-    assert ("bank_details", "unknown", 2, True) == outcome(first)
-    assert "Waits: identity check pending" in str(first.frame.loc[0, "reason"])
-    assert ("bank_details", "done", 3, False) == outcome(second)
-    assert ((1,), (2,)) == (sent, service.count("accounts"))
 
 
 # The report
@@ -559,19 +536,97 @@ def test_a_day_later_the_rest_is_done(tmp_path: Path) -> None:
     assert ["payer", "payer", "payment_detail", "payment_detail"] == written
 
 
-def test_a_compliant_payer_has_signed_as_well(tmp_path: Path) -> None:
-    """`accounts="when_compliant"` waits for both; nothing is sent that the service would refuse."""
-    rows, client_user_id = table(1), payer(1)["client_user_id"]
-    options = run_arguments(journal=tmp_path / "run.journal", accounts="when_compliant")
-    with payerkit.sandbox(seed=1, clock="manual", kyc_required=True) as client:
-        reports = [payerkit.onboard(client, rows, **options)]
-        client.sandbox.complete_kyc(client_user_id)
-        reports.append(payerkit.onboard(client, rows, **options))
-        payerkit.update_agreement(client, client_user_id)
-        reports.append(payerkit.onboard(client, rows, **options))
+# The progress bar: the items of a step by state, drawn now and then
 
-    assert [("waiting", 1), ("waiting", 1), ("done", 2)] == [outcome(report)[1:3] for report in reports]
-    assert [
-        "Waits: identity check not_started, agreement not_started.",
-        "Waits: identity check approved, agreement not_started.",
-    ] == [report.frame.loc[0, "reason"] for report in reports[:2]]
+
+class Bar:
+    """Keeps what a bar is told to show."""
+
+    def __init__(self) -> None:
+        self.n, self.total, self.unit = 0, 0, ""
+        self.texts = list[tuple[str, int, int, str]]()
+        self._note = ""
+
+    def set_postfix_str(self, text: str, **_: object) -> None:
+        """Keep the text."""
+        self._note = text
+
+    def refresh(self) -> None:
+        """Keep what is drawn."""
+        self.texts.append((self.unit.strip(), self.n, self.total, self._note))
+
+    def reset(self, total: int) -> None:
+        """Begin anew."""
+        self.n, self.total = 0, total
+
+    def close(self) -> None:
+        """Draw nothing."""
+
+
+@pytest.fixture
+def bar() -> Bar:
+    """Return a bar that is not drawn."""
+    return Bar()
+
+
+@pytest.fixture
+def progress(bar: Bar) -> Progress:
+    """Return the progress of a step with three payers."""
+    made = Progress(shown=False)
+    made._bar = bar
+    made.begin("payer", 3)
+    bar.texts.clear()
+    return made
+
+
+def test_items_are_counted_by_state(progress: Progress, bar: Bar) -> None:
+    """In words, in the order in which the states occurred; a new step begins at 0."""
+    for state in ("done", "not_sent", "done"):
+        progress.count(state)
+    progress.show(now=True)
+    progress.begin("account", 2)
+    progress.count("done")
+    progress.show(now=True)
+
+    last, *_, first = reversed(bar.texts)
+    assert [("payer", 3, 3, "2 done, 1 not sent"), ("account", 1, 2, "1 done")] == [first, last]
+
+
+def test_a_bar_is_drawn_twice_a_second_at_most(progress: Progress, bar: Bar) -> None:
+    """Each drawing is a message to the browser; the last one is drawn in any case."""
+    for _ in range(3):
+        progress.count("done")
+        progress.show()
+    with progress:
+        progress.count("refused")
+
+    assert [("payer", 4, 3, "3 done, 1 refused")] == bar.texts
+
+
+def test_what_is_drawn_stays(progress: Progress, bar: Bar) -> None:
+    """A number and a note that are given are drawn again until the next step begins."""
+    progress.draw(1, "waiting: 2 for payer")
+    progress.show(now=True)
+
+    assert [("payer", 1, 3, "waiting: 2 for payer")] * 2 == bar.texts
+
+
+@pytest.mark.parametrize("options", [{}, {"accounts": "when_compliant"}])
+def test_a_run_counts_each_task_of_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: Any) -> None:
+    """Every payer and every account once, in whatever state: the bar ends where the step ends, also when resumed."""
+    ended: list[tuple[int, int]] = []
+    begin = Progress.begin
+
+    def note(self: Progress, unit: str, total: int) -> None:
+        ended.append((len(self._states), total))
+        begin(self, unit, total)
+
+    monkeypatch.setattr(Progress, "begin", note)
+    rows = [payer_row(place) for place in range(4)]
+    rows[3]["email"] = "x"
+    with payerkit.sandbox(seed=2) as client:
+        for _ in range(2):
+            arguments = run_arguments(holder_is_payer=True, workers=1, **options)
+            payerkit.onboard(client, pd.DataFrame(rows), journal=tmp_path / "run.journal", **arguments)
+
+    assert [(0, 3), (3, 3)] * 2 == ended

@@ -10,65 +10,20 @@ from typing import Any
 import pytest
 
 import payerkit
+from cases import table
 from payerkit import reasons
 from payerkit.reasons import Outcome
 
 REFUSED = {"call": "POST /v2/payer", "status": 400, "is_cut": False}
-SHOWN = "that could be this one, but does not show enough to tell. Compare them"
 FOUND = Outcome("found_in_list", {"differs": ["bank_name", "account_name"]})
 
 
-@pytest.mark.parametrize(
-    ("code", "params", "expected", "why"),
-    [
-        (
-            "refused",
-            REFUSED | {"words": "No"},
-            "The service refused the request (400 on POST /v2/payer). It says: No.",
-            "",
-        ),
-        ("refused", REFUSED | {"words": "No!"}, "(400 on POST /v2/payer). It says: No!", "a sentence has one end"),
-        (
-            "refused",
-            REFUSED | {"words": "", "is_cut": True},
-            "The response broke off before the reason.",
-            "nothing came",
-        ),
-        ("refused", REFUSED | {"words": "", "fields": ["email: bad"]}, "/v2/payer). email: bad", "fields follow"),
-        ("left_by_limit", {"rows": 1}, "this call tried the first row that were not sent before.", "one"),
-        ("left_by_limit", {"rows": 1000}, "tried the first 1,000 rows that", "thousands are set apart"),
-        ("perhaps_there", {"ids": ["a"]}, f"perhaps_there: the payer's list has an account (a) {SHOWN}", "one"),
-        ("perhaps_there", {"ids": ["a", "b"]}, f"the payer's list has accounts (a, b) {SHOWN}", "several"),
-        ("perhaps_there", {"ids": list("abcd")}, "has accounts (a, b, c, ...) that", "not all are named"),
-        ("perhaps_there", {"ids": [""]}, "has an account that could", "it has no id"),
-        ("perhaps_there", {"listed": 10}, "shows 10 accounts and may leave out others. Compare", "the list may be cut"),
-        (
-            "not_compliant",
-            {"kyc_status": "pending", "agreement_status": None},
-            "Waits: identity check pending, agreement unknown.",
-            "waiting helps",
-        ),
-        (
-            "not_compliant",
-            {"kyc_status": "rejected", "agreement_status": "not_started"},
-            "Ask the service for the reason. Waiting does not change it.",
-            "waiting does not help",
-        ),
-        ("could_be", {"ids": ["a", ""]}, "that of another row: a, one without an id. Compare", "without an id"),
-        (
-            "look_due",
-            {"noted": FOUND},
-            "a different bank_name and a different account_name. It was sent more",
-            "a remark",
-        ),
-        ("look_due", {"noted": None}, "It was sent more than once", "a remark about nothing"),
-    ],
-)
-def test_an_outcome_has_words(code: str, params: dict[str, Any], expected: str, why: str) -> None:
+@table("outcomes")
+def test_an_outcome_has_words(code: str, params: dict[str, Any], expected: str) -> None:
     """Numbers, lists and what is missing read as a person writes them."""
-    text = Outcome(code, params).text
+    text = Outcome.from_value([code, params]).text
 
-    assert expected in text, why
+    assert expected in text
     assert "None" not in text
 
 

@@ -38,22 +38,22 @@ def test_payments_with_a_fee_are_ok_under_the_published_policy(
     assert {("look", "fee")} == {(each.verdict, *codes(each, "warning")) for each in alone}
 
 
-@pytest.mark.parametrize("amount", ["1", "3", "99"])
-@pytest.mark.parametrize("currency", ["SLP-mainnet", "fUSDC-sepolia", "ETH-sepolia-sepolia"])
-def test_a_rounded_fee_is_no_alarm(charging: SandboxClient, currency: str, amount: str) -> None:
-    """Of a token without digits, a small fee is rounded to nothing."""
-    paid = payerkit.initiate_payment(charging, order(currency, amount=amount))
-
-    assert "ok" == check_payment(paid, policy=charging.sandbox.policy()).verdict
+FIAT = {"USD": "1234.5", "EUR": "1234.5", "JPY": "1234"}
+CURRENCIES = ["fUSDC-sepolia", "ETH-sepolia-sepolia", "USDCn-matic", "MATIC-matic", "FAU-sepolia"]
 
 
-@pytest.mark.parametrize("invoice", ["USD", "EUR", "JPY"])
 @pytest.mark.parametrize(
-    "currency", ["fUSDC-sepolia", "ETH-sepolia-sepolia", "USDCn-matic", "MATIC-matic", "FAU-sepolia"]
+    ("currency", "invoice", "amount"),
+    [
+        # Of a token without digits, a small fee is rounded to nothing.
+        *((each, None, amount) for each in ("SLP-mainnet", *CURRENCIES[:2]) for amount in ("1", "3", "99")),
+        *((each, invoice, amount) for each in CURRENCIES for invoice, amount in FIAT.items()),
+    ],
 )
-def test_its_rates_are_part_of_the_policy(charging: SandboxClient, currency: str, invoice: str) -> None:
-    """An invoice in fiat money, its conversion and the fee are right to the last unit."""
-    amount = "1234.5" if invoice != "JPY" else "1234"
+def test_rates_and_rounded_fees_are_part_of_the_policy(
+    charging: SandboxClient, currency: str, invoice: str | None, amount: str
+) -> None:
+    """An invoice in its token or in fiat money, its conversion and the fee are right to the last unit."""
     paid = payerkit.initiate_payment(charging, order(currency, invoice, amount))
 
     assert "ok" == check_payment(paid, policy=charging.sandbox.policy()).verdict

@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
@@ -37,13 +38,16 @@ Connect = Callable[..., Client]
 NewSession = Callable[[], requests.Session]
 GOOD = reply(200, RequestBody(ANSWERS["create_payer"]).content)
 BODY = RequestBody(ANSWERS["get_payer_status"]).content
+PACKED = gzip.compress(BODY)
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKS = b"Transfer-Encoding: chunked\r\n\r\n5\r\n%s\r\n%x;note=1\r\n%s\r\n0\r\nTrailer: 1\r\n\r\n"
 WHOLE = {
     "with a length": message(200, BODY),
     "in chunks": HEAD + CHUNKS % (BODY[:5], len(BODY) - 5, BODY[5:]),
     "after 100 Continue": b"HTTP/1.1 100 Continue\r\nLength: 1\r\n\r\n" + message(200, BODY),
-    "compressed": message(200, gzip.compress(BODY), {"Content-Encoding": "gzip"}),
+    "compressed": message(200, PACKED, {"Content-Encoding": "gzip"}),
+    "compressed, in chunks": HEAD + b"Content-Encoding: gzip\r\n" + CHUNKS % (PACKED[:5], len(PACKED) - 5, PACKED[5:]),
+    "compressed another way": message(200, zlib.compress(BODY), {"Content-Encoding": "deflate"}),
     "that ends with the connection": HEAD + b"\r\n" + BODY,
     "of HTTP/1.0": b"HTTP/1.0 200 OK\r\n\r\n" + BODY,
     "with odd headers": HEAD + b"X: \xff\r\nX:\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY,
@@ -77,6 +81,24 @@ def test_a_response_is_the_same_byte_by_byte(whole: bytes, connected: Connect) -
         client = connected(far.url)
 
         assert [ANSWERS["get_payer_status"]] * 2 == [status(client).to_dict() for _ in range(2)]
+
+
+@pytest.mark.parametrize("with_session", [False, True])
+@pytest.mark.parametrize("name", list(WHOLE)[:6])
+def test_a_connection_is_kept_after_a_whole_response(
+    name: str, with_session: bool, connected: Connect, new_session: NewSession
+) -> None:
+    """A response is read to its end, whatever its form, and its connection serves the next calls."""
+
+    def send_whole(connection: socket.socket, _: Received) -> bool:
+        connection.sendall(WHOLE[name])
+        return True
+
+    with FarEnd([send_whole]) as far:
+        client = connected(far.url, session=new_session() if with_session else None)
+
+        assert [ANSWERS["get_payer_status"]] * 3 == [status(client).to_dict() for _ in range(3)]
+        assert (3, 1) == (len(far.ledger), far.connections)
 
 
 @pytest.mark.parametrize("name", list(WHOLE)[:4])

@@ -7,7 +7,7 @@ The modules, from the ground up; each imports only from its own line and the lin
 
     errors, html, wording           what callers may catch; HTML fragments; words for counts
     disk, frames                    waiting for the disk; DataFrames with fixed columns
-    wire, findings, retry           names and ids on the wire; results of checks; what may be repeated, after how long
+    wire, findings, reasons         names and ids on the wire; results of checks; why a call or a row ended so
     explanations                    what each status means, and whose move it is
     checks, onchain                 check records before they are sent; decode calldata; tables of contracts and tokens
     policy                          what a user agreed to once: fees, allowances, known addresses

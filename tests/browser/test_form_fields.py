@@ -21,6 +21,7 @@ def said(notebook: NotebookPage) -> str:
 def write(notebook: NotebookPage, label: str, text: str) -> Locator:
     """Type over what stands in a field, without leaving it."""
     control = notebook.control(label)
+    expect(control).to_be_visible()  # a field may come with the kernel's reply
     control.focus()
     control.press("ControlOrMeta+a")
     control.press_sequentially(text)

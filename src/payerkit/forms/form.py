@@ -500,7 +500,8 @@ class Form(PageWidget):
 
     def _view(self, names: Collection[str] | None = None) -> dict[str, Any]:
         """Return the view of the form, with the values of the named fields, by default of all; secrets are masked."""
-        phase, fields, shown = self._state.phase, self._entries.fields, self._state.html + self._state.answers
+        phase, fields = self._state.phase, self._entries.fields
+        shown = self._state.html + ("" if phase == "open" else self._state.answers)
         findings = self._entries.findings() if self._takes_values else Findings()
         values = {
             name: value for name, value in self._entries.visible_values().items() if names is None or name in names

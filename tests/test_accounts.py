@@ -1,18 +1,108 @@
-"""A list never confirms another account, and never rules out the one that is there, in whatever way it shows them."""
+"""Accounts: what makes two the same one, and what a list tells about the one that a row asks for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import table
 from onboarding_model import Record, identity_of, specified
-from payerkit.onboarding.accounts import Grade, compare
+from payerkit.checks.schema import BANK_DETAILS
+from payerkit.onboarding.accounts import ACCOUNT_FIELDS, Grade, account_identity, compare, id_form, is_dead, normal_form
+from payerkit.reference import statuses
 from payerkit.wire import wire_name
 
 Row = dict[str, str]
+
+US = {
+    "bank_name": "Chase",
+    "account_name": "Mei Lu",
+    "currency": "usd",
+    "account_number": "253009233489",
+    "routing_number": "026013356",
+}
+IBAN = "DE89370400440532013000"
+EU = {"bank_name": "Example Bank", "currency": "EUR", "iban": IBAN, "swift_bic": "DEUTDEFFXXX"}
+LISTED_US = {
+    "id": "pd-1",
+    "bankName": "Chase",
+    "accountName": "Mei Lu",
+    "currency": "usd",
+    "accountNumber": "253009233489",
+    "routingNumber": "026013356",
+    "rails": "local",
+}
+LISTED_EU = {"id": "pd-2", "bankName": "Example Bank", "currency": "EUR", "iban": IBAN, "swiftBic": "DEUTDEFF"}
+
+ROWS: dict[Any, Row] = {"US": US, "EU": EU}
+LISTED: dict[Any, Record] = {"US": LISTED_US, "EU": LISTED_EU, None: {}}
+
+
+@table("account_values")
+def test_a_value_may_be_written_in_several_ways(name: str, one: str, other: str, is_same: bool) -> None:
+    """Rows with two such values are one account; others are two."""
+    assert is_same == (normal_form(name, one) == normal_form(name, other))
+    assert is_same == (account_identity({name: one}) == account_identity({name: other}))
+
+
+def test_other_fields_do_not_make_another_account() -> None:
+    """Neither the bank's name nor the holder's."""
+    others = BANK_DETAILS.fields.keys() - set(ACCOUNT_FIELDS)
+
+    assert {"bank_name", "account_name", "document_number"} <= others
+    assert account_identity({"iban": IBAN}) == account_identity({"iban": IBAN} | dict.fromkeys(others, "x"))
+
+
+def test_near_duplicates_of_an_id_have_one_form() -> None:
+    """Blanks, case and the Unicode form do not count; everything else does."""
+    assert id_form("Müller 1") == id_form(" mu\u0308ller1 ")
+    assert id_form("user-1") != id_form("user1")
+
+
+@table("listed_accounts")
+def test_a_listed_account_is_compared_by_what_it_shows(row: Any, listed: Any, changes: Record, grade: str) -> None:
+    """A mask or a missing field never confirms an account; another number or currency alone rules it out."""
+    values = row if isinstance(row, dict) else ROWS[row]
+
+    assert grade == compare(values, LISTED[listed] | changes).grade.value
+
+
+@pytest.mark.parametrize(
+    ("changes", "differs"),
+    [
+        ({}, ()),
+        ({"bankName": "CHASE ", "accountName": "mei  lu"}, ()),
+        ({"bankName": "Chase Manhattan"}, ("bank_name",)),
+        ({"accountName": "Xu"}, ("account_name",)),
+        ({"accountName": "M•• L•"}, ()),  # masked
+        ({"accountName": None, "bankName": ""}, ()),  # not shown
+    ],
+)
+def test_names_are_told_and_rule_nothing_out(changes: dict[str, Any], differs: tuple[str, ...]) -> None:
+    """Neither bank nor holder makes it another account."""
+    match = compare(US, LISTED_US | changes)
+
+    assert (Grade.SAME, differs) == (match.grade, match.differs)
+
+
+@pytest.mark.parametrize("status", ["failed", "rejected", "deactivated", "Failed"])
+def test_a_dead_account_cannot_be_paid(status: str) -> None:
+    """These statuses are final and bad; `explain` knows each of them."""
+    assert is_dead({"id": "pd-1", "status": status})
+    assert status.lower() in set(statuses()["status"])
+
+
+@pytest.mark.parametrize("status", ["approved", "pending", "initiated", None, "", "another"])
+def test_any_other_account_is_alive(status: str | None) -> None:
+    """Also one without a status, or with one that nobody documents."""
+    assert not is_dead({"id": "pd-1", "status": status})
+
+
+# In whatever way a list shows accounts, it confirms no other one, and rules out none that is there
 
 
 def shown_as(change: Callable[[str], Any], *names: str) -> Callable[[Record], Record]:

@@ -1,0 +1,659 @@
+"""Rows of a table: what is one payer or account, what rows share, whose accounts are, and which rows are kept back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import payerkit
+from cases import first_cases
+from onboarding_tables import run_arguments
+from payerkit import InvalidInput, PayerkitError
+from payerkit.client import Client
+from payerkit.onboarding.rows import Step
+from payerkit.onboarding.tasks import Table, Tasks
+from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
+
+ID = "client_user_id"
+EUR = {name: value for name, value in TYPED_ACCOUNT.items() if name not in {"account_number", "routing_number"}}
+EUR |= {ID: "typed-001", "currency": "EUR", "iban": "DE89370400440532013000", "country": "DE", "postal_code": "10117"}
+EUR |= {"state": "BE"}
+USD = {**TYPED_ACCOUNT, ID: "typed-001"}
+
+
+def table(*rows: dict[str, Any], **options: Any) -> Table:
+    """Return a table with these rows."""
+    return Table(pd.DataFrame(rows, dtype="object"), **options)
+
+
+def codes(found: Table) -> list[list[str]]:
+    """Return the codes of the errors and warnings of each row."""
+    return [[each.finding.code for each in row.problems if each.finding.severity != "info"] for row in found.rows]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    first_cases(
+        [
+            (EUR, EUR | {"iban": "de89 3704 0044 0532 0130 00"}),
+            (USD, USD | {"rails": "local"}),  # what a missing one means
+            (EUR | {"city": "M\u00fcnchen"}, EUR | {"city": "Mu\u0308nchen"}),  # composed, and with a combining mark
+            (TYPED_PAYER, TYPED_PAYER | {ID: "TYPED-001"}),
+            (USD, USD | {ID: " typed-001"}),  # ids are sent as typed, blanks included
+            (USD, USD | {"currency": "usd"}),
+            (USD, USD | {"account_number": "9812-7364-550"}),
+            (USD, USD | {"account_name": "ZANZIBAR  Quartermaine"}),
+            (USD, USD | {ID: "Typed-001"}),
+            (TYPED_PAYER, TYPED_PAYER | {"first_name": "ZANZIBAR"}),
+        ],
+        5,
+    ),
+)
+def test_near_duplicates_are_one_and_told(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Two rows that differ only in blanks, case or Unicode form are sent as one; a third one decides which."""
+    for rows, odd in (((one, other, one), 1), ((other, one, other), 1), ((other, one, one), 0)):
+        found = table(*rows)
+        sent = {row.payer_row.number if row.payer_row else row.account_row.number for row in found.rows}
+
+        assert [row == odd for row in range(3)] == ["near_duplicate" in row for row in codes(found)]
+        assert 1 == len({row.client_user_id for row in found.rows})
+        assert (1, False) == (len(sent), odd in sent and ID not in {name for name in one if one[name] != other[name]})
+
+
+def test_what_is_sent_of_near_duplicates_does_not_depend_on_the_order() -> None:
+    """Otherwise a table that is sorted anew would look changed: of two ways to write it, always the same is chosen."""
+    one, other = (TYPED_PAYER | {ID: name, "first_name": name} for name in ("Typed-001", "typed-001 "))
+    tables = [table(one, other), table(other, one)]
+
+    assert {"Typed-001"} == {row.client_user_id for found in tables for row in found.rows}
+    assert 1 == len({str(found.values("payer", found.rows[0].payer_row or found.rows[0])) for found in tables})
+
+
+def test_an_id_is_sent_as_it_was_sent_before() -> None:
+    """Other rows of a longer table do not change it: under another id the payer would be stored again."""
+    found = table(TYPED_PAYER, *[TYPED_PAYER | {ID: "TYPED-001"}] * 2, TYPED_PAYER | {ID: "typed-002"})
+    before = found.rows[0].client_user_id
+    found.prefer_ids(lambda text: text == "typed-001")
+
+    assert ("TYPED-001", "typed-001", "typed-002") == (
+        before,
+        found.rows[1].client_user_id,
+        found.rows[3].client_user_id,
+    )
+
+
+def test_a_payer_is_sent_under_one_id() -> None:
+    """The values of a row have the id as it is sent, and rows that name only the payer go by it, too."""
+    found = table(TYPED_PAYER, TYPED_PAYER, {ID: "TYPED-001"})
+
+    respelled = table(TYPED_PAYER | {ID: "TYPED-001"}, TYPED_PAYER, TYPED_PAYER)
+
+    assert ["typed-001"] * 3 == [row.client_user_id for row in found.rows]
+    assert "typed-001" == respelled.values("payer", respelled.rows[0])[ID]
+    assert [found.rows] == found.payers
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([USD, USD | {"account_name": "Zoe Quartermaine"}], [["account_twice"]] * 2),
+        ([USD, USD | {"account_name": "Zoe Q", "currency": "usd"}], [["account_twice"]] * 2),  # however it is written
+        ([USD, USD, USD | {"document_number": "1"}], [["account_twice"]] * 3),  # which one is right?
+        ([USD, USD | {"bank_name": None}], [["account_twice"], ["required", "account_twice"]]),
+        ([USD, USD | {"account_name": "Zoe", ID: "typed-002"}], [["account_shared"]] * 2),  # another payer
+        ([USD, USD | {"account_name": "Zoe", "routing_number": "026009593"}], [[], []]),  # at another bank
+        ([USD, USD | {"account_name": "Zoe", "rails": "wire"}], [[], []]),  # over other rails
+        ([USD, USD], [[], []]),
+        ([TYPED_PAYER, TYPED_PAYER | {"city": "Utica"}], [["id_twice"]] * 2),
+        (
+            [TYPED_PAYER, TYPED_PAYER | {"city": "Utica", ID: "TYPED-001"}],
+            [["id_twice", "near_duplicate"], ["id_twice"]],
+        ),
+    ],
+)
+def test_contradictions_are_errors(rows: list[dict[str, Any]], expected: list[list[str]]) -> None:
+    """An account, or a payer, that a table describes in two ways is not sent: a person says which one is right."""
+    found = table(*rows)
+
+    assert expected == codes(found)
+    assert [bool({"account_twice", "id_twice"} & set(row)) for row in expected] == [
+        row.is_blocked for row in found.rows
+    ]
+
+
+WARNED = {"iban": "DE89370400440532013001"}
+"""An IBAN whose check digits do not match."""
+
+
+@pytest.mark.parametrize(
+    ("hold", "expected"),
+    [
+        ((), [False] * 4),
+        ("warnings", [False, True, True, False]),
+        ("iban_checksum", [False, True, False, False]),
+        (["near_duplicate"], [False, False, True, False]),
+        ({"postal_form"}, [False] * 4),
+    ],
+)
+def test_rows_with_warnings_are_kept_back(hold: Any, expected: list[bool]) -> None:
+    """All of them, or those with a code; of near duplicates, the row that is sent is not kept back."""
+    other = EUR | {ID: "typed-002", "iban": "DE02120300000000202051"}
+    found = table(EUR, EUR | WARNED, EUR | {"bank_name": "TYPED BANK"}, other | {"bank_name": None}, EUR, hold=hold)
+
+    rows = found.rows[:4]
+
+    assert expected == [row.is_held for row in rows]
+    assert [True, not expected[1], not expected[2], False] == [row.may_be_sent for row in rows]
+
+
+def test_the_account_of_a_payer_who_is_kept_back_is_not_sent() -> None:
+    """As that of a payer with an error: it would be refused."""
+    payer = TYPED_PAYER | {"phone": "+1999"}
+    held = table(
+        payer, USD | {name: None for name in TYPED_PAYER if name not in USD}, hold="warnings", holder_is_payer=True
+    )
+
+    assert [True, False] == [row.is_held for row in held.rows]
+    assert [False, True] == [row.waits_for_payer for row in held.rows]
+
+
+def test_a_payer_is_sent_by_a_row_that_is_not_kept_back() -> None:
+    """A warning about one of two accounts keeps back that row alone."""
+    both = {f"bank_{name}" if name in TYPED_PAYER and name != ID else name: value for name, value in EUR.items()}
+    rows = [TYPED_PAYER | both | WARNED, TYPED_PAYER | both]
+    found = table(*rows, hold="iban_checksum")
+
+    assert [True, False] == [row.is_held for row in found.rows]
+    assert [found.rows[1]] * 2 == [row.payer_row for row in found.rows]
+
+
+def test_what_is_sent_is_not_kept_back() -> None:
+    """Of an account that is written in three ways, a row that needs no warning is sent."""
+    rows = [USD | {ID: "TYPED-001"}, USD | {"currency": "usd"}, USD | {"currency": "usd"}, USD]
+    found = table(*rows, hold="near_duplicate")
+
+    assert {found.rows[1]} == {row.account_row for row in found.rows}
+    assert [True, False, False, True] == [row.is_held for row in found.rows]
+
+
+@pytest.mark.parametrize(
+    ("hold", "words"),
+    [
+        ("trimmed", "not the code of a warning: 'trimmed'"),  # an info
+        (["iban_checksum", "email_form"], "'email_form'"),  # an error, which is never sent
+        (True, "got a bool"),
+        ("", "''"),
+    ],
+)
+def test_only_warnings_keep_rows_back(hold: Any, words: str) -> None:
+    """A misspelled code would keep nothing back."""
+    with pytest.raises(InvalidInput, match=words):
+        table(USD, hold=hold)
+
+
+# Cells
+
+
+def test_a_row_that_was_changed_is_not_read() -> None:
+    """A run sends what was planned: rows that somebody changes meanwhile end it."""
+    rows = pd.DataFrame([TYPED_PAYER | {ID: f"user-{place}"} for place in range(3)], dtype="object")
+    found = Table(rows)
+    rows.loc[1, "city"] = "Utica"
+
+    with pytest.raises(PayerkitError, match="not those that the run began with") as caught:
+        found.values("payer", found.rows[0])
+    assert "call again with the same journal" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["user-1", "", "\ud800", "Zo\u00eb", "\U0001f600"])
+def test_ids_are_kept_as_typed(value: str) -> None:
+    """Also those that cannot be sent, which the report names."""
+    found = table(TYPED_PAYER | {ID: "first"}, TYPED_PAYER | {ID: value}, TYPED_PAYER | {ID: "last"})
+
+    assert ["first", value or None, "last"] == [row.client_user_id for row in found.rows]
+
+
+def test_a_plan_tells_near_duplicates() -> None:
+    """With the other warnings, and the row that is sent."""
+    found = payerkit.plan_onboarding(pd.DataFrame([USD, USD | {"currency": "usd"}, USD], index=[2, 3, 4]))
+
+    assert {"rows": 3, "to_send": 3, "payers": 0, "accounts": 1, "with_warnings": 1, "held": 0} == found.counts
+    assert ["send", "as row 2", "as row 2"] == found.frame["bank_details"].tolist()
+    assert "1 row  warning" in str(found)
+
+
+# Rows against each other
+
+
+Row = dict[str, Any]
+ID = "client_user_id"
+DE = {"account_number": None, "routing_number": None, "iban": "DE89370400440532013000", "currency": "EUR"}
+
+
+def row(place: int, **changes: Any) -> Row:
+    """Return a payer with an account; no two rows share what payers do not share."""
+    account = as_columns(TYPED_ACCOUNT) | {"account_number": f"9812736455{place}"}
+    return TYPED_PAYER | account | own(place) | {ID: f"user-{place}"} | changes
+
+
+def plan(*rows: Row, **options: Any) -> payerkit.onboarding.Plan:
+    """Return the plan of a table with these rows, numbered as in a file, from 2."""
+    table = pd.DataFrame(rows, index=pd.RangeIndex(2, 2 + len(rows), name="row"), dtype="object")
+    return payerkit.plan_onboarding(table, **run_arguments(**options))
+
+
+def told(found: payerkit.onboarding.Plan) -> list[tuple[int, str, str]]:
+    """Return the row, code and message of each finding about several rows."""
+    chosen = found.findings[found.findings["code"].str.contains("shared|twice|near_duplicate|no_account")]
+    return list(chosen[["row", "code", "message"]].itertuples(index=False, name=None))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "codes"),
+    [
+        ({}, {}, set()),
+        ({"account_number": "1234567890"}, {"account_number": "1234567890"}, {"account_shared"}),
+        ({"account_number": "1234567890"}, {"account_number": "1234-567 890"}, {"account_shared"}),
+        # A number is another account at another bank; over other rails, or in another currency, it is the same one.
+        ({"account_number": "1234567890"}, {"account_number": "1234567890", "routing_number": "026009593"}, set()),
+        ({"account_number": "1234567890"}, {"account_number": "1234567890", "rails": "wire"}, {"account_shared"}),
+        (DE, DE, {"account_shared"}),
+        (DE, DE | {"iban": "de89 3704 0044 0532 0130 00", "swift_bic": "COBADEFFXXX"}, {"account_shared"}),
+        (DE, DE | {"iban": "DE02120300000000202051"}, set()),
+        # An account that two banks without a code keep is told apart by the name of the bank.
+        (
+            {"account_number": "0123456789", "routing_number": None, "bank_name": "Example Bank"},
+            {"account_number": "0123456789", "routing_number": None, "bank_name": "Other Bank"},
+            set(),
+        ),
+        ({"email": "ann@example.com"}, {"email": "Ann@Example.com"}, {"email_shared"}),
+        ({"email": "ann@example.com"}, {"email": "anne@example.com"}, set()),
+        ({"ssn": "219-09-9999"}, {"ssn": "219099999"}, {"ssn_shared"}),
+        ({"email": "x"}, {"email": "x"}, set()),  # an error, which is told as such
+        ({"email": None}, {"email": None}, set()),
+        # Under one id, it is one payer.
+        ({ID: "one", "ssn": "219-09-9999", **own(7)}, {ID: "One", "ssn": "219-09-9999", **own(7)}, set()),
+    ],
+)
+def test_what_two_payers_share_is_told(one: Row, other: Row, codes: set[str]) -> None:
+    """However it is written, in both rows, each of which names the other; it may be right, so that it is a warning."""
+    found = plan(row(0, **one), row(1), row(2, **other))
+    shared = [(at, code, text) for at, code, text in told(found) if code.endswith("_shared")]
+
+    assert codes == {code for _, code, _ in shared}
+    assert ([(2, "row 4."), (4, "row 2.")] if codes else []) == [(at, text[-6:]) for at, _, text in shared]
+    assert {"warning"} >= set(found.findings.loc[found.findings["code"].str.endswith("_shared"), "severity"])
+
+
+def test_the_rows_are_named() -> None:
+    """The first three of the other payers, and how many more there are; of a payer's rows, the first."""
+    rows = [row(place, email="team@example.com") for place in range(6)]
+    found = plan(rows[0], rows[0] | {"account_number": "55555555"}, *rows[1:])
+    message = "A payer with another id has the same e-mail address: see rows"
+
+    assert [
+        (2, f"{message} 4, 5, 6 and 2 more."),
+        (3, f"{message} 4, 5, 6 and 2 more."),
+        (4, f"{message} 2, 5, 6 and 2 more."),
+        (5, f"{message} 2, 4, 6 and 2 more."),
+        *((place, f"{message} 2, 4, 5 and 2 more.") for place in (6, 7, 8)),
+    ] == [(at, text) for at, _, text in told(found)]
+    assert 1 == str(found).count("A payer with another id has the same e-mail address. If both")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([row(0), row(0, city="Utica")], [(2, "id_twice", "row 3"), (3, "id_twice", "row 2")]),
+        (
+            [row(0), row(0, account_name="Zoe Q"), row(1), row(1, account_name="Zoe Q")],
+            [(at, "account_twice", f"row {other}") for at, other in ((2, 3), (3, 2), (4, 5), (5, 4))],
+        ),
+        ([row(0), row(0, currency="usd"), row(0)], [(3, "near_duplicate", "row 2")]),  # an account, written differently
+        ([row(0), row(0), row(0, **{ID: "USER-0 "})], [(4, "near_duplicate", "row 2")]),  # an id
+    ],
+)
+def test_what_is_twice_names_the_other_row(rows: list[Row], expected: list[tuple[int, str, str]]) -> None:
+    """Contradictions in each of the rows; near duplicates in the row in place of which another one is sent."""
+    found = told(plan(*rows))
+
+    assert expected == [(at, code, text.rpartition(": see ")[2].removesuffix(".")) for at, code, text in found]
+
+
+def test_an_example_shares_nothing() -> None:
+    """The rows of a template have one number, which is nobody's."""
+    rows = payerkit.tables.template("usd-local", "usd-wire").splitlines()
+    table = pd.DataFrame([line.split(",") for line in rows[1:]], columns=rows[0].split(","))
+
+    assert {"example_row"} == set(payerkit.plan_onboarding(table).findings["code"])
+
+
+@pytest.mark.parametrize(
+    ("accounts", "payers", "expected"),
+    [
+        (3, 1, [5]),
+        (2, 2, []),  # not most of them
+        (0, 4, []),
+        (4, 0, []),
+    ],
+)
+def test_a_payer_without_account_is_told(accounts: int, payers: int, expected: list[int]) -> None:
+    """In a table in which most payers have one; somebody may have lost it."""
+    without = {name: None for name in row(0) if name not in TYPED_PAYER}
+    rows = [row(place, **({} if place < accounts else without)) for place in range(accounts + payers)]
+
+    assert expected == [at for at, code, _ in told(plan(*rows)) if code == "no_account"]
+
+
+def test_an_account_may_stand_in_another_row() -> None:
+    """Tables of two kinds of rows, one below the other, lack nothing."""
+    without = {name: None for name in row(0) if name not in TYPED_PAYER}
+    alone = {name: None for name in TYPED_PAYER if name != ID}
+
+    assert [] == told(plan(row(0), row(1), row(2, **without), row(2, **alone)))
+
+
+@pytest.mark.parametrize("code", ["account_shared", "email_shared", "ssn_shared", "no_account", "near_duplicate"])
+def test_rows_can_be_held_for_it(code: str) -> None:
+    """As for any other warning."""
+    shared: Row = {"account_number": "1234567890", **own(9)}
+    without = {name: None for name in row(0) if name not in TYPED_PAYER}
+    rows = [row(0, **shared), row(1, **shared), row(2), row(3, **without), row(2, currency="usd"), row(2)]
+    found = plan(*rows, hold=code)
+    expected = {"no_account": [5], "near_duplicate": [6]}.get(code, [2, 3])
+
+    assert expected == found.frame.index[found.frame["state"] == "held"].tolist()
+
+
+def test_a_label_that_is_an_address_is_masked() -> None:
+    """Labels may be ids."""
+    rows = pd.DataFrame([row(0, **own(9)), row(1, **own(9))], index=["ann@example.com", "bob@example.com"])
+    found = payerkit.plan_onboarding(rows)
+
+    assert {"row ••••."} == {text.rpartition("see ")[2] for text in found.findings["message"]}
+
+
+def test_reasons_are_grouped_whatever_rows_they_name() -> None:
+    """A plan shows one line a kind."""
+    rows = [row(place // 2, city=f"City {place}") for place in range(12)]
+
+    assert 1 == str(plan(*rows)).count("The table has two different payers with this id.")
+
+
+# Whose an account is: nothing about its holder is the payer's, unless somebody says that both are the same
+
+
+ACCOUNT = {"bank_name": "Example Bank", "account_name": "Example Handels GmbH", "currency": "EUR"}
+ACCOUNT |= {"iban": "DE89370400440532013000"}
+"""Fields that only an account has."""
+PAYEE = {
+    "bank_beneficiary_type": "business",
+    "bank_date_of_birth": "2012-05-21",
+    "bank_address_line1": "5 Musterweg",
+    "bank_city": "Berlin",
+    "bank_postal_code": "10117",
+    "bank_country": "DE",
+}
+"""The holder of that account, in a table with payers."""
+OWN_ACCOUNT = {name: value for name, value in TYPED_ACCOUNT.items() if name not in {*TYPED_PAYER, "postal_code"}}
+"""The same of an account of the payer."""
+SAME = {"holder_is_payer": "yes"}
+ADDRESS = ("addressLine1", "city", "state", "postalCode", "country")
+
+
+def frame(*rows: dict[str, Any]) -> pd.DataFrame:
+    """Return a table of these rows."""
+    return pd.DataFrame(rows, dtype="object")
+
+
+def body(table: Table, row: int = 0) -> dict[str, str]:
+    """Return the account that a row of a table sends."""
+    sent: dict[str, str] = json.loads(Tasks(table, b"secret")["bank_details", table.rows[row]].body.content)
+    return sent
+
+
+def lacking(rows: pd.DataFrame, **options: Any) -> list[str]:
+    """Return the columns that a refused table is told to add."""
+    with pytest.raises(InvalidInput) as caught:
+        payerkit.plan_onboarding(rows, **options)
+    assert [True, True] == [words in str(caught.value) for words in ("holder_is_payer=True", "--holder-is-payer")]
+    return [problem.field for problem in caught.value.fields]
+
+
+def errors(found: payerkit.onboarding.Plan) -> list[tuple[int, str, str, str]]:
+    """Return the errors of a plan: row, step, field, code."""
+    wrong = found.findings[found.findings["severity"] == "error"]
+    return list(wrong[["row", "step", "field", "code"]].itertuples(index=False, name=None))
+
+
+def test_a_company_abroad_is_not_sent_as_its_payer() -> None:
+    """A payee GmbH with a German IBAN must not go out as a private person of New York: the table is refused."""
+    rows = frame(TYPED_PAYER | ACCOUNT)
+
+    assert list(PAYEE) == lacking(rows)
+
+
+def test_the_holder_is_sent_as_the_table_says() -> None:
+    """With the holder's columns the account is the payee's, and nothing of the payer is in it."""
+    table = Table(frame(TYPED_PAYER | ACCOUNT | PAYEE))
+    sent = body(table)
+
+    assert {"business", "DE", "10117", "2012-05-21"} <= set(sent.values())
+    assert set() == set(TYPED_PAYER.values()) & set(sent.values())
+    assert (0, False) == (len(table.found), any(row.is_blocked for row in table.rows))
+
+
+EVERY_REQUIRED = ["bank_name", "account_name", "bank_beneficiary_type", "currency", *list(PAYEE)[1:]]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (TYPED_PAYER | ACCOUNT | {"bank_city": "Berlin"}, [name for name in PAYEE if name != "bank_city"]),
+        (TYPED_PAYER | ACCOUNT | {"postal_code": "10117"}, [name for name in PAYEE if name != "bank_postal_code"]),
+        ({"client_user_id": "a", "email": "x"} | TYPED_ACCOUNT, [name for name in PAYEE if "postal" not in name]),
+        (TYPED_PAYER | {"iban": "x"}, EVERY_REQUIRED),  # also those that no payer has
+        # without payers, too, columns with bank_ say that the plain ones are somebody else's
+        (
+            {"client_user_id": "a", "city": "Albany", "bank_country": "DE", "bank_city": "Berlin"} | ACCOUNT,
+            [name for name in PAYEE if name not in {"bank_country", "bank_city"}],
+        ),
+    ],
+)
+@pytest.mark.parametrize("steps", [("payer", "bank_details"), ("bank_details",)])
+def test_missing_required_columns_are_named(row: dict[str, Any], expected: list[str], steps: tuple[Step, ...]) -> None:
+    """Exactly those, whatever is sent of the table: optional ones, and ones that are there, are not."""
+    with pytest.raises(InvalidInput) as caught:
+        Table(frame(row), steps)
+
+    assert expected == [problem.field for problem in caught.value.fields]
+
+
+def test_payers_without_accounts_need_no_holder() -> None:
+    """Columns of accounts in which all cells are blank are no accounts."""
+    found = payerkit.plan_onboarding(frame(TYPED_PAYER | dict.fromkeys(ACCOUNT)))
+
+    assert ("send", "") == tuple(found.frame.loc[0, ["payer", "bank_details"]])
+
+
+def test_plain_columns_of_accounts_alone_are_the_account_holders() -> None:
+    """Without payers in the table, `country` can be nobody else's; `postcode` is taken for `postal_code`."""
+    row = {"client_user_id": "a"} | TYPED_ACCOUNT
+    other = {("postcode" if name == "postal_code" else name): value for name, value in row.items()}
+    first, second = (body(Table(frame(each), ("bank_details",))) for each in (row, other))
+
+    assert first == second == {**first, "country": "US", "postalCode": "12207"}
+
+
+def test_postal_code_is_the_accounts_beside_bank_columns() -> None:
+    """A payer's is called `postcode`, so `postal_code` needs no `bank_` in front."""
+    plain = {("postal_code" if name == "bank_postal_code" else name): value for name, value in PAYEE.items()}
+
+    assert body(Table(frame(TYPED_PAYER | ACCOUNT | PAYEE))) == body(Table(frame(TYPED_PAYER | ACCOUNT | plain)))
+
+
+def test_postal_code_may_not_be_given_twice() -> None:
+    """With both names, one value would be lost."""
+    with pytest.raises(InvalidInput, match="postal_code: a second column for postal_code"):
+        payerkit.plan_onboarding(frame(TYPED_PAYER | ACCOUNT | PAYEE | {"postal_code": "10117"}))
+
+
+def test_a_blank_cell_of_the_holder_is_not_filled() -> None:
+    """It is an error of its row, named as the table names it; an optional one stays blank."""
+    found = payerkit.plan_onboarding(frame(TYPED_PAYER | ACCOUNT | PAYEE | {"bank_country": None, "bank_state": None}))
+
+    assert [(0, "bank_details", "country", "required")] == errors(found)
+    assert "1 row  error    bank_country: Required." in str(found)
+    assert str(found.frame.loc[0, "reason"]).startswith("bank_country: Required.")
+
+
+def test_findings_name_the_step_and_the_column() -> None:
+    """The same field of the payer and of the holder are told apart."""
+    found = payerkit.plan_onboarding(frame(TYPED_PAYER | ACCOUNT | PAYEE | {"country": "USA", "bank_country": "D"}))
+
+    assert [(0, "payer", "country", "country_length"), (0, "bank_details", "country", "country_length")] == errors(
+        found
+    )
+    assert (
+        "country: Not two letters. Write US.; "
+        "bank_country: Not two letters. Write the ISO 3166-1 alpha-2 code, such as US." == found.frame.loc[0, "reason"]
+    )
+
+
+@pytest.mark.parametrize("rows", [frame(TYPED_PAYER | ACCOUNT | {"address_line2": "Suite 2"})])
+@pytest.mark.parametrize("said", ["argument", "column"])
+def test_a_holder_who_is_the_payer_has_the_payers_data(rows: pd.DataFrame, said: str) -> None:
+    """Birth date, type and address come from the payer's columns, by argument or by column; never the name."""
+    table = Table(rows, holder_is_payer=True) if said == "argument" else Table(rows.assign(**SAME))
+    sent = body(table)
+
+    assert ["77 Typed Terrace", "Albany", "NY", "12207", "US"] == [sent[name] for name in ADDRESS]
+    assert ["individual", "1979-03-27", "Suite 2"] == [
+        sent[name] for name in ("beneficiaryType", "dateOfBirth", "addressLine2")
+    ]
+    assert "Example Handels GmbH" == sent["accountName"]
+    assert "holderIsPayer" not in sent
+
+
+def test_the_name_of_the_account_is_never_the_payers() -> None:
+    """Even if the holder is the payer, the name on the account is a column of its own."""
+    rows = frame(TYPED_PAYER | ACCOUNT).drop(columns="account_name")
+    found = payerkit.plan_onboarding(rows, holder_is_payer=True)
+
+    assert [(0, "bank_details", "account_name", "required")] == errors(found)
+
+
+CELLS: dict[bool | None, list[Any]] = {
+    True: ["yes", "YES", " Yes ", "true", "1", True, np.bool_(True), 1, 1.0],
+    False: ["no", "No", "false", "FALSE", "0", False, 0, 0.0],
+    None: [None, "", " ", float("nan"), pd.NA],
+}
+
+
+@pytest.mark.parametrize("said", CELLS)
+@pytest.mark.parametrize("default", [True, False])
+def test_the_column_says_it_by_row(said: bool | None, default: bool) -> None:
+    """Yes, no, and blank, which leaves it to the argument."""
+    cells, is_payer = CELLS[said], default if said is None else said
+    of_the_payer = [TYPED_PAYER | ACCOUNT | {"client_user_id": f"a{place}"} for place in range(len(cells))]
+    rows = frame(*of_the_payer, TYPED_PAYER | ACCOUNT | PAYEE | {"client_user_id": "b"})
+    rows["holder_is_payer"] = pd.Series([*cells, "no"], dtype="object")
+    found = payerkit.plan_onboarding(rows, holder_is_payer=default)
+    wrong = {(row, code) for row, *_, code in errors(found)}
+
+    assert ["send" if is_payer else ""] * len(cells) + ["send"] == found.frame["bank_details"].tolist()
+    assert (set() if is_payer else {(row, "required") for row in range(len(cells))}) == wrong
+
+
+@pytest.mark.parametrize("cell", ["maybe", "y", "2", 2, ["yes"], "same"])
+def test_other_words_are_errors(cell: Any) -> None:
+    """They are not guessed; the error names the column."""
+    found = payerkit.plan_onboarding(frame(TYPED_PAYER | ACCOUNT | PAYEE | {"holder_is_payer": cell}))
+
+    assert [(0, "bank_details", "holder_is_payer", "choice")] == errors(found)
+    assert "holder_is_payer: Expected yes or no. Or leave it blank." == found.frame.loc[0, "reason"]
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        (SAME | {"bank_city": "Berlin"}, "city"),
+        (SAME | {"bank_country": "DE"}, "country"),
+        (SAME | {"postal_code": "10117"}, "postal_code"),
+        (SAME | {"bank_postal_code": "10117"}, "postal_code"),
+        (SAME | {"bank_beneficiary_type": "business"}, "beneficiary_type"),
+        (SAME | {"bank_address_line2": "Suite 2"}, "address_line2"),  # which the payer lacks
+        ({"bank_city": "Berlin"}, "city"),  # the argument says it
+    ],
+)
+def test_two_addresses_are_never_mixed(row: dict[str, str], field: str) -> None:
+    """A holder who is the payer, but lives elsewhere, is a contradiction: the row is not sent."""
+    found = payerkit.plan_onboarding(frame(TYPED_PAYER | ACCOUNT | row), holder_is_payer="holder_is_payer" not in row)
+
+    assert [(0, "bank_details", field, "holder_differs")] == errors(found)
+    assert ("", "") == tuple(found.frame.loc[0, ["payer", "bank_details"]])
+
+
+def test_equal_values_are_no_contradiction() -> None:
+    """The holder's columns may repeat what the payer's say; surrounding blanks do not matter."""
+    same = as_columns(TYPED_ACCOUNT) | {"bank_city": " Albany "}
+    found = payerkit.plan_onboarding(frame(TYPED_PAYER | same | SAME))
+
+    assert ({"trimmed"}, "send") == (set(found.findings["code"]), found.frame.loc[0, "bank_details"])
+
+
+def test_rows_differ_in_whose_account_it_is() -> None:
+    """Some holders are their payers, some are not; a row without an account needs neither."""
+    rows = frame(
+        TYPED_PAYER | ACCOUNT | PAYEE,
+        TYPED_PAYER | OWN_ACCOUNT | own(1) | {"client_user_id": "b", "account_number": "11112222333"} | SAME,
+        TYPED_PAYER | own(2) | {"client_user_id": "c"} | SAME,
+    )
+    table = Table(rows)
+
+    assert ["DE", "US"] == [body(table, row)["country"] for row in (0, 1)]
+    assert [True, True, False] == ["bank_details" in row.data and row.may_be_sent for row in table.rows]
+    assert ["no_account"] == [each.finding.code for each in table.found]
+
+
+def test_the_column_does_nothing_for_accounts_alone() -> None:
+    """Their plain columns are the holder's anyway; a word that says nothing is still an error."""
+    rows = frame(*({"client_user_id": "a"} | TYPED_ACCOUNT | {"holder_is_payer": cell} for cell in ("yes", "no", "x")))
+    table = Table(rows, ("bank_details",))
+
+    assert body(table, 0) == body(table, 1)
+    assert [False, False, True] == [row.is_blocked for row in table.rows]
+
+
+@pytest.mark.parametrize("said", ["yes", 1, None])
+def test_the_argument_is_true_or_false(said: Any) -> None:
+    """Words are for the column."""
+    with pytest.raises(InvalidInput, match="holder_is_payer: expected True or False"):
+        payerkit.plan_onboarding(frame(TYPED_PAYER), holder_is_payer=said)
+
+
+def test_the_callers_table_is_not_changed() -> None:
+    """Columns are filled in a table of our own."""
+    rows = frame(TYPED_PAYER | ACCOUNT | SAME, TYPED_PAYER | ACCOUNT | PAYEE | {"client_user_id": "b"})
+    before = rows.copy(deep=True)
+    payerkit.plan_onboarding(rows)
+
+    pd.testing.assert_frame_equal(before, rows)
+
+
+def test_accounts_of_payers_on_board_keep_their_meaning(shared: Client, tmp_path: Path) -> None:
+    """`add_bank_details` reads the same table as `onboard` does, and sends the same account."""
+    rows = frame(TYPED_PAYER | ACCOUNT | {"client_user_id": "again"})
+    options = run_arguments(holder_is_payer=True)
+    first = payerkit.onboard(shared, rows, journal=tmp_path / "first", **options)
+    second = payerkit.add_bank_details(shared, rows, journal=tmp_path / "second", existing="send", **options)
+    listed = payerkit.statuses.list_many(shared, ["again"], progress=False)
+
+    assert ["done", "done"] == [report.frame.loc[0, "state"] for report in (first, second)]
+    assert 2 == len(listed)
+    assert 1 == listed["account_name"].nunique()
