@@ -121,8 +121,8 @@ class Attempt(Generic[T]):
     headers: dict[str, str] = field(repr=False)
     content: bytes | None = field(repr=False)
     timeout: Timeout
+    deadline: float
     started: float = field(default_factory=time.monotonic)
-    deadline: float = math.inf
     left: bool = False
     unknown: errors.UnknownOutcome | None = None
     received: int = 0

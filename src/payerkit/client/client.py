@@ -134,7 +134,7 @@ class Client:
         raise failure
 
     def _attempt(self, call: Call[T]) -> Attempt[T]:
-        """Return the attempt to make a call."""
+        """Return the attempt to make a call, whose time begins now."""
         headers = {
             self.header: self._key.reveal(),
             "Accept": "application/json",
@@ -144,7 +144,8 @@ class Client:
         content = None if call.body is None else call.body.content
         if content is not None:
             headers |= {"Content-Type": "application/json", "Content-Length": str(len(content))}
-        return Attempt(call, self.base_url + call.path, headers, content, self.timeout)
+        deadline = time.monotonic() + self.timeout.total
+        return Attempt(call, self.base_url + call.path, headers, content, self.timeout, deadline)
 
     def _send(self, attempt: Attempt[T]) -> T:
         """Try a call as often as the policy allows."""
@@ -255,9 +256,7 @@ class Client:
         if not self._is_local:  # sandboxes are on this machine
             return self.base_url
         call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
-        attempt = self._attempt(call)
-        attempt.deadline = attempt.started + self.timeout.total
-        done = self._try(attempt)
+        done = self._try(self._attempt(call))
         if done.end.status is not None:
             return done.end.headers.get(_SANDBOX, self.base_url)
         result = done.result()
