@@ -300,7 +300,6 @@ class Transport:
             prepared = PreparedRequest()
             prepared.method, prepared.url, prepared.body = attempt.call.method, attempt.url, attempt.content
             prepared.headers = CaseInsensitiveDict(attempt.headers)
-            prepared.hooks["response"] = [_hide_redirect]
             return prepared
         # Authentication comes last, since it may sign the address; until then none, and never one from .netrc.
         request = Request(
@@ -358,6 +357,7 @@ def _own_session(base_url: str, pool_size: int, *, is_local: bool) -> Session:
     """Return a session whose connections keep the deadline of a call, and that sends no cookies."""
     session = Session()
     session.trust_env = False
+    session.get_redirect_target = lambda _: None  # type: ignore[method-assign]  # see `_hide_redirect`
     session.proxies = {} if is_local else get_environ_proxies(base_url)
     if (select_proxy(base_url, session.proxies) or "").lower().startswith("socks"):
         raise InvalidInput(
@@ -408,6 +408,6 @@ _HIDDEN = "x-payerkit-location"
 
 
 def _hide_redirect(response: Response, **_: Any) -> None:
-    """Keep a session from preparing the next request of a redirect, for which it reads the body without a bound."""
+    """Keep a user's session from preparing the next request of a redirect: it would read the body without a bound."""
     if "location" in response.headers:
         response.headers[_HIDDEN] = response.headers.pop("location")
