@@ -357,7 +357,7 @@ def _own_session(base_url: str, pool_size: int, *, is_local: bool) -> Session:
     """Return a session whose connections keep the deadline of a call, and that sends no cookies."""
     session = Session()
     session.trust_env = False
-    session.get_redirect_target = lambda _: None  # type: ignore[method-assign]  # see `_hide_redirect`
+    session.get_redirect_target = lambda _: None  # type: ignore[assignment, method-assign]  # see `_hide_redirect`
     session.proxies = {} if is_local else get_environ_proxies(base_url)
     if (select_proxy(base_url, session.proxies) or "").lower().startswith("socks"):
         raise InvalidInput(
