@@ -11,6 +11,7 @@ import pytest
 
 import payerkit
 from cases import first_cases
+from cases import table as table_of
 from onboarding_tables import onboard
 from payerkit import InvalidInput
 from payerkit.client import Client
@@ -27,6 +28,14 @@ NOT_SENT = "Its payer was not sent: see the row of the payer."
 SECRETS = [value for body in (TYPED_PAYER, TYPED_ACCOUNT) for value in body.values() if len(value) > 8]
 
 
+PARTS = {"PAYER": TYPED_PAYER, "ACCOUNT": TYPED_ACCOUNT, "BANK": BANK, "SHARED": SHARED, "ID": ID, "OTHER": OTHER}
+
+
+def row_of(parts: list[Any]) -> dict[str, Any]:
+    """Return a row that is made of parts, each of which has a name or is a dict."""
+    return {name: value for part in parts for name, value in PARTS.get(str(part), part).items()}
+
+
 def plan(*rows: dict[str, Any]) -> payerkit.onboarding.Plan:
     """Return the plan of a table with these rows, numbered from 1, of payers who hold the accounts themselves."""
     table = pd.DataFrame(rows, index=range(1, 1 + len(rows)), dtype="object")
@@ -38,60 +47,21 @@ def steps(found: payerkit.onboarding.Plan) -> list[tuple[str, str]]:
     return list(found.frame[["payer", "bank_details"]].itertuples(index=False, name=None))
 
 
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        ([TYPED_PAYER], [("send", "")]),
-        ([ID | TYPED_ACCOUNT], [("", "send")]),  # a payer who is on board
-        ([TYPED_PAYER | BANK], [("send", "send")]),  # postcode is the postal_code
-        ([TYPED_PAYER | BANK, TYPED_PAYER | BANK | OTHER], [("send", "send"), ("as row 1", "send")]),
-        ([TYPED_PAYER | BANK, ID | SHARED | BANK | OTHER], [("send", "send"), ("", "send")]),  # blank payer cells
-        ([TYPED_PAYER | BANK] * 2, [("send", "send"), ("as row 1", "as row 1")]),  # a row that stands twice
-        ([ID | TYPED_ACCOUNT, TYPED_PAYER], [("", "send"), ("send", "")]),  # the account first
-        ([TYPED_PAYER, TYPED_PAYER | {"first_name": "Zoe"}], [("", ""), ("", "")]),  # two payers under one id
-        ([TYPED_PAYER | BANK | {"account_name": None}], [("", "")]),  # an error in the account alone
-        ([TYPED_PAYER | {"email": "x"}, ID | TYPED_ACCOUNT], [("", ""), ("", "")]),  # an account without its payer
-        ([TYPED_PAYER | BANK | {"account_name": None}, TYPED_PAYER], [("", ""), ("send", "")]),  # the payer elsewhere
-        ([TYPED_PAYER | {"email": " "}, ID | TYPED_ACCOUNT | {"client_user_id": "b"}], [("", ""), ("", "send")]),
-        ([TYPED_PAYER | BANK, ID], [("send", "send"), ("", "")]),  # an id alone
-        ([TYPED_PAYER | {"client_user_id": None}], [("", "")]),
-        ([TYPED_PAYER | {"client_user_id": 5}], [("", "")]),  # a number in a column of text
-        ([TYPED_PAYER | {"bank_country": "GB"}, ID | TYPED_ACCOUNT], [("", ""), ("", "")]),  # half an account
-    ],
-)
-def test_what_would_be_sent(rows: list[dict[str, Any]], expected: list[tuple[str, str]]) -> None:
+@table_of("planned_rows")
+def test_what_would_be_sent(rows: list[list[Any]], expected: list[list[str]]) -> None:
     """Each payer and each account is sent once; none is sent with an error, or without its payer."""
-    found = plan(*rows)
+    found = plan(*map(row_of, rows))
 
-    assert expected == steps(found)
+    assert expected == [[*each] for each in steps(found)]
     is_sent = [any(row) for row in expected]
     assert (len(rows), sum(is_sent)) == (found.counts["rows"], found.counts["to_send"])
     assert [not sent for sent in is_sent] == list(found.frame["reason"] != "")
 
 
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        (
-            [TYPED_PAYER, TYPED_PAYER | {"ssn": "219-09-9874"}],
-            "two different payers with this id: see row 1. Correct the rows with this id.",
-        ),
-        ([TYPED_PAYER | BANK, ID], "row has nothing to send."),
-        (
-            [TYPED_PAYER | {"email": "x", "ssn": None}],
-            "email: Not an e-mail address. Write it as name@example.com.; ssn: Required.",
-        ),
-        (
-            [TYPED_PAYER | {"postcode": 12207}],
-            "postcode: Expected text, got a number. In a table, read this column with dtype=str.",
-        ),
-        ([TYPED_PAYER | {"email": "x"}, ID | TYPED_ACCOUNT], NOT_SENT),
-        ([ID | TYPED_ACCOUNT | {"client_user_id": None}], "client_user_id: Required."),
-    ],
-)
-def test_rows_that_are_not_sent_have_a_reason(rows: list[dict[str, Any]], expected: str) -> None:
+@table_of("reasons_of_plans")
+def test_rows_that_are_not_sent_have_a_reason(rows: list[list[Any]], expected: str) -> None:
     """The reason why the last row is not sent is given in words."""
-    assert plan(*rows).frame["reason"].iloc[-1].endswith(expected)
+    assert plan(*map(row_of, rows)).frame["reason"].iloc[-1].endswith(expected)
 
 
 @pytest.mark.parametrize("empty", [None, np.nan, pd.NA, "", "  "])

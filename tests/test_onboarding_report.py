@@ -120,48 +120,16 @@ def test_a_row_with_errors_has_them_as_reason_and_its_warnings_as_findings(repor
     )
 
 
-PERHAPS, FAILED = Outcome("perhaps_there", {"ids": ["a"]}), Outcome("there_failed", {"ids": [], "status": "failed"})
-
-
-@pytest.mark.parametrize(
-    ("state", "reason", "final", "advice"),
-    [
-        # A person decides about these: no run does more by itself.
-        (
-            "not_sent",
-            Outcome("perhaps_there", {"ids": ["a"]}),
-            False,
-            '2 rows may be there already: .* existing="send"',
-        ),
-        (
-            "not_sent",
-            Outcome("there_failed", {"ids": [], "status": "failed"}),
-            False,
-            "2 rows are there, but failed, rejected or deactivated: ",
-        ),
-        ("not_sent", Outcome("held"), False, "2 rows are held back because of warnings: .* without hold"),
-        ("refused", said("No."), True, r'2 rows were refused: .* RunOptions\(retry=\["refused"\]'),
-        ("unknown", said("Two fit."), True, r'2 rows stay unknown: .* RunOptions\(retry=\["unknown"\]'),
-        (
-            "duplicate",
-            Outcome("stored_twice"),
-            True,
-            "2 rows are stored twice: ask the service to deactivate the extra accounts",
-        ),
-        # The same call does more about these.
-        ("unknown", said("Late."), False, "2 rows are not finished: call again with the same journal."),
-        ("not_sent", said("Broke off."), False, "2 rows are not finished: call again with the same journal."),
-        ("waiting", said("Waits."), False, "2 rows wait until the payer is compliant: call again later"),
-    ],
-)
+@table("advice")
 def test_each_state_has_advice(
-    report: Callable[..., Report], state: State, reason: Outcome, final: bool, advice: str
+    report: Callable[..., Report], state: State, reason: list[Any], final: bool, advice: str
 ) -> None:
     """One line says what to do, and once; `retryable` says whether the same call does more."""
-    found = report(rows(2), both(2, state, reason=reason, final=final))
+    outcome = Outcome.from_value(reason)
+    found = report(rows(2), both(2, state, reason=outcome, final=final))
 
     assert [1] * 2 == [sum(bool(re.match(advice, line)) for line in text) for text in (lines(found), found._advice())]
-    assert ["call again" in advice and reason.code != "held"] * 2 == found.frame["retryable"].tolist()
+    assert ["call again" in advice and outcome.code != "held"] * 2 == found.frame["retryable"].tolist()
     assert {state: 2} == {name: count for name, count in found.counts.items() if count}
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import payerkit
+from cases import table
 from far_end import FarEnd, message, reply
 from onboarding_tables import onboard, run_arguments
 from payerkit import InvalidInput
@@ -165,22 +166,7 @@ def test_an_interrupt_loses_nothing(path: Path) -> None:
     assert 100 == len(ledger)
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"workers": 0}, "workers"),
-        ({"workers": True}, "workers"),
-        ({"rate": 0}, "rate"),
-        ({"reconcile_after": -1}, "reconcile_after"),
-        ({"accounts": "later"}, "accounts"),
-        ({"existing": "replace"}, "existing"),
-        ({"retry": "refused"}, "retry"),
-        ({"retry": ["done"]}, "retry"),
-        ({"retry": None}, "retry"),
-        ({"stop_after": 0}, "stop_after"),
-        ({"stop_after": True}, "stop_after"),
-    ],
-)
+@table("refused_options")
 def test_invalid_options_are_refused(shared: Client, path: Path, options: dict[str, Any], named: str) -> None:
     """An invalid option is named before anything is sent."""
     with pytest.raises(InvalidInput, match=f"^{named}: "):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cases import table
 from example_reports import OUTCOMES, example_plan, example_report
 from payerkit import html
 from payerkit.onboarding.row_browser import RowBrowser
@@ -59,27 +60,7 @@ def counts(shown: dict[str, Any], kinds: Any = tuple(KINDS)) -> dict[str, int]:
     return {state: number for state, number in zip(kinds, shown["counts"], strict=True) if number}
 
 
-@pytest.mark.parametrize(
-    ("wanted", "expected"),
-    [
-        ({}, ["b", "••••", "d", "a", "c"]),  # what needs a person first, then as in the table
-        ({"sort": "row"}, ["a", "b", "c", "d", "••••"]),
-        ({"sort": "row", "descending": True}, ["••••", "d", "c", "b", "a"]),
-        ({"sort": "state", "descending": True}, ["a", "c", "d", "b", "••••"]),
-        ({"sort": "client_user_id"}, ["c", "b", "a", "••••", "d"]),  # whatever the case, missing ones last
-        ({"sort": "client_user_id", "descending": True}, ["••••", "a", "b", "c", "d"]),
-        ({"sort": "no such column"}, ["a", "b", "c", "d", "••••"]),
-        ({"state": "done"}, ["a", "c"]),
-        ({"state": "no such state"}, ["b", "••••", "d", "a", "c"]),
-        ({"text": "BRAVO"}, ["b"]),  # whatever the case
-        ({"text": "no"}, ["b", "••••", "d"]),
-        ({"text": "  not   sent "}, ["d"]),
-        ({"text": "x@example"}, ["••••"]),  # a label as the table has it, although it is shown masked
-        ({"text": "secret"}, []),  # links are no text to be found
-        ({"text": "("}, []),  # a text, no pattern
-        ({"text": "no", "state": "refused", "sort": "row"}, ["b", "••••"]),
-    ],
-)
+@table("browsed_rows")
 def test_rows_are_found_and_sorted(wanted: dict[str, Any], expected: list[str]) -> None:
     """By label, text and state, in the order of any column."""
     assert expected == labels(page(Sent(FRAME), **wanted))
