@@ -23,7 +23,7 @@ from cases import pairs, said
 from clocks import HandClock, LeapingClock, SteppedClock
 from far_end import FarEnd, Received, close, reply
 from onboarding_tables import make_task, onboard
-from payerkit import BankDetails, InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
+from payerkit import InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client
 from payerkit.client.call import RequestBody
 from payerkit.client.pace import LONGEST_WAIT, MAX_FOREIGN, MAX_RATE_LIMITED, RUN_RETRIES, Pace
@@ -105,14 +105,6 @@ def test_nan_is_a_blank_cell(dtype: str) -> None:
     task = make_task(Table(table), SECRET, "payer", 0)
 
     assert "companyName" not in json.loads(task.body.content)
-
-
-def test_rows_that_differ_in_a_secret_differ() -> None:
-    """Secrets are compared by value, not by their masked form; it is the same payer all the same."""
-    one, other = (make_task(Table(payers(1, ssn=SecretStr(f"123-45-678{end}"))), SECRET, "payer", 0) for end in (8, 9))
-
-    assert one.content != other.content
-    assert one.key == other.key
 
 
 def test_rows_of_a_table_that_differ_in_a_secret_contradict() -> None:
@@ -386,28 +378,6 @@ def test_a_run_goes_on_without_its_progress_bar() -> None:
         progress.count("done")
         progress.show(now=True)
         progress.begin("account", 1)
-
-
-def test_every_row_has_its_findings() -> None:
-    """Those of its cells, and of what it shares with the others."""
-    table = payers(50).map(lambda value: f" {value}")
-    table["clientUserId"] = table["clientUserId"].str.strip()
-    plan = payerkit.plan_onboarding(table)
-
-    assert {"trimmed": 50 * (len(PAYER) - 1), "email_shared": 50, "ssn_shared": 50} == (
-        plan.findings["code"].value_counts().to_dict()
-    )
-    assert len(PAYER) - 1 + 2 * 4 == plan.findings["message"].add(plan.findings["field"]).nunique()
-    assert 50 == plan.counts["to_send"]
-
-
-def test_single_calls_accept_masking_types(connected: Connect) -> None:
-    """A single call takes values of a masking type as well."""
-    with FarEnd([reply(200, STATUS)]) as far_end:
-        payerkit.create_payer(connected(far_end.url), {**PAYER, "ssn": SecretStr("123-45-6789")})
-
-        assert "123-45-6789" == json.loads(far_end.ledger[0].body)["ssn"]
-    assert "Chase" == BankDetails.of({**BANK_DETAILS, "bankName": SecretStr("Chase")}, {}).bank_name
 
 
 # When a run ends early: refusals that are not the API's, and refusals that are equal

@@ -102,18 +102,7 @@ def test_what_is_no_link_to_send_is_left_out(send: Send, tmp_path: Path, url: An
     assert {"written": 1, "without_links": 1} == saved
 
 
-@pytest.mark.parametrize(
-    ("typed", "written"),
-    [
-        ("=1+1", "'=1+1"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("+A1", "'+A1"),
-        ("-A1", "'-A1"),
-        ("+49301234567", "+49301234567"),  # a number is no danger, and an id as it is
-        ("-5", "-5"),
-        ("a=1", "a=1"),
-    ],
-)
+@pytest.mark.parametrize(("typed", "written"), [("=1+1", "'=1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("+4930123", "+4930123")])
 def test_a_links_file_has_no_formulas(send: Send, tmp_path: Path, typed: str, written: str) -> None:
     """A payer chooses the address, and whoever opens the file in a spreadsheet must not run what it says."""
     rows = table(1, client_user_id=typed, email=f"=HYPERLINK({typed})@example.com".replace("@S", "S"))

@@ -16,7 +16,6 @@ from payerkit.onboarding.journal import Journal, State
 from payerkit.onboarding.rows import Step
 from payerkit.onboarding.tasks import Table, Tasks
 from payerkit.reasons import Outcome
-from payerkit.wording import count_of
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 Known = dict[tuple[Step, int], tuple[State, dict[str, Any]]]
@@ -233,11 +232,6 @@ def test_rows_that_are_one_count_once_as_stored(report: Callable[..., Report]) -
     found = report(table, both(2, "done"), stopped=Outcome("interrupted"))
 
     assert "Stored so far: 1 payer and 2 accounts." in lines(found)
-
-
-def test_large_numbers_can_be_read() -> None:
-    """Thousands are set apart."""
-    assert ["1,000 payers", "999 rows", "1 row"] == [count_of(1000, "payer"), count_of(999, "row"), count_of(1, "row")]
 
 
 def test_the_most_frequent_reasons_are_shown(report: Callable[..., Report]) -> None:

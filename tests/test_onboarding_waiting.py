@@ -158,28 +158,96 @@ def test_an_account_that_is_refused_for_now_waits(service: Service, run: Run, co
     assert (1, 2, 1) == (*service.count("payers", "accounts"), len(service.stored))
 
 
+WAITS = ("bank_details", "waiting", 1, True)
+REFUSED = ("bank_details", "refused", 2, False)
+CUT_OFF = cut(403, b'{"statusCode": 403, "code": "not_y')
+MEETINGS: dict[str, tuple[dict[str, list[Behaviour]], list[tuple[str, str, int, bool]]]] = {
+    "the codes are about accounts": (
+        {"payers": [refusal("not_yet_passed_kyc_kyb", 422)]},
+        [("payer", "refused", 1, False)],
+    ),
+    "the same codes where a list is refused": ({"lists": [NOT_YET]}, [WAITS]),
+    "words are not interpreted": (
+        {"accounts": [reply(422, '{"message": "The payer has not yet passed KYC"}')]},
+        [REFUSED],
+    ),
+    "another code": ({"accounts": [refusal("below_currency_limit", 422)]}, [REFUSED]),
+    "not the code as it is documented": ({"accounts": [refusal("NOT_YET_PASSED_KYC_KYB", 422)]}, [REFUSED]),
+    "a sentence with the code in it": (
+        {"accounts": [reply(422, '{"message": "not_yet_passed_kyc_kyb, wait"}')]},
+        [REFUSED],
+    ),
+    "a key is no matter of the payer": (
+        {"lists": [refusal("not_yet_passed_kyc_kyb", 401)] * 50},
+        [("bank_details", "not_sent", 1, True)],
+    ),
+    "nor is a rate": (
+        {"lists": [refusal("not_yet_passed_kyc_kyb", 429)] * 50},
+        [("bank_details", "not_sent", 1, True)],
+    ),
+    "what was wrong with a payer is known once a response is whole": (
+        {"payers": [cut(400, b"{"), reply(400)]},
+        [("payer", "not_sent", 1, True), ("payer", "refused", 2, False)],
+    ),
+    "the code may have been one of those": (
+        {"accounts": [CUT_OFF]},
+        [("bank_details", "not_sent", 2, True), ("bank_details", "done", 3, False)],
+    ),
+    "so it may after an unknown outcome": (
+        {"accounts": [reset, CUT_OFF]},
+        [("bank_details", "unknown", 3, True), ("bank_details", "done", 4, False)],
+    ),
+    "a refusal for now proves nothing about the attempt before it": (
+        {"accounts": [reset, NOT_YET]},
+        [("bank_details", "unknown", 3, True), ("bank_details", "done", 4, False)],
+    ),
+    "a payer who is there already, and whose status the next run reads": (
+        {"payers": [reply(409)] * 2, "statuses": [reply(503)] * 6},
+        [("payer", "not_sent", 1, True), ("bank_details", "done", 3, False)],
+    ),
+    "an unknown payer who is known is not sent again": (
+        {"payers": [reset, reply(409)]},
+        [("bank_details", "done", 2, False)],
+    ),
+    "one who is there already, whichever attempt stored it": (
+        {"payers": [reset, reply(409)], "statuses": [reply(404)] * 2},
+        [("bank_details", "done", 3, False)],
+    ),
+    "another conflict, which proves nothing": (
+        {"payers": [reset, reply(409)], "statuses": [reply(405)] * 3},
+        [("payer", "unknown", 2, True)],
+    ),
+    "a status that can be read later": (
+        {"payers": [reset, reply(409)], "statuses": [reply(503)] * 6},
+        [("bank_details", "done", 2, False)],
+    ),
+    "a status that cannot be read": (
+        {"payers": [reset, reply(409)], "statuses": [reply(503)] * 42},
+        [("payer", "unknown", 1, True)],
+    ),
+}
+"""What meets the first requests of a kind, and step, state, attempts and whether it is retryable after each run."""
+
+
+@pytest.mark.parametrize("meeting", MEETINGS)
+def test_what_becomes_of_a_row(service: Service, run: Run, meeting: str) -> None:
+    """Only listed codes let an account wait, and only whole responses of the API refuse a row for good."""
+    meets, expected = MEETINGS[meeting]
+    for kind, behaviours in meets.items():
+        setattr(service, kind, [*behaviours])
+
+    assert expected == [outcome(run(table(1))) for _ in expected]
+    assert (expected[-1][1] == "done") == len(service.stored)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("behaviour", "why"),
-    [
-        (reply(422, '{"message": "The payer has not yet passed KYC"}'), "words are not interpreted"),
-        (refusal("below_currency_limit", 422), "another code"),
-        (refusal("NOT_YET_PASSED_KYC_KYB", 422), "not the code as it is documented"),
-        (reply(422, '{"message": "not_yet_passed_kyc_kyb, wait"}'), "a sentence with the code in it"),
-    ],
-)
-def test_other_refusals_are_final(service: Service, run: Run, behaviour: Behaviour, why: str) -> None:
-    """Only listed codes let an account wait."""
-    service.accounts = [behaviour]
+@pytest.mark.parametrize("is_compliant", [None, False, "true", 1])
+def test_compliant_is_what_the_service_calls_so(service: Service, run: Run, is_compliant: Any) -> None:
+    """Anything but true is not compliant, however good the statuses look."""
+    service.status = COMPLIANT | {"isCompliant": is_compliant}
 
-    assert ("bank_details", "refused", 2, False) == outcome(run(table(1))), why
-
-
-def test_a_payer_does_not_wait(service: Service, run: Run) -> None:
-    """The codes are about bank details; a payer that is refused with one is refused."""
-    service.payers = [refusal("not_yet_passed_kyc_kyb", 422)]
-
-    assert ("payer", "refused", 1, False) == outcome(run(table(1)))
+    assert WAITS == outcome(run(table(1), accounts="when_compliant"))
+    assert (0,) == service.count("accounts")
 
 
 def test_waiting_accounts_do_not_end_the_run(service: Service, run: Run) -> None:
@@ -189,61 +257,6 @@ def test_waiting_accounts_do_not_end_the_run(service: Service, run: Run) -> None
     report = run(accounts(1, 2, 3, 4, 5), ("bank_details",))
 
     assert ({"waiting"}, "") == (set(report.frame["state"]), report.stopped)
-
-
-def test_an_account_waits_if_its_payer_may_not_be_listed_yet(service: Service, run: Run) -> None:
-    """The accounts of a payer are listed before one is sent; the same codes there mean the same."""
-    service.lists = [NOT_YET]
-    report = run(table(1))
-
-    assert ("bank_details", "waiting", 1, True) == outcome(report)
-    assert (0,) == service.count("accounts")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("status", [400, 403, 409, 422])
-@pytest.mark.parametrize("before", [(), (reset,)])
-def test_a_refusal_without_its_reason_is_not_final(
-    service: Service, run: Run, status: int, before: tuple[Behaviour, ...]
-) -> None:
-    """The response broke off: the code may have been one of those, so the next run sends the account again, once."""
-    service.accounts = [*before, cut(status, b'{"statusCode": 403, "code": "not_y')]
-    first = run(table(1))
-    second = run(table(1))
-
-    state = "unknown" if before else "not_sent"
-    assert ("bank_details", state, 2 + len(before), True) == outcome(first)
-    assert "The response broke off before the reason." in str(first.frame.loc[0, "reason"])
-    assert ("bank_details", "done", 3 + len(before), False) == outcome(second)
-    assert 1 == len(service.stored)
-
-
-def test_a_payer_is_sent_again_after_a_refusal_without_its_reason(service: Service, run: Run) -> None:
-    """What was wrong with the payer is known only once a response is whole."""
-    service.payers = [cut(400, b"{"), reply(400)]
-    reports = [run(table(1)) for _ in range(2)]
-
-    assert [("payer", "not_sent", 1, True), ("payer", "refused", 2, False)] == [*map(outcome, reports)]
-
-
-def test_an_unknown_outcome_stays_unknown_while_the_account_waits(service: Service, run: Run) -> None:
-    """The refusal proves nothing about the attempt before it. The next run goes on, and stores the account once."""
-    service.accounts = [reset, NOT_YET]
-    first = run(table(1))
-    second = run(table(1))
-
-    assert ("bank_details", "unknown", 3, True) == outcome(first)
-    assert "Waits until the payer has passed the identity check" in str(first.frame.loc[0, "reason"])
-    assert ("bank_details", "done", 4, False) == outcome(second)
-    assert (3, 1) == (*service.count("accounts"), len(service.stored))
-
-
-@pytest.mark.parametrize("status", [401, 429])
-def test_a_key_or_a_rate_is_no_matter_of_the_payer(service: Service, run: Run, status: int) -> None:
-    """Whatever the code, these statuses end the run or are tried again."""
-    service.lists = [refusal("not_yet_passed_kyc_kyb", status)] * 50
-
-    assert ("bank_details", "not_sent", 1, True) == outcome(run(table(1)))
 
 
 # Only when the payer is compliant
@@ -276,17 +289,6 @@ def test_accounts_alone_wait_for_their_payers(service: Service, run: Run) -> Non
     assert [("waiting", 0)] * 2 == list(zip(first.frame["state"], first.frame["attempts"], strict=True))
     assert ["done"] * 2 == second.frame["state"].tolist()
     assert (2, 2) == service.count("statuses", "accounts")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("is_compliant", [None, False, "true", 1])
-def test_compliant_is_what_the_service_calls_so(service: Service, run: Run, is_compliant: Any) -> None:
-    """Anything but true is not compliant, however good the statuses look."""
-    service.status = COMPLIANT | {"isCompliant": is_compliant}
-    report = run(table(1), accounts="when_compliant")
-
-    assert ("bank_details", "waiting", 1, True) == outcome(report)
-    assert (0,) == service.count("accounts")
 
 
 def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Run) -> None:
@@ -391,39 +393,6 @@ def test_the_accounts_of_a_payer_that_was_there_are_sent(service: Service, run: 
 
     assert ("bank_details", "done", 2, False) == outcome(report)
     assert ("pending", "not_started") == tuple(report.frame.loc[0, ["kyc_status", "agreement_status"]])
-
-
-def test_a_payer_whose_status_could_not_be_read_is_sent_by_the_next_run(service: Service, run: Run) -> None:
-    """It is refused as there already again, and then its status is read."""
-    service.payers, service.statuses = [reply(409), reply(409)], [reply(503)] * 6
-    first = run(table(1))
-    second = run(table(1))
-
-    assert ("payer", "not_sent", 1, True) == outcome(first)
-    assert ("bank_details", "done", 3, False) == outcome(second)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("statuses", "expected"),
-    [
-        ([], ("bank_details", "done", 2, False)),  # it is known, and not sent again
-        ([reply(404)] * 2, ("bank_details", "done", 3, False)),  # there already, whichever attempt stored it
-        ([reply(405)] * 3, ("payer", "unknown", 2, True)),  # another conflict, which proves nothing
-        ([reply(503)] * 6, ("bank_details", "done", 2, False)),  # asked again
-        ([reply(503)] * 42, ("payer", "unknown", 1, True)),
-    ],
-)
-def test_a_conflict_after_an_unknown_outcome(
-    service: Service,
-    run: Run,
-    statuses: list[Behaviour],
-    expected: tuple[Any, ...],
-) -> None:
-    """A payer is asked for, and sent again where that tells nothing; its outcome stays open while nothing does."""
-    service.payers, service.statuses = [reset, reply(409)], statuses
-
-    assert expected == outcome(run(table(1)))
 
 
 def test_a_single_call_is_refused_with_a_hint(service: Service, client: Client) -> None:
