@@ -386,7 +386,7 @@ class AccountSearch:
         elif same or perhaps or listing.may_be_cut():
             self.state = "unclear"
         else:
-            if now - self._last >= RECONCILE_AFTER:  # an earlier look proves nothing
+            if now - self._last >= RECONCILE_AFTER:  # before that, a look proves nothing
                 self._looks, self._last = self._looks + 1, now
             self.state = "absent" if self._looks >= MAX_LOOKUPS else "not_yet"
         return same or perhaps
@@ -394,7 +394,13 @@ class AccountSearch:
     def banner(self, found: Sequence[Record]) -> Banner:
         """Return the banner about the last look. found: the accounts that it returned."""
         if self.state == "found":
-            return _found_banner(found)
+            stored = f"{count_of(len(found), 'new account')}: {_described(found)}."
+            if len(found) > 1:
+                advice = "It is stored more than once. Ask the service to switch off the others."
+                return Banner.of("warning", stored, advice)
+            status = explain_word(found[0].get("status"), "account")
+            is_open = bool(found[0].get("status")) and not status.is_passed
+            return Banner.of("success", stored, "It is stored; do not send it again.", status.next_step * is_open)
         if self.state == "absent":
             return Banner("info", f"No new account after {self._looks} looks. Send it again.")
         if self.state == "not_yet":
@@ -404,17 +410,6 @@ class AccountSearch:
         seen = f"{_described(found)} may be it." if found else "The list may be cut off."
         advice = "Compare the accounts below with what you sent, and decide."
         return Banner.of("warning", "The accounts do not show whether it was stored.", seen, advice)
-
-
-def _found_banner(found: Sequence[Record]) -> Banner:
-    """Return the banner about an account that was found, or several of them."""
-    count = "1 new account" if len(found) == 1 else f"{len(found)} new accounts"
-    title = f"{count}: {_described(found)}."
-    if len(found) == 1:
-        status = explain_word(found[0].get("status"), "account")
-        is_open = bool(found[0].get("status")) and not status.is_passed
-        return Banner.of("success", title, "It is stored; do not send it again.", status.next_step * is_open)
-    return Banner.of("warning", title, "It is stored more than once. Ask the service to switch off the others.")
 
 
 def _described(records: Iterable[Record]) -> str:

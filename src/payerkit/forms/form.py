@@ -47,7 +47,6 @@ from payerkit.forms.view import (
     form_answers,
     form_sections,
     meant,
-    review_banner,
     search,
     state_banner,
 )
@@ -612,7 +611,9 @@ class Form(PageWidget):
             if self.is_reviewed and (action == "submit" or (action == "again" and self._is_outdated)):
                 self._sent, _ = self._checked(anyway=True)
                 answers = form_answers(self._entries, self._sent, "Check your answers", can_change=True)
-                self._state = FormState("review", banner=review_banner(self._sent), answers=answers)
+                count = count_warnings(self._sent)
+                banner = Banner("warning", f"{count} below. Change the answer, or send anyway.") if count else None
+                self._state = FormState("review", banner=banner, answers=answers)
             elif action in {"submit", "anyway", "send", "again"}:
                 self._send_values(anyway=action != "submit")
             else:

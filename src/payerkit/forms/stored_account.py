@@ -136,21 +136,16 @@ def check_entry(
     """Yield the findings about values by field name. account: the stored account, if its record is known."""
     paid_to = values.get("paid_to", "")
     asked = [name for name in fields_of(str(paid_to)) if name not in PAYMENT_ORDER.fields]
-    yield from _present(check_field(PAYMENT_FIELDS, name, values.get(name)) for name in asked)
+    yield from filter(None, (check_field(PAYMENT_FIELDS, name, values.get(name)) for name in asked))
     found = check_payment_order(_only(PAYMENT_ORDER, values), policy=policy, environment=environment)
     yield from (each for each in found if each.field != "payee" or paid_to == "wallet")
     if paid_to == "account":
-        yield from _check_wallet(values.get("wallet"))
+        if (wallet := values.get("wallet")) and address_problem(wallet):
+            message = "Not the address of a wallet, or its capital letters do not match its checksum."
+            hint = "Copy it from the wallet: 0x and 40 digits."
+            yield error_finding(PAYMENT_FIELDS, "wallet", "wallet_form", message, hint)
         if account is not None:
             yield from _check_account(account, values, policy)
-
-
-def _check_wallet(wallet: Any) -> Iterator[Finding]:
-    if wallet and address_problem(wallet):
-        message = "Not the address of a wallet, or its capital letters do not match its checksum."
-        yield error_finding(
-            PAYMENT_FIELDS, "wallet", "wallet_form", message, "Copy it from the wallet: 0x and 40 digits."
-        )
 
 
 def _check_account(account: Payout, values: Mapping[str, Any], policy: PaymentPolicy) -> Iterator[Finding]:
@@ -175,10 +170,6 @@ def _warning(name: str, code: str, message: str, hint: str = "") -> Finding:
 def _only(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the fields that a request has."""
     return {name: value for name, value in values.items() if name in schema.fields}
-
-
-def _present(found: Iterable[Finding | None]) -> Iterator[Finding]:
-    return (each for each in found if each is not None)
 
 
 class AccountChoice:

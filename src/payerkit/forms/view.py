@@ -478,12 +478,6 @@ def attention_banner(attention: Literal["errors", "warnings"], findings: Finding
     return Banner("error", f"{needs}. Nothing was sent.", lines)
 
 
-def review_banner(findings: Findings) -> Banner | None:
-    """Return a banner that announces the warnings beside the answers; None without any."""
-    count = count_warnings(findings)
-    return Banner("warning", f"{count} below. Change the answer, or send anyway.") if count else None
-
-
 def _line(finding: Finding, entries: Entries) -> Line:
     """Return a line of a banner that leads to the field of a finding."""
     if finding.field not in entries.fields:
@@ -519,7 +513,9 @@ def search(lookup: str, text: str) -> Suggestions:
     if exact is not None and exact not in found:  # meant without a word of the text, such as "on"
         found.append(exact)
     found.sort(key=lambda each: (each is not exact, _rank(each, folded)))  # a stable sort: codes are sorted by use
-    is_clear = bool(words) and (exact is not None or (len(found) == 1 and _is_meant(found[0], folded)))
+    # The only code that contains a text may be met by chance: inside a word, or as a fund.
+    is_alone = len(found) == 1 and found[0].code not in FUNDS and _rank(found[0], folded) < _INSIDE
+    is_clear = bool(words) and (exact is not None or is_alone)
     options = [(each.code, each.name) for each in found[:MAX_OPTIONS]]
     return Suggestions(options, 0 if is_clear else -1, len(found) - len(options))
 
@@ -530,11 +526,6 @@ def meant(lookup: str, text: Any) -> Any:
         return text
     found = search(lookup, text)
     return found.options[found.match][0] if found.match >= 0 else text
-
-
-def _is_meant(code: Code, text: str) -> bool:
-    """Return True unless the only code that contains a text is met by chance: inside a word, or as a fund."""
-    return code.code not in FUNDS and _rank(code, text) < _INSIDE
 
 
 _INSIDE = 4
