@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import payerkit
+from cases import table
 from far_end import Behaviour, FarEnd, Received, close, reply
 from form_browser import ORDER, Browser, Started, answers_of, opened
 from payerkit import (
@@ -80,11 +81,16 @@ def title(view: dict[str, Any]) -> str:
     return str(view["banner"]["title"])
 
 
-def start_sending(browser: Browser, gate: Gate) -> threading.Thread:
-    """Press the buttons that send, as the thread of a subshell does, and wait until the request is there."""
+def start_sending(browser: Browser, gate: Gate, *, opens: float | None = None) -> threading.Thread:
+    """Press the buttons that send, as the thread of a subshell does, and wait until the request is there.
+
+    opens: seconds until the response comes.
+    """
     thread = threading.Thread(target=browser.submit, daemon=True)
     thread.start()
     assert gate.arrived.wait(20)
+    if opens:
+        threading.Timer(opens, gate.open).start()
     return thread
 
 
@@ -185,8 +191,7 @@ def test_what_is_typed_while_a_form_is_sent_is_taken_afterwards(start: Callable[
     """It is no part of what is sent: a form that was refused takes it, and one that is done does not."""
     gate = Gate(reply(400, '{"message": "no"}'))
     form, browser, far_end = start(listed(), gate, STORED, listed(RECORD))
-    start_sending(browser, gate)
-    threading.Timer(0.05, gate.open).start()
+    start_sending(browser, gate, opens=0.05)
     refused = browser.post("change", {"city": "Albany"})
     browser.submit()
     done = browser.post("change", {"city": "Buffalo"})
@@ -213,8 +218,7 @@ def test_a_cell_waits_for_a_form_that_is_sent(start: Callable[..., Started], nam
     """What a cell reads is what came of it, not what was before."""
     gate = Gate(STORED)
     form, browser, _ = start(listed(), gate, listed(RECORD))
-    start_sending(browser, gate)
-    threading.Timer(0.05, gate.open).start()
+    start_sending(browser, gate, opens=0.05)
     seen = getattr(form, name)
 
     assert {"result": form.result, "error": None, "findings": form.findings, "done": True}[name] == seen
@@ -225,8 +229,7 @@ def test_a_cell_that_changes_values_waits(start: Callable[..., Started], change:
     """What is sent is whole: a change from a cell comes after it."""
     gate = Gate(STORED)
     form, browser, far_end = start(listed(), gate, listed(RECORD))
-    start_sending(browser, gate)
-    threading.Timer(0.05, gate.open).start()
+    start_sending(browser, gate, opens=0.05)
     change(form)
     body = json.loads(far_end.ledger[1].body)
 
@@ -238,8 +241,7 @@ def test_a_cell_sends_nothing_while_the_outcome_is_unknown(start: Callable[..., 
     """A cell that submits what the button is sending gets the button's outcome; submitting once more is refused."""
     gate = Gate(close)
     form, browser, far_end = start(listed(), gate)
-    start_sending(browser, gate)
-    threading.Timer(0.05, gate.open).start()
+    start_sending(browser, gate, opens=0.05)
     with pytest.raises(UnknownOutcome):
         form.submit()
     with pytest.raises(InvalidInput, match="Look at the accounts before you send it again"):
@@ -599,31 +601,8 @@ def test_an_interrupt_before_sending_leaves_the_form_usable(shared: Client) -> N
     assert form.submit(anyway=True) is form.result
 
 
-ODD: list[Any] = [
-    None,
-    "text",
-    {},
-    {"type": "action", "action": "send"},  # without touched
-    {"type": "action", "action": ["send"], "touched": []},
-    {"type": ["send"], "touched": {}},
-    {"type": "dance", "touched": {}},
-    {"type": "change", "touched": {"city": "Paris"}, "taken": 5},
-    {"type": "change", "touched": {"city": 5, "nonsense": "x"}, "taken": ["city", "nonsense", {}]},
-    {"type": "change", "touched": {"city": "Paris"}, "taken": ["city"]},  # no field with codes
-    {"type": "use", "touched": {}, "name": ["city"]},
-    {"type": "use", "touched": {}},
-    {"type": "search", "touched": {}, "name": "city", "text": "x"},  # no field with codes
-    {"type": "search", "touched": {}, "name": "country"},
-    {"type": "search", "touched": {}, "name": "country", "text": "x" * 100_000},
-    {"type": "tick", "touched": {}, "is_ticked": True},
-    {"type": "action", "touched": {}},
-    {"type": "action", "touched": {}, "action": {}, "action_count": []},
-    {"type": "action", "touched": {}, "action": "__init__", "action_count": 0},
-]
-
-
 @pytest.mark.parametrize("kind", [PayerForm, PaymentForm, Walkthrough])
-@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+@table("odd_messages")
 def test_odd_messages_change_nothing(shared: Client, kind: type[Any], odd: Any) -> None:
     """No exception, no action, no error that somebody would have to read."""
     widget = kind(shared)
@@ -683,8 +662,7 @@ def test_another_payer_does_not_hide_an_unknown_outcome(start: Callable[..., Sta
     """The id of the payer changes while an account is being sent: the form is cleared, and says what is not known."""
     gate, told = Gate(close), "It is not known whether the account of user-123 was stored."
     form, browser, _ = start(listed(), gate, listed())
-    start_sending(browser, gate)
-    threading.Timer(0.05, gate.open).start()
+    start_sending(browser, gate, opens=0.05)
     form.client_user_id = "user-456"
     shown = browser.messages[-1]["content"]
 

@@ -101,10 +101,9 @@ def test_looking_up_lists_the_approved_accounts(browser: Browser, service: Payou
     view = browser.press("look_up", {"client_user_id": "user-123"})
 
     assert ["accounts"] == service.sent()
-    assert {
-        CHASE["id"]: "••••3489 at Chase (USD, local)",
-        "b2": "••••1111 at Example Bank (USD, local)",
-    } == view["choices"]["payment_details_id"]
+    assert {CHASE["id"]: "••••3489 at Chase (USD, local)", "b2": "••••1111 at Example Bank (USD, local)"} == view[
+        "choices"
+    ]["payment_details_id"]
     assert "2 accounts can be paid. Not approved: ••••2222 at Example Bank (USD, local), pending." == (
         view["notes"]["payment_details_id"][0].text
     )

@@ -98,14 +98,6 @@ def test_values_are_masked(form: Told) -> None:
     assert "Xxxxxxx" in told
 
 
-def test_the_state_that_a_notebook_saves_has_no_columns(form: Told) -> None:
-    """Headers and the name of the file travel in messages."""
-    form.tell("state")
-    saved = str({name: value for name, value in form.get_state().items() if not name.startswith("_esm")})
-
-    assert [] == [text for text in ("Vorname", "Konto", "payers.csv") if text in saved]
-
-
 def test_a_choice_is_made_and_changed(form: Told) -> None:
     """It stands in the mapping at once."""
     view = decide(form)

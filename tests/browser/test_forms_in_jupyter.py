@@ -34,22 +34,6 @@ def test_a_person_onboards_a_payer_with_the_keyboard(notebook: NotebookPage) -> 
 
 
 @form_of("payer")
-def test_the_pages_open_and_the_buttons_work(notebook: NotebookPage) -> None:
-    """The agreement opens in a page of its own; what was signed is recorded and read."""
-    notebook.ask(f"form.fill({TYPED_PAYER!r})")
-    notebook.control("Onboard payer").click()
-    with notebook.page.context.expect_page() as opened:
-        notebook.page.get_by_role("link", name="Open the agreement").click()
-    expect(opened.value.get_by_role("button", name="Sign the agreement")).to_be_visible()
-    notebook.page.bring_to_front()
-    notebook.control("The payer has signed").click()
-
-    expect(notebook.page.locator(".banner [role=status]")).to_contain_text("The agreement is recorded.")
-    expect(notebook.page.get_by_role("row", name="Agreement")).to_contain_text("completed")
-    expect(notebook.control("The payer has signed")).to_have_count(0)
-
-
-@form_of("payer")
 def test_errors_stand_beside_their_field_when_it_is_left(notebook: NotebookPage) -> None:
     """Nothing is said while a person types; then it is, for eyes and for screen readers, until it is corrected."""
     email = notebook.control("E-mail address")

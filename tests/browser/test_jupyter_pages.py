@@ -60,21 +60,6 @@ def test_sees_a_field_without_a_label(stock: NotebookPage) -> None:
     assert ["label"] == [violation.split(":")[0] for violation in stock.violations()]
 
 
-def test_counts_what_a_cell_costs(stock: NotebookPage) -> None:
-    """Running a cell again waits for its new controls, and counts the frames of both directions and the models."""
-    models = stock.widget_models()
-    mark = stock.frames.mark()
-    shown = stock.run_cell(1, expect=1)
-    frames = stock.frames.since(mark)
-
-    assert 0 < shown.ms < 10_000
-    assert {"sent", "received"} == {frame.direction for frame in frames}
-    assert {"execute_request", "comm_open", "execute_reply"} <= {frame.msg_type for frame in frames}
-    assert (len(frames), sum(frame.bytes for frame in frames)) == (shown.frames, shown.bytes)
-    assert 1000 < shown.comm_bytes < shown.bytes
-    assert models + 3 == stock.widget_models()  # a Text, its Layout and its Style
-
-
 def test_finds_a_text_however_it_is_written(tmp_path: Path) -> None:
     """Hidden files, UTF-16 and escaped JSON are read; a folder that is not there is no clean folder."""
     (tmp_path / ".hidden").mkdir()

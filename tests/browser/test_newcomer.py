@@ -16,6 +16,7 @@ from playwright.sync_api import Locator, expect
 
 from browser.jupyter_pages import OUTPUTS, NotebookPage
 from browser.traces import find_text
+from cases import DATA
 
 SOURCE = """\
 from payerkit import *
@@ -26,34 +27,9 @@ PROOF = """\
 display(walk.payer.result, walk.bank_details.result)
 list_payment_details(client, walk.payer.client_user_id)"""
 
-COMPANY = {
-    "Company": "Beispiel Handels GmbH",
-    "Client user id": "newcomer-1",
-    "E-mail address": "Erika Beispiel <erika.beispiel@example.com>",
-    "First name": "Erika",
-    "Last name": "Beispielsdotter",
-    "Date of incorporation": "2 March 2015",
-    "Nationality": "germany",
-    "Phone number": "030 901820",
-    "Address": "Beispielweg 17",
-    "City": "Berlin",
-    "State": "Berlin",
-    "Postcode": "10117",
-    "Country": "deutschland",
-    "Registration or tax number": "HRB 7654321 B",
-    "Source of funds": "Sales of example goods",
-    "Business activity": "Trade in example goods",
-}
-RUPEES = {
-    "Currency": "indian rupee",
-    "Account number": "50100 4433 22110",
-    "SWIFT/BIC": "ICICINBB",
-    "IFSC": "ICIC0001234",
-    "Bank name": "Example Bank of India",
-}
-
-
-"""What a response shows of the values."""
+_TYPED = json.loads((DATA / "newcomer.json").read_text("utf-8"))
+COMPANY, RUPEES = _TYPED["payer"], _TYPED["account"]
+"""What the newcomer types, by the labels of the fields."""
 
 
 class Newcomer:

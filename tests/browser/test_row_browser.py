@@ -107,18 +107,6 @@ def test_a_reply_during_a_click_does_not_undo_it(notebook: NotebookPage) -> None
 
 
 @pytest.mark.browser_all
-def test_no_row_is_saved_with_the_notebook(notebook: NotebookPage) -> None:
-    """Neither in the output nor in the state of the widget."""
-    page = notebook.page
-    page.get_by_role("button", name="done 31").click()
-    expect(rows(notebook)).to_have_count(31)
-    notebook.wait_idle()
-    saved = str(notebook.save())
-
-    assert [] == [text for text in ("user-0", "account-", "invalid_account") if text in saved]
-
-
-@pytest.mark.browser_all
 @pytest.mark.parametrize("width", [1280, 700])
 def test_the_browser_is_accessible(notebook: NotebookPage, width: int) -> None:
     """Axe finds nothing in three themes, and nothing stands out at the side."""
