@@ -1,4 +1,4 @@
-"""The review of amounts and native values: exact, by a rate, or within what the peg of a token allows."""
+"""Amounts and native values: exact, by a rate, or within what the peg of a token allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The review of fees: what is taken on top of a payment is declared, agreed, or stops it."""
+"""Fees: what is taken on top of a payment is declared, agreed, or stops it."""
 
 from __future__ import annotations
 
@@ -167,10 +167,10 @@ def test_fees_of_a_wallet_are_told_once_in_all() -> None:
 
 
 def test_fee_legs_are_apart_from_the_payments() -> None:
-    """What reads the payments of a review finds the payment alone."""
-    review = Comparison(payment(TOKEN_PAYMENT, leg(10_000), asked=USDC), policy=POLICY)
+    """What reads the payments of a comparison finds the payment alone."""
+    compared = Comparison(payment(TOKEN_PAYMENT, leg(10_000), asked=USDC), policy=POLICY)
 
-    assert ([0], [1]) == ([each.step for each in review.payments], [each.step for each in review.fee_legs.values()])
+    assert ([0], [1]) == ([each.step for each in compared.payments], [each.step for each in compared.fee_legs.values()])
 
 
 def test_the_payee_of_an_order_receives_no_fee_legs() -> None:

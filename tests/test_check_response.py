@@ -1,4 +1,4 @@
-"""The review of a whole response: nothing to sign, and no contradiction, goes unseen wherever it stands."""
+"""The check of a whole response: nothing to sign, and no contradiction, goes unseen wherever it stands."""
 
 from __future__ import annotations
 

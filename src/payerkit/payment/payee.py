@@ -71,7 +71,7 @@ def _compare_with_book(
     is_payout = compared.payment.payout is not None or (order is not None and order.is_payout)
     names_none = is_payout if order is None else order.payee is None
     name, role = ("Operator", "operator") if is_payout else ("", "payee")  # a payee's name is for the user to fill in
-    lines = address_line(recipient, name, compared.network, role)
+    entry = recipient, name, compared.network, role
     if is_payout and _lacks_role(book, recipient, compared.network):
         yield payment_finding("payee_role", payment, recipient=with_checksum(recipient))
     elif names_none and recipient.lower() in compared.fee_recipients:
@@ -83,13 +83,18 @@ def _compare_with_book(
     elif alike := compared.policy.lookalike(recipient):
         yield payment_finding("payee_lookalike", payment, recipient=with_checksum(recipient), known=alike)
     elif names_none:
-        yield payment_finding("payee_operator" if is_payout else "payee_unnamed", payment, policy_lines=lines)
+        yield payment_finding(
+            "payee_operator" if is_payout else "payee_unnamed", payment, policy_lines=address_line(*entry)
+        )
     elif compared.policy.addresses is not None and recipient in book and compared.network is None:
         yield payment_finding("payee_new.unplaced", payment)
     elif compared.policy.addresses is not None:
         words = {"recipient": with_checksum(recipient), "network": compared.network}
         yield payment_finding(
-            "payee_new.network" if recipient in book else "payee_new", payment, **words, policy_lines=lines
+            "payee_new.network" if recipient in book else "payee_new",
+            payment,
+            **words,
+            policy_lines=address_line(*entry),
         )
 
 
