@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_
 import pandas as pd
 
 from payerkit import html
+from payerkit._tsv import rows as table_rows
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import COLUMNS, Severity, table_finding
 from payerkit.frames import frame_of
@@ -171,32 +173,6 @@ class Overview:
 
 
 # The outcome of every row
-
-_ADVICE = {
-    "again": "{rows} {are} not finished: call again with the same journal.",
-    "left": "{rows} {are} left to a later call: call again with the same journal, without limit (--limit).",
-    "look": "{rows} {wait} for a last look: call again with the same journal.",
-    "waiting": "{rows} {wait} until the payer is compliant: call again later, see reason.",
-    "refused": "{rows} {were} refused: correct what reason says, or send as before with "
-    'RunOptions(retry=["refused"]) (--retry refused).',
-    "unknown": "{rows} {stay} unknown: check as reason says, or look again with "
-    'RunOptions(retry=["unknown"]) (--retry unknown).',
-    "duplicate": "{rows} {are} stored twice: ask the service to deactivate the extra accounts, see reason and "
-    "other_ids.",
-    "perhaps_there": "{rows} may be there already: compare with list_payment_details(), and send what is missing with "
-    'existing="send" (--existing send).',
-    "there_failed": "{rows} {are} there, but failed, rejected or deactivated: store another account with "
-    'existing="send" (--existing send).',
-    "held": "{rows} {are} held back because of warnings: correct what findings says, or call again without hold "
-    "(--hold).",
-    "without_links": "{rows} {have} no links, which were lost with a response: call create_payer() again for each "
-    "payer whose reason says so.",
-    "there": "{rows} {were} there already, and nothing was stored again for {them}.",
-    "changed": "{rows} {were} changed after storing, and the service keeps what it has: {which}.",
-    "strays": "{writes} with unknown outcome in the journal {belong} to rows that this table no longer has: call again "
-    "with a table that has them.",
-}
-"""What to do, by situation, in the order in which a report says it."""
 
 _CHANGED = "changed_after_storing"
 """The finding about a row that was changed after it was stored."""
@@ -470,11 +446,11 @@ class Report(Overview):
         which = self._naming.where("", changed) if changed else ""
         return [
             *(early if self.stopped else []),
-            *(_filled(text, numbers[situation], which) for situation, text in _ADVICE.items() if numbers[situation]),
+            *(_filled(text, numbers[situation], which) for situation, text in _advice().items() if numbers[situation]),
         ]
 
     def _count_situations(self) -> Counter[str]:
-        """Return the number of rows, or writes, in each situation of `_ADVICE`."""
+        """Return the number of rows, or writes, in each situation of `advice.tsv`."""
         numbers = Counter(map(_situation, self.rows))
         numbers["there"] = sum(row.state == "done" and row.code in _THERE for row in self.rows)
         numbers["changed"] = len({each.row for each in self._found if each.finding.code == _CHANGED})
@@ -588,6 +564,12 @@ class _Outcomes:
         return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
 
 
+@cache
+def _advice() -> dict[str, str]:
+    """Return what to do, by situation, in the order in which a report says it."""
+    return {row["situation"]: row["text"] for row in table_rows("payerkit.onboarding", "advice")}
+
+
 def _filled(text: str, number: int, which: str) -> str:
     """Return a text with a number of rows or writes, words to match, and which rows were changed."""
     verbs = {many: one if number == 1 else many for many, one in _ONE.items()}
@@ -601,7 +583,7 @@ def _text_bar(counts: Mapping[str, int]) -> str:
 
 
 def _situation(row: RowOutcome) -> str:
-    """Return the situation of `_ADVICE` in which a row is, "" for none."""
+    """Return the situation of `advice.tsv` in which a row is, "" for none."""
     if row.retryable and row.code == "left_by_limit":
         return "left"
     if row.state in {"waiting", "refused", "duplicate"}:

@@ -108,7 +108,7 @@ class Sender:
         except PayerkitError as error:
             if failure == "list_unread" and (waits := waiting_reason(error)):
                 return "waiting", waits
-            return "not_sent", Outcome(failure, {"cause": reason_of(error, client_user_id)})
+            return "not_sent", reason_of(error, client_user_id, failure)
 
     def send(self, task: Task) -> State:
         """Send a task, record its outcome and return it. Raises RunStopped."""
@@ -229,8 +229,7 @@ class Sender:
 
     def _record_refusal(self, task: Task, error: Refused, code: str = "") -> State:
         """Record a refusal by the service, and return the state. Raises it if an earlier attempt is unknown."""
-        reason = reason_of(error, task.client_user_id)
-        reason = Outcome(code, {"cause": reason}) if code else reason
+        reason = reason_of(error, task.client_user_id, code)
         # If an earlier attempt is unknown, this is what becomes of the task once that is known not to be stored.
         state = self._record(task, "refused", reason, facts={REFUSED: reason})
         if state == "unknown":
@@ -240,9 +239,7 @@ class Sender:
 
     def _postpone(self, task: Task, error: PayerkitError, code: str = "", **params: Outcome) -> State:
         """Record that a task was not sent, or not refused by the service itself: a later run sends it."""
-        reason = reason_of(error, task.client_user_id)
-        reason = Outcome(code, {"cause": reason, **params}) if code else reason
-        return self._record(task, "not_sent", reason, final=False)
+        return self._record(task, "not_sent", reason_of(error, task.client_user_id, code, **params), final=False)
 
     def _record(
         self, task: Task, state: State, reason: Outcome, *, final: bool = True, facts: Mapping[str, Any] | None = None
@@ -371,11 +368,11 @@ def waiting_reason(error: PayerkitError) -> Outcome | None:
     return None
 
 
-def reason_of(error: PayerkitError, client_user_id: str) -> Outcome:
-    """Return why a call failed, without the payer's data."""
-    code, params = outcome_of(error)
-    if isinstance(error, InvalidInput):
-        return Outcome(code, params)
-    fields = [f"{problem.field}: {problem.message}" for problem in error.fields]
-    known = Outcome(code, {**params, "fields": fields} if fields else params)
-    return known.of_texts(lambda text: re.sub(r"\S+@\S+", MASK, redact(text, [client_user_id])))
+def reason_of(error: PayerkitError, client_user_id: str, code: str = "", **params: Outcome) -> Outcome:
+    """Return why a call failed, without the payer's data. code: of an outcome of which that is the cause."""
+    found = outcome_of(error)
+    if not isinstance(error, InvalidInput):
+        fields = [f"{problem.field}: {problem.message}" for problem in error.fields]
+        known = Outcome(found.code, {**found.params, "fields": fields} if fields else found.params)
+        found = known.of_texts(lambda text: re.sub(r"\S+@\S+", MASK, redact(text, [client_user_id])))
+    return Outcome(code, {"cause": found, **params}) if code else found
