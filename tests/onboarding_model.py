@@ -24,6 +24,7 @@ from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 
+from clocks import HandClock
 from payerkit.client import Client
 from payerkit.client.call import Attempt, BrokenOffError, HttpResponse, NotSentError
 from payerkit.client.transport import Transport
@@ -79,25 +80,10 @@ class Killed(Exception):  # noqa: N818 - what happened to a process
     """Raised wherever a process that was killed would reach out."""
 
 
-class ModelClock:
-    """A clock that only waits turn: they end at once."""
-
-    def __init__(self) -> None:
-        self.time = 1_000_000.0
-
-    def now(self) -> float:
-        """Return the time in seconds."""
-        return self.time
-
-    def wait(self, seconds: float) -> None:
-        """Go forward."""
-        self.time += max(0.0, seconds)
-
-
 class ModelStop(StopSignal):
     """The stop signal of a run whose waits turn a clock."""
 
-    def __init__(self, clock: ModelClock) -> None:
+    def __init__(self, clock: HandClock) -> None:
         super().__init__()
         self._clock = clock
 
@@ -191,7 +177,8 @@ class ModelService:
     """
 
     def __init__(self) -> None:
-        self.clock = ModelClock()
+        self.clock = HandClock()
+        self.clock.time = 1_000_000.0
         self.payers: dict[str, float] = {}
         self.accounts: list[Stored] = []
         self.next: dict[Kind, deque[Fault]] = {"payer": deque(), "account": deque(), "list": deque(), "status": deque()}

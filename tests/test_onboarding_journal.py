@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,8 @@ import pytest
 import payerkit
 from cases import said
 from clocks import HandClock
-from far_end import Behaviour, FarEnd, Received, close, cut, reply, reset
+from far_end import Behaviour, FarEnd, close, cut, reply, reset
+from onboarding_service import Service
 from onboarding_tables import make_task, payer_row, run_arguments
 from payerkit import InvalidInput, PayerkitError
 from payerkit.client import Client, SandboxClient
@@ -32,7 +32,7 @@ from payerkit.onboarding.reconcile import Reconciler
 from payerkit.onboarding.sending import Sender
 from payerkit.onboarding.tasks import Table, Task
 
-Listed = Callable[[dict[str, Any]], dict[str, Any] | None]
+Lossy = partial(Service, status=None, keeps=True)  # it stores an account whatever becomes of the response
 RECONCILE_AFTER = 0.2
 TASK, PAYER, ACCOUNT = b"k" * 16, "payer", "payment_detail"
 POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")
@@ -107,7 +107,7 @@ def test_another_service_is_refused(client: SandboxClient, path: Path) -> None:
 
 def test_a_rotated_key_takes_its_journal_along(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the previous key in the environment once, nothing is stored again; the service gets the new key alone."""
-    service = Service()
+    service = Lossy()
     with FarEnd([service]) as far_end:
         with payerkit.connect(far_end.url, api_key="key-one") as client:
             onboard(client, table(1), path)
@@ -133,12 +133,11 @@ def test_a_previous_key_that_cannot_be_one_is_refused(monkeypatch: pytest.Monkey
 
 def test_a_journal_stays_usable_if_the_service_does_not_respond(path: Path) -> None:
     """The run fails, and goes on with the same journal when the service responds again."""
-    service = Service()
+    service = Lossy()
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
-        service.root = close
+        service.root = [close]
         with pytest.raises(PayerkitError, match="GET / failed"):
             onboard(client, table(1), path)
-        service.root = reply(200)
 
         assert [("bank_details", "done")] == states(onboard(client, table(1), path))
 
@@ -182,7 +181,7 @@ def test_a_full_disk_ends_the_run(path: Path, size: int, words: str) -> None:
     """The error says so; with room on the disk, the same call does the rest, and nothing twice."""
     import resource  # noqa: PLC0415 - not on Windows
 
-    limits, service = resource.getrlimit(resource.RLIMIT_FSIZE), Service()
+    limits, service = resource.getrlimit(resource.RLIMIT_FSIZE), Lossy()
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
         try:
@@ -230,7 +229,7 @@ def test_resuming_sends_nothing_twice(client: SandboxClient, path: Path) -> None
 
 def test_what_was_refused_is_not_sent_again(path: Path) -> None:
     """Not even if the service would accept it now."""
-    service = Service(accounts=[reply(400)])
+    service = Lossy(accounts=[reply(400)])
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
         first = onboard(client, table(1), path)
         second = onboard(client, table(1), path)
@@ -253,7 +252,7 @@ def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> No
     """Also if one of the tasks is not due yet."""
     rows = pd.concat([table(1), table(1, account_number="000987654321")], ignore_index=True)
     with (
-        FarEnd([Service(without("accountNumber"))]) as far_end,
+        FarEnd([Lossy(listed=lambda record: record | {"accountNumber": None})]) as far_end,
         Client(far_end.url, "key") as client,
         Journal(path, client.account_secret) as journal,
     ):
@@ -274,44 +273,6 @@ def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> No
 # Behaviour of services
 
 
-@dataclass
-class Service:
-    """A service that stores accounts; a test sets how it lists them, and how it responds to the n-th write."""
-
-    listed: Listed = dict
-    payers: list[Behaviour] = field(default_factory=list)
-    accounts: list[Behaviour | None] = field(default_factory=list)
-    lists: list[Behaviour] = field(default_factory=list)
-    root: Behaviour = field(default_factory=lambda: reply(200))
-    stored: list[dict[str, Any]] = field(default_factory=list)
-
-    def __call__(self, connection: Any, request: Received) -> bool | None:
-        """Answer a request."""
-        return self._behaviour(request)(connection, request)
-
-    def _behaviour(self, request: Received) -> Behaviour:
-        if request.target == "/":
-            return self.root
-        if request.target == "/v2/payer":
-            return self.payers.pop(0) if self.payers else reply(201, json.dumps({"userId": "u-1"}))
-        payer = request.target.split("/")[3]
-        if not request.target.endswith("/payment-details"):
-            return reply(404, '{"message": "not found"}')  # no status of a payer
-        if request.method == "GET":
-            listed = [self.listed(record) for record in self.stored if record["payer"] == payer]
-            shown = [record for record in listed if record is not None]
-            return self.lists.pop(0) if self.lists else reply(200, json.dumps({"paymentDetails": shown}))
-        record = {**json.loads(request.body), "id": f"pd-{len(self.stored)}", "payer": payer}
-        self.stored.append(record)
-        meets = self.accounts.pop(0) if self.accounts else None
-        return meets or reply(201, json.dumps({"payment_detail": record}))
-
-
-def without(*names: str) -> Listed:
-    """List accounts without some fields."""
-    return lambda record: {name: value for name, value in record.items() if name not in names}
-
-
 @pytest.mark.parametrize(
     ("answer", "stopped"),
     [
@@ -323,7 +284,7 @@ def without(*names: str) -> Listed:
 )
 def test_a_refusal_proves_nothing_about_an_earlier_attempt(path: Path, answer: Behaviour, stopped: str) -> None:
     """A payer whose first response was lost is not reported as refused or not sent: it may have been stored."""
-    with FarEnd([Service(payers=[reset, answer])]) as far_end, Client(far_end.url, "key") as client:
+    with FarEnd([Lossy(payers=[reset, answer])]) as far_end, Client(far_end.url, "key") as client:
         report = onboard(client, table(1), path)
 
     assert [("payer", "unknown")] == states(report)
@@ -335,7 +296,7 @@ def test_a_refusal_proves_nothing_about_an_earlier_attempt(path: Path, answer: B
 def test_a_rate_limited_attempt_does_not_count(path: Path) -> None:
     """A payer that was rate limited and then had an unknown outcome is still sent once more."""
     slow = reply(429, headers={"Retry-After": "0"})
-    service = Service(payers=[slow, slow, reset, slow, slow])
+    service = Lossy(payers=[slow, slow, reset, slow, slow])
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
         report = onboard(client, table(1), path)
 
@@ -345,7 +306,7 @@ def test_a_rate_limited_attempt_does_not_count(path: Path) -> None:
 def test_a_long_retry_after_stops_the_run(path: Path) -> None:
     """The same call sends the rest later."""
     busy = reply(429, headers={"Retry-After": "7200"})
-    service = Service(payers=[busy])
+    service = Lossy(payers=[busy])
     clock = HandClock()
     with FarEnd([service]) as far_end, Client(far_end.url, "key", clock=clock.now) as client:
         first, early = onboard(client, table(1), path), onboard(client, table(1), path)
@@ -362,7 +323,7 @@ def test_a_long_retry_after_stops_the_run(path: Path) -> None:
 def test_an_incomplete_list_is_requested_again(path: Path) -> None:
     """Before an account is sent, and when one is looked up."""
     broken = cut(200, b'{"paymentDetails": [')
-    service = Service(lists=[broken], accounts=[reset])
+    service = Lossy(lists=[broken], accounts=[reset])
     with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
         report = onboard(client, table(1), path)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ import pytest
 import payerkit
 from cases import first_cases
 from clocks import LeapingClock
-from far_end import Behaviour, FarEnd, Received, cut, reply, reset
+from far_end import Behaviour, FarEnd, cut, reply, reset
+from onboarding_service import COMPLIANT, Service
 from onboarding_tables import onboard, payer_row, run_arguments
 from payerkit import Refused
 from payerkit.client import Client
@@ -27,7 +27,6 @@ from payerkit.onboarding.tasks import Table
 from payerkit.reasons import WAITING_CODES
 
 PENDING = {"kycStatus": "pending", "agreementStatus": "not_started", "isCompliant": False}
-COMPLIANT = {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True}
 PAGE = reply(404, "<html>no backend</html>", {"Content-Type": "text/html"})
 BOTH: tuple[Step, ...] = ("payer", "bank_details")
 Run = Callable[..., payerkit.onboarding.Report]
@@ -40,49 +39,6 @@ def refusal(code: str, status: int = 403) -> Behaviour:
 
 
 NOT_YET = refusal("not_yet_passed_kyc_kyb")
-
-
-@dataclass
-class Service:
-    """A service that stores what it is sent, unless a test says how it meets the next requests of a kind."""
-
-    payers: list[Behaviour] = field(default_factory=list)
-    statuses: list[Behaviour] = field(default_factory=list)
-    accounts: list[Behaviour] = field(default_factory=list)
-    lists: list[Behaviour] = field(default_factory=list)
-    status: dict[str, Any] = field(default_factory=lambda: dict(COMPLIANT))
-    stored: list[dict[str, Any]] = field(default_factory=list)
-    calls: list[str] = field(default_factory=list)
-
-    def __call__(self, connection: Any, request: Received) -> bool | None:
-        """Answer a request, and count it by its kind."""
-        kind = self._kind(request)
-        self.calls.append(kind)
-        waiting: list[Behaviour] = getattr(self, kind, [])
-        behaviour = waiting.pop(0) if waiting else self._usual(kind, request)
-        return behaviour(connection, request)
-
-    def _kind(self, request: Received) -> str:
-        if request.target == "/":
-            return "root"
-        if request.target == "/v2/payer":
-            return "payers"
-        if not request.target.endswith("/payment-details"):
-            return "statuses"
-        return "accounts" if request.method == "POST" else "lists"
-
-    def _usual(self, kind: str, request: Received) -> Behaviour:
-        payer = request.target.split("/")[-2]
-        if kind == "accounts":
-            self.stored.append({**json.loads(request.body), "id": f"pd-{len(self.stored)}", "payer": payer})
-            return reply(201, json.dumps({"payment_detail": self.stored[-1]}))
-        listed = [record for record in self.stored if record["payer"] == payer]
-        answers = {"payers": {"status": {}, "userId": "u-1"}, "lists": {"paymentDetails": listed}}
-        return reply(200, json.dumps(answers.get(kind, self.status)))
-
-    def count(self, *kinds: str) -> tuple[int, ...]:
-        """Return how many requests of each kind arrived."""
-        return tuple(self.calls.count(kind) for kind in kinds)
 
 
 @pytest.fixture

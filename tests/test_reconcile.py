@@ -15,6 +15,7 @@ import pytest
 
 import payerkit
 from cases import first_cases, why
+from clocks import HandClock
 from onboarding_tables import make_task, payer_row
 from payerkit import PayerkitError, Refused, UnknownOutcome, reasons
 from payerkit.client import Client
@@ -57,22 +58,6 @@ def other(number: int) -> Record:
     return record(number, accountNumber=f"99{number:08}")
 
 
-class Clock:
-    """A clock that only waits turn."""
-
-    def __init__(self) -> None:
-        self.time = 1000.0
-
-    def now(self) -> float:
-        """Return the time in seconds."""
-        return self.time
-
-    def wait(self, seconds: float) -> bool:
-        """Go forward, and stop no wait."""
-        self.time += seconds
-        return False
-
-
 @dataclass
 class Script:
     """What a service does: its next responses to each call, by operation, and then what is usual.
@@ -106,7 +91,7 @@ class Script:
 class ScriptedClient(Client):
     """A client whose calls end in a script."""
 
-    def __init__(self, script: Script, clock: Clock) -> None:
+    def __init__(self, script: Script, clock: HandClock) -> None:
         super().__init__(SERVICE, "key-of-a-test")
         self.script, self.pace = script, Pace(None, clock=clock.now)
 
@@ -142,7 +127,7 @@ class World:
 
     path: Path
     service: Script = field(default_factory=Script)
-    clock: Clock = field(default_factory=Clock)
+    clock: HandClock = field(default_factory=HandClock)
     report: payerkit.onboarding.Report | None = None
 
     def run(
