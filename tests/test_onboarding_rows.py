@@ -50,7 +50,7 @@ def test_near_duplicates_are_one_and_told(one: Any, other: Any) -> None:
     one, other = row_of(one), row_of(other)
     for rows, odd in (((one, other, one), 1), ((other, one, other), 1), ((other, one, one), 0)):
         found = table(*rows)
-        sent = {row.payer_row.number if row.payer_row else row.account_row.number for row in found.rows}
+        sent = {chosen.number for row in found.rows if (chosen := row.payer_row or row.account_row)}
 
         assert [row == odd for row in range(3)] == ["near_duplicate" in row for row in codes(found)]
         assert 1 == len({row.client_user_id for row in found.rows})

@@ -367,7 +367,7 @@ class Journal:
             return None
         return found.st_dev, found.st_ino
 
-    def close(self) -> None:
+    def close(self, *_: object) -> None:
         """Close the file and give up its lock."""
         with self._lock:
             self._is_open = False
@@ -376,8 +376,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    __exit__ = close
 
 
 def _wrap(secret: bytes, own_secret: bytes, salt: bytes) -> bytes:

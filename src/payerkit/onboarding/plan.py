@@ -263,7 +263,7 @@ def _planned_row(row: Row, errors: str) -> dict[str, Any]:
         "reason": errors or (HELD.text if row.is_held else PAYER_NOT_SENT.text if row.waits_for_payer else ""),
         "client_user_id": shown_id(row.client_user_id),
         "payer": _planned(row, "payer", row.payer_row),
-        "bank_details": _planned(row, "bank_details", row.account_row),
+        "bank_details": _planned(row, "bank_details", row.account_row or row),
     }
 
 

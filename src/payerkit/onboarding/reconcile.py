@@ -80,7 +80,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from payerkit.client.pace import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
@@ -97,6 +97,7 @@ _WITNESSES = 3
 """Accounts that are stored for certain and looked for, to see whether the lists of a service show what is there."""
 
 
+@dataclass
 class Reconciler:
     """Finds out the outcome of tasks that are due, and records it; safe to share by threads.
 
@@ -104,15 +105,15 @@ class Reconciler:
     witnesses of how the service lists what it stored, which are asked at most once, and only if a list does not tell.
     """
 
-    def __init__(
-        self, sender: Sender, journal: Journal, options: Options, accounts: Callable[[], Iterable[Task]]
-    ) -> None:
-        self._sender, self._journal, self._options, self._accounts = sender, journal, options, accounts
-        self._witnesses: Sequence[bool | None] | None = None
-        self._lock = threading.Lock()
-        # Of this run alone: a kill does not count as a try.
-        self._looks: Counter[bytes] = Counter()
-        self._repeats: Counter[bytes] = Counter()
+    sender: Sender
+    journal: Journal
+    options: Options
+    accounts: Callable[[], Iterable[Task]]
+    _witnesses: Sequence[bool | None] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    # Of this run alone: a kill does not count as a try.
+    _looks: Counter[bytes] = field(default_factory=Counter)
+    _repeats: Counter[bytes] = field(default_factory=Counter)
 
     def reconcile(self, tasks: Sequence[Task], delay: float) -> bool:
         """Take the next step for the tasks that are due: a payer, or all accounts of one payer.
@@ -120,8 +121,8 @@ class Reconciler:
         delay: seconds between a send or a look and the next step. Return False if this run can do no more for them.
         Raises PayerkitError, which means the same, or RunStopped; then the tasks stay unknown.
         """
-        due_since = self._journal.now() - delay
-        entries = [(task, self._journal.entry(task.key)) for task in tasks]
+        due_since = self.journal.now() - delay
+        entries = [(task, self.journal.entry(task.key)) for task in tasks]
         due = [task for task, entry in entries if entry and entry.is_unresolved and entry.since <= due_since]
         if due and tasks[0].step == "payer":
             return self._reconcile_payer(due[0])
@@ -133,38 +134,38 @@ class Reconciler:
         What is missing, or in doubt, proves nothing so soon. Raises PayerkitError or RunStopped.
         """
         if tasks[0].step == "payer":
-            self._sender.find_payer(tasks[0], Outcome("found_by_status"))
+            self.sender.find_payer(tasks[0], Outcome("found_by_status"))
             return
-        listing = self._sender.look(tasks[0])
+        listing = self.sender.look(tasks[0])
         found = self._match_new(tasks, listing)
         for task in tasks:
             if task.key in found and listing.entries[task.key].is_unresolved and is_certain(found[task.key]):
-                record_found(self._journal, task, found[task.key].strong, reason="found_in_list")
+                record_found(self.journal, task, found[task.key].strong, reason="found_in_list")
 
     def _reconcile_payer(self, task: Task) -> bool:
         """Ask for a payer, and send it again if the service does not know it, or cannot be asked."""
         self._looks[task.key] += 1
         try:
-            if self._sender.find_payer(task, Outcome("found_by_status")):
+            if self.sender.find_payer(task, Outcome("found_by_status")):
                 return True
         except PayerkitError as error:
-            self._journal.count_lookup(task.key)
+            self.journal.count_lookup(task.key)
             why = reason_of(error, task.client_user_id)
         else:
-            if self._sender.send_or_raise(task) != "unknown":
+            if self.sender.send_or_raise(task) != "unknown":
                 return True
             why = Outcome("lost_again")
         if self._looks[task.key] < MAX_PAYER_LOOKS:
             return True
         reason = Outcome("not_looked_up", {"looks": MAX_PAYER_LOOKS, "cause": why})
-        self._journal.record(task.key, "unknown", reason=reason, final=False)
+        self.journal.record(task.key, "unknown", reason=reason, final=False)
         return False
 
     def _reconcile_accounts(self, tasks: Sequence[Task], due: Sequence[Task]) -> bool:
-        listing = self._sender.look(tasks[0])
+        listing = self.sender.look(tasks[0])
         found = self._find_new(tasks, listing)
         missing = [task for task in due if not self._settle(task, found[task.key], listing)]
-        listing = replace(listing, entries=self._journal.entries_of(tasks[0].payer_key))  # with what was found
+        listing = replace(listing, entries=self.journal.entries_of(tasks[0].payer_key))  # with what was found
         # Those that are missing come last, since the first error ends it for all.
         goes_on = [self._handle_missing(task, listing) for task in missing]
         return all(goes_on)
@@ -192,11 +193,11 @@ class Reconciler:
         if is_certain(found):
             # This look is a whole delay after the last send, so it is the last one, too, unless something is missing.
             needs_look = sent_twice and not (listing.is_whole and not found.perhaps)
-            record_found(self._journal, task, found.strong, reason="found_in_list", needs_look=needs_look)
+            record_found(self.journal, task, found.strong, reason="found_in_list", needs_look=needs_look)
             return True
         if records := found.strong or found.perhaps:
             reason = Outcome("could_be", {"ids": [*map(id_of, records)]})
-            self._journal.record(task.key, "unknown", reason=reason, facts=listing.entries[task.key].facts)
+            self.journal.record(task.key, "unknown", reason=reason, facts=listing.entries[task.key].facts)
         return bool(records)
 
     def _handle_missing(self, task: Task, listing: Listing) -> bool:
@@ -205,30 +206,30 @@ class Reconciler:
         is_shown = listing.known or not self._seen() or set(self._seen()) != {None}
         if not listing.is_whole or not is_shown:
             reason = Outcome("lists_prove_nothing" if listing.is_whole else "list_not_whole")
-            self._journal.record(task.key, "unknown", reason=reason, final=False, facts=entry.facts)
+            self.journal.record(task.key, "unknown", reason=reason, final=False, facts=entry.facts)
             return False
         if entry.lookups + 1 < MAX_LOOKUPS:
-            self._journal.count_lookup(task.key)
+            self.journal.count_lookup(task.key)
         elif REFUSED in entry.facts:
-            self._journal.record(task.key, "refused", reason=Outcome.from_value(entry.facts[REFUSED]))
+            self.journal.record(task.key, "refused", reason=Outcome.from_value(entry.facts[REFUSED]))
         elif self._repeats[task.key] < MAX_REPEATS:
             self._repeats[task.key] += 1
             self._send_account_again(task)
         else:
             reason = Outcome("absent_again", {"attempts": entry.attempts})
-            self._journal.record(task.key, "not_sent", reason=reason, final=False)
+            self.journal.record(task.key, "not_sent", reason=reason, final=False)
         return True
 
     def _send_account_again(self, task: Task) -> None:
-        waits, _ = self._sender.check_compliance(task.client_user_id) if self._options.when_compliant else (None, {})
+        waits, _ = self.sender.check_compliance(task.client_user_id) if self.options.when_compliant else (None, {})
         if waits:
             reason = Outcome("absent_and_waits", {"cause": waits})
-            self._journal.record(task.key, "unknown", reason=reason, final=False)
+            self.journal.record(task.key, "unknown", reason=reason, final=False)
             raise PayerkitError(reason.text)
         try:
-            self._sender.send_or_raise(task)
+            self.sender.send_or_raise(task)
         except Refused:
-            entry = self._journal.entry(task.key)
+            entry = self.journal.entry(task.key)
             if entry is None or REFUSED not in entry.facts:  # with them, it is refused once it counts as absent again
                 raise
 
@@ -240,14 +241,14 @@ class Reconciler:
         """
         with self._lock:
             if self._witnesses is None:
-                entries = ((task, self._journal.entry(task.key)) for task in self._accounts())
+                entries = ((task, self.journal.entry(task.key)) for task in self.accounts())
                 stored = (task for task, entry in entries if entry and entry.state == "done" and entry.facts.get("id"))
                 self._witnesses = [*map(self._seen_as_sent, islice(stored, _WITNESSES))]
             return self._witnesses
 
     def _seen_as_sent(self, task: Task) -> bool | None:
         try:
-            return self._sender.look(task).shows_as_sent([task])
+            return self.sender.look(task).shows_as_sent([task])
         except (PayerkitError, RunStopped):
             return None
 
@@ -256,7 +257,7 @@ class Reconciler:
 
         Raises PayerkitError or RunStopped; then the next run looks.
         """
-        listing = self._sender.look(tasks[0])
+        listing = self.sender.look(tasks[0])
         found = self._find_new(tasks, listing)
         for task in tasks:
             entry = listing.entries.get(task.key)
@@ -270,24 +271,24 @@ class Reconciler:
         doubtful = [record for record in found.perhaps if id_of(record) != own]
         if own is None and is_certain(found):
             needs_look = bool(doubtful) or not listing.is_whole
-            record_found(self._journal, task, others, reason="found_in_list", needs_look=needs_look)
+            record_found(self.journal, task, others, reason="found_in_list", needs_look=needs_look)
         elif own is not None and others and all(map(id_of, others)):
             facts = entry.facts | {"other_ids": [id_of(record) for record in others]}
-            self._journal.record(task.key, "duplicate", reason=Outcome("stored_twice"), facts=facts, needs_look=False)
+            self.journal.record(task.key, "duplicate", reason=Outcome("stored_twice"), facts=facts, needs_look=False)
         elif others or doubtful:
             reason = Outcome("could_be_twice", {"id": own, "ids": [*map(id_of, [*others, *doubtful])]})
-            self._journal.record(task.key, "unknown", reason=reason, facts=entry.facts)
+            self.journal.record(task.key, "unknown", reason=reason, facts=entry.facts)
         elif not listing.is_whole:
             if entry.state != "unknown" and not _looks_again(entry):
                 reason = Outcome("look_again", {"noted": entry.reason})
-                self._journal.record(task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts)
+                self.journal.record(task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts)
         elif entry.state == "unknown" and own is not None:
             # One that could be a second one was listed before, and is not any more.
-            self._journal.record(task.key, "done", facts=entry.facts, needs_look=False)
+            self.journal.record(task.key, "done", facts=entry.facts, needs_look=False)
         elif entry.state != "unknown":
             noted = entry.reason.params["noted"] if entry.reason and _looks_again(entry) else entry.reason
             state, final = entry.state, entry.final
-            self._journal.record(task.key, state, reason=noted, final=final, facts=entry.facts, needs_look=False)
+            self.journal.record(task.key, state, reason=noted, final=final, facts=entry.facts, needs_look=False)
 
 
 def is_certain(found: Matches) -> bool:

@@ -24,7 +24,7 @@ from payerkit.onboarding.tasks import Limit, Table, Tasks
 from payerkit.reasons import Outcome
 from payerkit.tables.corrections import RowProblem, write_corrections
 from payerkit.tables.damage import BASIS
-from payerkit.tables.normalise import findings_in
+from payerkit.tables.normalise import SourceTable, findings_in
 from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
 from payerkit.wording import count_of, in_words, visible
 
@@ -154,7 +154,7 @@ class Overview:
             raise InvalidInput(f'{name}: expected "problems" or "all", got {which!r}.')
         chosen = [*(range(len(self.frame)) if which == "all" else needed)]
         if chosen:
-            rows = self._table.planned
+            rows = SourceTable.of(self._table.planned, self._table.origin)
             reasons = ((row, found) for row in chosen if (found := self._reason_of(row)))
             why = [RowProblem(row, "", *found) for row, found in reasons]
             write_corrections(Path(path), rows, [*self._problems(rows, {*chosen}), *why], chosen=chosen)

@@ -76,7 +76,7 @@ class Row:
     are near duplicates are one. is_blocked: it has an error, so that it is not sent. is_held: it has none, but a
     warning for which it is kept back. is_example: it is a row of a template that nobody wrote over. payer_row: the row
     that describes its payer, preferably one that may be sent; None if no row does. account_row: the row that is sent
-    for all rows with the same account of the same payer.
+    for all rows with the same account of the same payer; None for one that is not sent.
     """
 
     number: int
@@ -90,10 +90,7 @@ class Row:
     is_held: bool = False
     is_example: bool = False
     payer_row: Row | None = None
-    account_row: Row = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.account_row = self
+    account_row: Row | None = None
 
     @property
     def may_be_sent(self) -> bool:
@@ -370,11 +367,6 @@ class Naming:
         }
         return cls(columns, labels, file, letters, readings)
 
-    def cell(self, row: int, column: str) -> str:
-        """Return the name of a cell in the file, such as B7, "" if it has none."""
-        letters = self.letters.get(column, "")
-        return f"{letters}{self.numbers([row])[0]}" if letters else ""
-
     def numbers(self, rows: Sequence[int]) -> list[Any]:
         """Return the numbers of rows in the file, else their labels; those of a corrections file differ from labels."""
         labels = self.labels.take(rows).tolist()
@@ -402,7 +394,9 @@ class Naming:
         """Return the cell of a problem, "" if it has none, the sender's name of its column, and what to do."""
         column = problem.column(self.columns)
         hint = self.with_readings(self.hint(problem), column, [problem.row])
-        return self.cell(problem.row, column), self.file.shown_header(column), hint
+        letters = self.letters.get(column, "")
+        cell = f"{letters}{self.numbers([problem.row])[0]}" if letters else ""
+        return cell, self.file.shown_header(column), hint
 
     def texts(self, found: Iterable[Problem]) -> list[str]:
         """Return the problems of each row as text, "" for none: errors in words, others with severity and code, too."""

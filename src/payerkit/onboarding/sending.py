@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -49,15 +50,18 @@ REFUSED = "refused"
 _COMPLIANCE = ("kyc_status", "agreement_status")
 
 
+@dataclass
 class Sender:
     """Sends tasks and records the outcome of each in the journal; safe to share by threads."""
 
-    def __init__(self, client: Client, journal: Journal, limiter: RateLimiter, options: Options) -> None:
-        self._client, self._journal, self._limiter, self._options = client, journal, limiter, options
+    client: Client
+    journal: Journal
+    limiter: RateLimiter
+    options: Options
 
     def defer(self, task: Task, state: Deferred, reason: Outcome | None) -> None:
         """Record why a task is not sent in this run."""
-        self._journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
+        self.journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
 
     def sort_out(self, tasks: Sequence[Task], unsent: Sequence[Task]) -> dict[bytes, State]:
         """Record which accounts of a payer wait, are there already, or may be; return their states by key.
@@ -69,10 +73,10 @@ class Sender:
             for task in unsent:
                 self.defer(task, *listing)
             return {task.key: listing[0] for task in unsent}
-        self._journal.add_to_baseline(unsent[0].payer_key, listing.ids if listing.is_first else listing.of_others)
+        self.journal.add_to_baseline(unsent[0].payer_key, listing.ids if listing.is_first else listing.of_others)
         if not listing.records:
             return {}
-        is_skipped = self._options.existing == "skip"
+        is_skipped = self.options.existing == "skip"
         # What was sent before, and may have been stored late, is looked for all the same.
         sent_before = {task.key: listing.new(task.key) if listing.was_sent(task.key) else [] for task in tasks}
         candidates = {key: listing.unexplained(key) for key in sent_before} if is_skipped else sent_before
@@ -87,7 +91,7 @@ class Sender:
             if alive := [record for record in matches.same if not is_dead(record)]:
                 self.defer(task, "not_sent", None)
                 reason = "found_in_list" if listing.was_sent(task.key) else "there_already"
-                states[task.key] = record_found(self._journal, task, alive, reason=reason)
+                states[task.key] = record_found(self.journal, task, alive, reason=reason)
             elif is_skipped and (why := _why_not_sent(matches, listing, is_cut=is_cut)):
                 self.defer(task, "not_sent", why)
                 states[task.key] = "not_sent"
@@ -97,10 +101,10 @@ class Sender:
         """Return the accounts that a payer has before any of these is sent; or why they are not sent in this run."""
         client_user_id, failure = tasks[0].client_user_id, "status_unread"
         try:
-            if self._options.when_compliant:
+            if self.options.when_compliant:
                 waits, facts = self.check_compliance(client_user_id)
                 if tasks[0].row.payer_row is not None:
-                    self._journal.add_facts(tasks[0].payer_key, facts)
+                    self.journal.add_facts(tasks[0].payer_key, facts)
                 if waits:
                     return "waiting", waits
             failure = "list_unread"
@@ -115,7 +119,7 @@ class Sender:
         try:
             return self.send_or_raise(task)
         except PayerkitError:
-            entry = self._journal.entry(task.key)  # each attempt recorded it
+            entry = self.journal.entry(task.key)  # each attempt recorded it
             return "not_sent" if entry is None else entry.state
 
     def send_or_raise(self, task: Task) -> State:
@@ -127,11 +131,11 @@ class Sender:
         try:
             fields = self._send_to_stored_payer(task)
         except UnknownOutcome as error:
-            self._journal.remember_slowest(self._limiter.slowest)  # first: how long to wait must outlive a kill
-            self._journal.mark_unknown(task.key, reason_of(error, task.client_user_id))
+            self.journal.remember_slowest(self.limiter.slowest)  # first: how long to wait must outlive a kill
+            self.journal.mark_unknown(task.key, reason_of(error, task.client_user_id))
             return "unknown"
         except _NOTHING_HAPPENED as error:
-            if not isinstance(error, WrongKey) or not self._limiter.is_forbidden(error):
+            if not isinstance(error, WrongKey) or not self.limiter.is_forbidden(error):
                 raise
             return self._record_refusal(task, error)
         except InvalidInput as error:
@@ -141,12 +145,12 @@ class Sender:
         has_failed = task.step == "bank_details" and is_dead(fields)  # at once, as one in a list may have
         reason = Outcome("stored_failed", {"status": str(fields["status"])}) if has_failed else None
         state: State = "refused" if has_failed else "done"
-        self._journal.record(task.key, state, reason=reason, facts=_facts(fields, task.client_user_id))
+        self.journal.record(task.key, state, reason=reason, facts=_facts(fields, task.client_user_id))
         return state
 
     def _send_to_stored_payer(self, task: Task) -> dict[str, Any]:
         """Send a task, and an account again while its payer, whom the service stored, is not found there yet."""
-        attempt = partial(self._limiter.call, partial(self._attempt, task), kind=task.step)
+        attempt = partial(self.limiter.call, partial(self._attempt, task), kind=task.step)
         for seconds in PAYER_WAITS:
             try:
                 return attempt()
@@ -154,26 +158,26 @@ class Sender:
                 if not self._is_payer_lagging(task, error):
                     raise
                 self._postpone(task, error, "payer_lags")  # first: the run may not outlive the wait
-                if self._limiter.pause(seconds):
+                if self.limiter.pause(seconds):
                     raise
         return attempt()
 
     def _is_payer_lagging(self, task: Task, error: Refused) -> bool:
         """Return True if an account is refused since its payer is not found, whom the service stored before."""
-        payer = self._journal.entry(task.payer_key)
+        payer = self.journal.entry(task.payer_key)
         is_missing = isinstance(error, NotFound) and not error.foreign and task.step == "bank_details"
         return is_missing and payer is not None and payer.state == "done"
 
     def _attempt(self, task: Task) -> dict[str, Any]:
-        entry = self._journal.entry(task.key)
+        entry = self.journal.entry(task.key)
         # An account that may be stored already: one last look is due after that.
         needs_look = task.step == "bank_details" and entry is not None and entry.unknown_sends > 0
         # Committed before the first byte leaves: whatever happens next, the journal knows that it may have been sent.
-        self._journal.sent(task.key, payer=task.payer_key, content=task.content, needs_look=needs_look)
+        self.journal.sent(task.key, payer=task.payer_key, content=task.content, needs_look=needs_look)
         try:
             if task.step == "payer":
-                return self._client.send(payer_call(task.client_user_id, task.body, PayerStatus.read_fields))
-            return self._client.send(payment_detail_call(task.client_user_id, task.body, PaymentDetail.read_fields))
+                return self.client.send(payer_call(task.client_user_id, task.body, PayerStatus.read_fields))
+            return self.client.send(payment_detail_call(task.client_user_id, task.body, PaymentDetail.read_fields))
         except _NOTHING_HAPPENED as error:
             # Recorded before the wait for the next attempt, which the run, or the process, may not live to see.
             self._postpone(task, error)
@@ -203,7 +207,7 @@ class Sender:
             if self.find_payer(task, Outcome("payer_there_already")):
                 return "done"
         except (*_NOTHING_HAPPENED, ServiceError) as failure:
-            if not self._limiter.is_forbidden(failure):
+            if not self.limiter.is_forbidden(failure):
                 self._postpone(task, error, "conflict_unread", failure=reason_of(failure, task.client_user_id))
                 raise
         except PayerkitError:
@@ -224,7 +228,7 @@ class Sender:
                 raise error
             return state
         if len(found.strong) == 1 and id_of(found.strong[0]):
-            return record_found(self._journal, task, found.strong, reason="there_already")
+            return record_found(self.journal, task, found.strong, reason="there_already")
         return self._record_refusal(task, error)
 
     def _record_refusal(self, task: Task, error: Refused, code: str = "") -> State:
@@ -234,7 +238,7 @@ class Sender:
         state = self._record(task, "refused", reason, facts={REFUSED: reason})
         if state == "unknown":
             raise error
-        self._limiter.count_refusal(error, reason, self._options.stop_after)
+        self.limiter.count_refusal(error, reason, self.options.stop_after)
         return state
 
     def _postpone(self, task: Task, error: PayerkitError, code: str = "", **params: Outcome) -> State:
@@ -248,18 +252,18 @@ class Sender:
 
         What a later attempt meets proves nothing about an earlier one. facts: kept while it is unknown.
         """
-        entry = self._journal.entry(task.key)
+        entry = self.journal.entry(task.key)
         if entry is None or not entry.unknown_sends:
-            self._journal.record(task.key, state, reason=reason, final=final)
+            self.journal.record(task.key, state, reason=reason, final=final)
             return state
         unknown = Outcome("earlier_unknown", {"cause": reason})
-        self._journal.record(task.key, "unknown", reason=unknown, final=False, facts=facts)
+        self.journal.record(task.key, "unknown", reason=unknown, final=False, facts=facts)
         return "unknown"
 
     def read_status(self, client_user_id: str, *, kind: str = "status") -> dict[str, Any]:
         """Return the fields of a payer's status. Raises PayerkitError or RunStopped. kind: as for the limiter."""
         call = payer_status_call(client_user_id, PayerStatus.read_fields)
-        return self._limiter.call(lambda: self._client.send(call), kind=kind)
+        return self.limiter.call(lambda: self.client.send(call), kind=kind)
 
     def find_payer(self, task: Task, reason: Outcome) -> bool:
         """Record a payer as done if the service returns the status, with a reason. Raises PayerkitError or RunStopped.
@@ -272,7 +276,7 @@ class Sender:
             if error.status_code in _MISSING:
                 return False
             raise
-        self._journal.record(task.key, "done", reason=reason, facts=_facts(fields, task.client_user_id))
+        self.journal.record(task.key, "done", reason=reason, facts=_facts(fields, task.client_user_id))
         return True
 
     def check_compliance(self, client_user_id: str) -> tuple[Outcome | None, dict[str, str]]:
@@ -288,9 +292,9 @@ class Sender:
 
     def look(self, task: Task) -> Listing:
         """Return the accounts that the service lists for a task's payer. Raises PayerkitError or RunStopped."""
-        records = list_accounts(self._client, self._limiter, task.client_user_id, kind="list")
+        records = list_accounts(self.client, self.limiter, task.client_user_id, kind="list")
         distinct = {id_of(record) or place: record for place, record in enumerate(records)}
-        baseline, entries = self._journal.baseline(task.payer_key), self._journal.entries_of(task.payer_key)
+        baseline, entries = self.journal.baseline(task.payer_key), self.journal.entries_of(task.payer_key)
         return Listing([*distinct.values()], frozenset(baseline or ()), entries, is_first=baseline is None)
 
 

@@ -9,6 +9,8 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, Self, get_args
 
+import pandas as pd
+
 from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.client.call import RequestBody
@@ -68,7 +70,7 @@ class Table:
         self.found = list(chain.from_iterable(row.problems for row in self.rows))
         self.origin = origin_of(rows)
         self.naming = Naming.of(rows, self.columns, self.found)
-        self._given, self.planned = rows, rows.copy()
+        self._given, self.planned = rows, pd.DataFrame(rows).copy()
         self._unchanged: set[int] = set()
 
     def prefer_ids(self, is_known: Callable[[str], bool]) -> None:
@@ -95,7 +97,7 @@ class Table:
         if block in self._unchanged:
             return
         rows = slice(block * _BLOCK, (block + 1) * _BLOCK)
-        given = self._given.iloc[rows].astype(object)  # as objects, NaN equals NaN
+        given = pd.DataFrame(self._given).iloc[rows].astype(object)  # as objects, NaN equals NaN
         if not given.equals(self.planned.iloc[rows].astype(object)):
             raise PayerkitError(
                 "rows: they are not those that the run began with. The table was changed during the run.",
@@ -199,7 +201,7 @@ class Tasks(dict[tuple[Step, Row], Task]):
         if row.payer_row is not None:
             yield self["payer", row.payer_row]
         if row.payer >= 0 and "bank_details" in row.data:
-            yield self["bank_details", row.account_row]
+            yield self["bank_details", row.account_row or row]
 
 
 def payer_key(secret: bytes, client_user_id: str) -> bytes:

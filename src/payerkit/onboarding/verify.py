@@ -85,7 +85,7 @@ def _verify(client: Client, tasks: Tasks, journal: Journal | None) -> pd.DataFra
     lists = request_lists(client, list(payers), limiter, progress=True, may_be_unknown=True)
     for client_user_id, listed in lists.items():
         rows = [row for row in payers[client_user_id] if "bank_details" in row.data]
-        accounts = {row.number: tasks["bank_details", row.account_row] for row in rows}
+        accounts = {row.number: tasks["bank_details", row.account_row or row] for row in rows}
         entries = journal.entries_of(payer_key(tasks.secret, client_user_id)) if journal else {}
         if isinstance(listed, str):
             said = [{"state": "unknown", "reason": listed, "row": row} for row in accounts]
