@@ -80,9 +80,10 @@ TWICE = ("update_agreement", "create_payment_detail", "list_payment_details")
 
 def test_every_call_has_a_row_of_statuses(document: dict[str, Any]) -> None:
     """None is left out of the table."""
-    rows = (DATA / "service_statuses.tsv").read_text("utf-8").splitlines()[1:]
+    file = DATA / "service_statuses.tsv"
+    listed = {row.partition("\t")[0] for row in file.read_text("utf-8").splitlines()[1:]}
 
-    assert {name.removesuffix("_v2") for name in operations(document)} == {row.partition("\t")[0] for row in rows}
+    assert {name.removesuffix("_v2") for name in operations(document)} == listed, f"{file}: one row per call"
 
 
 def test_every_refusal_has_the_schema_of_errors(document: dict[str, Any]) -> None:
