@@ -13,11 +13,10 @@ import pandas as pd
 from payerkit import html
 from payerkit.checks.schema import MASK
 from payerkit.errors import without_internal_frames
-from payerkit.findings import Severity
 from payerkit.frames import frame_of
 from payerkit.onboarding.options import DEFAULTS, RunOptions
 from payerkit.onboarding.report import HELD, PAYER_NOT_SENT, Overview, Reason, Which
-from payerkit.onboarding.rows import Naming, Placeholders, Row, Step, of_severity, shown_id
+from payerkit.onboarding.rows import Naming, Placeholders, Row, Step, shown_id
 from payerkit.onboarding.tasks import Table
 from payerkit.tables.normalise import Origin, changes_frame
 from payerkit.tables.spreadsheets import write_rows
@@ -101,7 +100,6 @@ class Plan(Overview):
         errors = self._texts_of("error")
         planned = (_planned_row(row, error) for row, error in zip(table.rows, errors, strict=True))
         self.frame = frame_of(planned, dict.fromkeys(_COLUMNS, "string"), index=self._naming.labels)
-        self._waits = [row.waits_for_payer for row in table.rows]
         states, warned = self.frame["state"].tolist(), self._rows_with("warning")
         self.counts = {
             "rows": len(table.rows),
@@ -138,7 +136,7 @@ class Plan(Overview):
                          row 0
                          -> Write it as name@example.com.
         """
-        reasons, naming = self._reasons("error", "warning", "info"), self._naming
+        reasons, naming = self._reasons(), self._naming
         parts: list[Iterable[str]] = [
             _describe_file(self._table.origin, self.frame.index),
             _describe_columns(self._table.origin),
@@ -203,10 +201,6 @@ class Plan(Overview):
         needed = (row for row, state in states if state != "to_send" or row in warned)
         return self._save_corrections(path, "rows", rows, needed)
 
-    def _reason_of(self, row: int) -> tuple[str, str] | None:
-        """Return why a row is not sent, if none of its findings says it."""
-        return ("not sent", PAYER_NOT_SENT.text) if self._waits[row] else None
-
     def browse(self) -> RowBrowser:
         """Return a widget that shows the rows by the page, filtered by state, searched and sorted.
 
@@ -221,30 +215,32 @@ class Plan(Overview):
         return self._browser(self._with_findings(), columns, "Rows of the plan")
 
     def __str__(self) -> str:
-        reasons = self._reasons("error", "warning")
-        shown, more = self._most_frequent([each for each in reasons if each.kind in {"error", "warning"}])
+        shown, more = self._most_frequent("error", "warning")
         lines = [self._line(each, f"{each.kind:<7}  {each.text(self._naming)}") for each in shown]
         summary = [*_describe_file(self._table.origin, self.frame.index), *_describe_counts(self.counts)]
         return "\n".join([*summary, *lines, *more])
 
     __repr__ = __str__
 
-    def _most_frequent(self, reasons: list[Reason]) -> tuple[list[Reason], list[str]]:
-        """Return the first reasons, and a line that says how many more there are."""
+    def _most_frequent(self, *kinds: str) -> tuple[list[Reason], list[str]]:
+        """Return the first reasons of some kinds, and a line that says how many more there are."""
+        reasons = [each for each in self._reasons() if each.kind in kinds]
         more = len(reasons) - _SHOWN_FINDINGS
         line = f"{count_of(more, 'more finding')}: print(plan.describe()) has all of them."
         return reasons[:_SHOWN_FINDINGS], [line] if more > 0 else []
 
-    def _reasons(self, *severities: Severity) -> list[Reason]:
-        """Return the findings of some severities, and why other rows are not sent, errors first."""
-        waiting = (PAYER_NOT_SENT.text if waits else "" for waits in self._waits)
-        states = self._reasons_of_states(zip(self.frame["state"], waiting, strict=True))
-        return self._grouped([*self._reasons_of_findings(of_severity(self._found, *severities)), *states])
+    def _said(self) -> list[tuple[str, str]]:
+        waiting = (PAYER_NOT_SENT.text if row.waits_for_payer else "" for row in self._table.rows)
+        return list(zip(self.frame["state"], waiting, strict=True))
+
+    def _reasons(self) -> list[Reason]:
+        """Return the findings, and why other rows are not sent, errors first."""
+        return self._grouped(self._reasons_of_findings(self._found))
 
     def _repr_html_(self) -> str:
         first, *lines = _describe_counts(self.counts)
         lines = [*_describe_file(self._table.origin, self.frame.index), *lines]
-        shown, more = self._most_frequent(self._reasons("error", "warning"))
+        shown, more = self._most_frequent("error", "not_sent", "warning")
         head, tail = ("".join(f"<div>{html.escape(line)}</div>" for line in part) for part in (lines, more))
         names = ("found", "what is wrong, and what to do")
         table = self._grid(shown, self._describe_html, names, "Found most often" if more else "Found")

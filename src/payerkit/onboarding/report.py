@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import pandas as pd
 
-from payerkit import html
-from payerkit._tsv import rows as table_rows
+from payerkit import _tsv, html
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.findings import COLUMNS, Severity, table_finding
 from payerkit.frames import frame_of
@@ -100,6 +99,10 @@ class Overview:
 
     # Reasons
 
+    def _said(self) -> list[tuple[str, str]]:
+        """Return the state of each row, with the reason for it in words, "" for none, or if its findings say it."""
+        raise NotImplementedError
+
     def _reasons_of_findings(self, found: Iterable[Problem], kind: str = "") -> Iterator[ReasonOfRow]:
         """Yield findings as reasons. kind: that of all; by default, it is the severity."""
         for each in found:
@@ -109,15 +112,14 @@ class Overview:
             code = finding.code if finding.severity == "warning" else ""
             yield Reason(kind or finding.severity, message, self._naming.hint(problem), code, column), each.row
 
-    @staticmethod
-    def _reasons_of_states(found: Iterable[tuple[str, str]]) -> Iterator[ReasonOfRow]:
-        """Yield the state of each row with its reason in words, "" for none."""
-        return ((Reason(state, text), row) for row, (state, text) in enumerate(found) if text)
-
     def _grouped(self, found: Iterable[ReasonOfRow]) -> list[Reason]:
-        """Return reasons with all their rows, the most frequent ones of each kind first; a row may have several."""
+        """Return the reasons of the rows, and those found, with all rows of each.
+
+        The most frequent ones of each kind come first. A row may have several.
+        """
         rows: dict[Reason, set[int]] = {}
-        for reason, row in found:
+        states = ((Reason(state, text), row) for row, (state, text) in enumerate(self._said()) if text)
+        for reason, row in chain(states, found):
             rows.setdefault(reason, set()).add(row)
         ranks = {kind: rank for rank, kind in enumerate(self._kinds)}
         grouped = (reason._replace(rows=sorted(own)) for reason, own in rows.items())
@@ -141,10 +143,6 @@ class Overview:
 
     # The corrections file
 
-    def _reason_of(self, row: int) -> tuple[str, str] | None:
-        """Return the state of a row in words and the reason for it, or nothing, if its findings say it."""
-        raise NotImplementedError
-
     def _save_corrections(self, path: str | Path, name: str, which: Which, needed: Iterable[int]) -> int:
         """Write the rows that need something, or all, to a corrections file; return how many they are.
 
@@ -155,8 +153,11 @@ class Overview:
         chosen = [*(range(len(self.frame)) if which == "all" else needed)]
         if chosen:
             rows = SourceTable.of(self._table.planned, self._table.origin)
-            reasons = ((row, found) for row in chosen if (found := self._reason_of(row)))
-            why = [RowProblem(row, "", *found) for row, found in reasons]
+            said, errors = self._said(), self._rows_with("error")
+            reasons = ((row, *said[row]) for row in chosen if row not in errors)
+            why = [
+                RowProblem(row, "", in_words(state), text) for row, state, text in reasons if text and state != "done"
+            ]
             write_corrections(Path(path), rows, [*self._problems(rows, {*chosen}), *why], chosen=chosen)
         return len(chosen)
 
@@ -174,14 +175,8 @@ class Overview:
 
 # The outcome of every row
 
-_CHANGED = "changed_after_storing"
-"""The finding about a row that was changed after it was stored."""
-
 _THERE = {"there_already", "payer_there_already"}
 """Why rows are done for which nothing was stored."""
-
-_ONE = {"are": "is", "have": "has", "were": "was", "wait": "waits", "stay": "stays", "belong": "belongs", "them": "it"}
-"""Verbs and pronouns of many rows, and those of one."""
 
 _SHOWN_REASONS = 5
 """Reasons that the text of a report has; its picture has more."""
@@ -311,13 +306,13 @@ class Report(Overview):
         self.rows = outcomes.rows
         self.stopped = stopped.text if stopped else ""
         self._stored, self._strays = outcomes.stored, outcomes.strays
+        self._changed = sorted({each.row for each in outcomes.changes})
         findings = self._texts_of("warning", "info")
         told = (
             row._asdict() | {"reason": row.text, "reason_code": row.code, "findings": text}
             for row, text in zip(self.rows, findings, strict=True)
         )
         self.frame = frame_of(told, _COLUMNS, index=self._naming.labels)
-        self._rows_with_errors = self._rows_with("error")
 
     @property
     def counts(self) -> dict[str, int]:
@@ -424,12 +419,6 @@ class Report(Overview):
         needed = (place for place, row in outcomes if row.state != "done" and (not row.retryable or place in warned))
         return self._save_corrections(path, "which", which, needed)
 
-    def _reason_of(self, row: int) -> tuple[str, str] | None:
-        """Return the state of a row and the reason for it, unless it is done or its findings say it."""
-        found = self.rows[row]
-        is_said = found.code == "held" or row in self._rows_with_errors
-        return None if found.state == "done" or is_said else (in_words(found.state), found.text)
-
     def _summary(self) -> str:
         parts = [f"{count:,} {in_words(state)}" for state, count in self.counts.items() if count]
         if warned := sum(self.rows[row].state == "done" for row in self._rows_with("warning")):
@@ -441,38 +430,39 @@ class Report(Overview):
         nouns: dict[Step, str] = {"payer": "payer", "bank_details": "account"}
         stored = " and ".join(count_of(number, nouns[step]) for step, number in self._stored.items())
         early = [f"The run stopped early: {self.stopped}", f"Stored so far: {stored}."]
-        numbers = self._count_situations()
-        changed = sorted({each.row for each in self._found if each.finding.code == _CHANGED})
-        which = self._naming.where("", changed) if changed else ""
-        return [
-            *(early if self.stopped else []),
-            *(_filled(text, numbers[situation], which) for situation, text in _advice().items() if numbers[situation]),
-        ]
+        numbers, changed = self._count_situations(), self._naming.where("", self._changed)
+        lines = early if self.stopped else []
+        for row in _tsv.rows("payerkit.onboarding", "advice"):
+            if number := numbers[row["situation"]]:
+                happened = row["one"] if number == 1 else row["several"]
+                lines.append(f"{happened} {row['what_to_do']}".rstrip().format(number, which=changed))
+        return lines
 
     def _count_situations(self) -> Counter[str]:
-        """Return the number of rows, or writes, in each situation of `advice.tsv`."""
+        """Return the number of rows, or writes, in each situation of the table of advice."""
         numbers = Counter(map(_situation, self.rows))
         numbers["there"] = sum(row.state == "done" and row.code in _THERE for row in self.rows)
-        numbers["changed"] = len({each.row for each in self._found if each.finding.code == _CHANGED})
+        numbers["changed"] = len(self._changed)
         numbers["strays"] = self._strays
         numbers["without_links"] = sum(row.reason is not None and row.reason.code == "links_lost" for row in self.rows)
         return numbers
+
+    def _said(self) -> list[tuple[str, str]]:
+        errors = self._rows_with("error")
+        return [(row.state, _shown_reason(row, has_errors=number in errors)) for number, row in enumerate(self.rows)]
 
     def _reasons(self) -> list[Reason]:
         """Return the reasons of the rows, and the warnings that they have; those of rows that are done come last.
 
         The reason of a row with errors, or that is held, names its own cells: it is grouped by its findings.
         """
-        blocked = {row for row in self._rows_with_errors if self.rows[row].state == "not_sent"}
-        held = {place for place, row in enumerate(self.rows) if row.code == "held"}
-        texts = ("" if place in blocked | held else _shown_reason(row) for place, row in enumerate(self.rows))
-        errors, warnings = of_severity(self._found, "error"), of_severity(self._found, "warning")
-        of_held = self._reasons_of_findings([each for each in warnings if each.row in held], "not_sent")
+        warnings = of_severity(self._found, "warning")
+        errors = [each for each in of_severity(self._found, "error") if self.rows[each.row].state == "not_sent"]
+        held = self._reasons_of_findings([each for each in warnings if self.rows[each.row].code == "held"], "not_sent")
         return self._grouped(
             [
-                *self._reasons_of_states(zip((row.state for row in self.rows), texts, strict=True)),
-                *self._reasons_of_findings([each for each in errors if each.row in blocked], "not_sent"),
-                *((reason._replace(message=f"held: {reason.message}"), row) for reason, row in of_held),
+                *self._reasons_of_findings(errors, "not_sent"),
+                *((reason._replace(message=f"held: {reason.message}"), row) for reason, row in held),
                 *self._reasons_of_findings(warnings),
             ]
         )
@@ -546,7 +536,7 @@ class _Outcomes:
             if entry is not None and entry.state in {"done", "duplicate"}:
                 self.stored[step] += row is task.row  # once for all rows that are the same
                 if entry.content != task.content:
-                    self.changes.append(Problem(row.number, table_finding(_CHANGED), step))
+                    self.changes.append(Problem(row.number, table_finding("changed_after_storing"), step))
             if outcome.state != "done":
                 break
         if errors:  # of a row that was sent before it had them, or before this table contradicted it
@@ -564,18 +554,6 @@ class _Outcomes:
         return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
 
 
-@cache
-def _advice() -> dict[str, str]:
-    """Return what to do, by situation, in the order in which a report says it."""
-    return {row["situation"]: row["text"] for row in table_rows("payerkit.onboarding", "advice")}
-
-
-def _filled(text: str, number: int, which: str) -> str:
-    """Return a text with a number of rows or writes, words to match, and which rows were changed."""
-    verbs = {many: one if number == 1 else many for many, one in _ONE.items()}
-    return text.format(rows=count_of(number, "row"), writes=count_of(number, "write"), which=which, **verbs)
-
-
 def _text_bar(counts: Mapping[str, int]) -> str:
     """Return the states as a bar of text, with at least one mark for every state that occurs."""
     total = sum(counts.values()) or 1
@@ -583,7 +561,7 @@ def _text_bar(counts: Mapping[str, int]) -> str:
 
 
 def _situation(row: RowOutcome) -> str:
-    """Return the situation of `advice.tsv` in which a row is, "" for none."""
+    """Return the situation of the table of advice in which a row is, "" for none."""
     if row.retryable and row.code == "left_by_limit":
         return "left"
     if row.state in {"waiting", "refused", "duplicate"}:
@@ -593,8 +571,13 @@ def _situation(row: RowOutcome) -> str:
     return row.code if row.state == "not_sent" else "unknown" if row.state == "unknown" else ""
 
 
-def _shown_reason(row: RowOutcome) -> str:
-    """Return the reason of a row without its own errors, so that rows can be counted by it."""
+def _shown_reason(row: RowOutcome, *, has_errors: bool) -> str:
+    """Return the reason of a row in words, without its own errors, so that rows can be counted by it.
+
+    "" if its findings say it: a row that has errors, or is held, is not sent because of them.
+    """
+    if row.code == "held" or (has_errors and row.state == "not_sent"):
+        return ""
     if row.reason and row.reason.code == "has_errors_now":  # of a row that was sent before it had errors
         return Outcome("has_errors_now", {**row.reason.params, "findings": "it has errors now."}).text
     return row.text

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from payerkit import _tsv
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.frames import frame_of
@@ -18,21 +20,6 @@ from payerkit.onboarding.rows import shown_id
 from payerkit.onboarding.tasks import Table, Task, Tasks, payer_key
 
 _COLUMNS = ("state", "reason", "client_user_id", "row", "payment_details_id", "other_ids", "status")
-_COMPARE = "Compare them with list_payment_details()."
-_REASONS = {
-    "stored": ("stored", ""),
-    "duplicate": ("duplicate", "Stored more than once: ask the service to deactivate all but one."),
-    "perhaps_duplicate": ("perhaps_duplicate", f"Others in the list could be the same account. {_COMPARE}"),
-    "perhaps_there": ("perhaps_there", f"The list does not show enough to tell. {_COMPARE}"),
-    "shared": ("perhaps_there", f"The list does not show which of two rows it is. {_COMPARE}"),
-    "failed": ("failed", "The list shows it as one that cannot be paid."),
-    "missing": ("missing", "Not in the payer's list: onboard() sends it, unless its journal has it as stored."),
-    "lost": ("missing", "Not in the payer's list, though the journal has it as stored: ask the service."),
-    "cut": ("unknown", "Not in the payer's list, which may leave out accounts: ask the service."),
-    "nobodys": ("unexplained", "No row explains it: another program, or a request that was repeated, stored it."),
-    "of_journal": ("unexplained", "A run with this journal stored it, from a row that the table does not have."),
-}
-"""The state and the reason of what can be said of an account."""
 
 
 @without_internal_frames
@@ -132,9 +119,14 @@ def _judge(listing: Listing, found: Matches, entry: Entry | None, *, is_cut: boo
 
 
 def _describe(said: str, records: list[Record]) -> dict[str, Any]:
-    state, reason = _REASONS[said]
     first, *others = records or [{}]
     ids, status = ", ".join(filter(None, map(id_of, others))), first.get("status")
     shown = status if isinstance(status, str) else None
-    named = {"payment_details_id": id_of(first) or None, "other_ids": ids, "status": shown}
-    return {"state": state, "reason": reason, **named}
+    return _texts()[said] | {"payment_details_id": id_of(first) or None, "other_ids": ids, "status": shown}
+
+
+@cache
+def _texts() -> dict[str, dict[str, str]]:
+    """Return the state and the reason of what a list shows of an account."""
+    table = _tsv.rows("payerkit.onboarding", "verified")
+    return {row["shown"]: {"state": row["state"], "reason": row["reason"]} for row in table}
