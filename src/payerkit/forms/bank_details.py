@@ -371,7 +371,7 @@ class AccountSearch:
         """Note the account that is sent now. Earlier looks do not count for it."""
         values = {our_name(name): value for name, value in request.to_dict(reveal=True).items()}
         # A closure: an attribute would show the values in a debugger's list of variables.
-        self._compare = lambda record: compare(values, record).grade
+        self._compare = lambda record: compare(values, record)
         self._last, self._looks, self.state = self._clock(), 0, "not_yet"
 
     def look(self, records: Sequence[Record]) -> list[Record]:

@@ -73,14 +73,6 @@ class Grade(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A listed account, compared with a row. differs: fields that only describe an account, and differ."""
-
-    grade: Grade
-    differs: tuple[str, ...] = ()
-
-
 Relation = Literal["equal", "fits", "hidden", "unlike", "different"]
 """A field of the row next to that of the list. fits: the list shows a part of it. hidden: it shows nothing of it.
 unlike: it has something in its place, such as a hash or words. different: it has another value of its kind."""
@@ -94,26 +86,36 @@ _MASK = re.compile(r"X{2,}|[\W_]+")
 """The characters of a mask in a normal form, which has neither blanks nor hyphens."""
 
 
-def compare(values: Mapping[str, Any], record: Mapping[str, Any]) -> Match:
+def compare(values: Mapping[str, Any], record: Mapping[str, Any]) -> Grade:
     """Compare a row's values, by field name, with an account that a service lists.
 
     A mask may rule an account out, and never confirms it. An equal number in an equal currency is never another
     account, however its codes and rails are written: banks have several codes, and services write them as they like.
-    The names of bank and holder do neither: if they differ, `Match.differs` has them.
+    The names of bank and holder do neither: `differing_names` compares them.
     """
-    listed = {wire_name(name): str(value) for name, value in record.items() if isinstance(value, str | int)}
+    listed = _shown_texts(record)
     number, currency = _compare_numbers(values, listed), _compare_field("currency", values, listed)
     others = {name: _compare_field(name, values, listed) for name in ("rails", *CODES)}
     is_number_shown = number in {"equal", "fits"}
     if "different" in {number, currency} or ("different" in others.values() and not is_number_shown):
-        return Match(Grade.OTHER)
+        return Grade.OTHER
     if number != "equal" or {"unlike", "different"} & set(others.values()):
-        return Match(Grade.PERHAPS)
+        return Grade.PERHAPS
     has_iban = _compare_field("iban", values, listed) == "equal"  # which says where the account is kept
     codes = [name for name in CODES if values.get(name) or (listed.get(wire_name(name)) and not has_iban)]
     is_shown = currency == "equal" and all(others[name] == "equal" for name in codes)
-    differs = tuple(name for name in _DESCRIBING if _differs_in_words(values.get(name), listed.get(wire_name(name))))
-    return Match(Grade.SAME if is_shown else Grade.NUMBER, differs)
+    return Grade.SAME if is_shown else Grade.NUMBER
+
+
+def differing_names(values: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
+    """Return which of the names of bank and holder a list shows, in full, otherwise than a row has them."""
+    listed = _shown_texts(record)
+    return [name for name in _DESCRIBING if _differs_in_words(values.get(name), listed.get(wire_name(name)))]
+
+
+def _shown_texts(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a list shows of an account, by the fields' names in requests."""
+    return {wire_name(name): str(value) for name, value in record.items() if isinstance(value, str | int)}
 
 
 def is_dead(record: Mapping[str, Any]) -> bool:
@@ -264,9 +266,7 @@ class Listing:
         that one may have an equal number, and claims it, too.
         """
         others = any(entry.state == "unknown" for key, entry in self.entries.items() if key not in compared)
-        grades = {
-            task.key: {id(each): compare(task.values, each).grade for each in candidates[task.key]} for task in tasks
-        }
+        grades = {task.key: {id(each): compare(task.values, each) for each in candidates[task.key]} for task in tasks}
         claims: dict[Any, list[Grade]] = {}
         for graded in grades.values():
             for mark, grade in graded.items():
@@ -289,7 +289,7 @@ class Listing:
         """
         ids = {key: entry.facts.get("id") for key, entry in self.entries.items()}
         known = [(task, record) for task in tasks for record in self.records if id_of(record) == ids.get(task.key)]
-        return all(compare(task.values, record).grade is not Grade.OTHER for task, record in known) if known else None
+        return all(compare(task.values, record) is not Grade.OTHER for task, record in known) if known else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,6 @@ from payerkit.onboarding.rows import shown_id
 from payerkit.widgets import ReplyingWidget
 from payerkit.wording import count_of, in_words, visible
 
-Flags = npt.NDArray[np.bool_]
-"""One a row."""
-Rows = npt.NDArray[np.signedinteger[Any]]
-"""Numbers of rows, or one number a row."""
-
 _PAGE = 50
 """Rows of a page."""
 
@@ -44,8 +39,8 @@ class RowBrowser(ReplyingWidget):
     ) -> None:
         super().__init__()
         self._frame, self._states, self._columns = frame, [*states], [*columns]
-        self._texts: pd.DataFrame = frame.drop(columns=_LINKS, errors="ignore").select_dtypes("string")
-        self._codes: Rows = np.asarray(pd.Categorical(frame["state"], categories=self._states).codes)
+        order = pd.CategoricalDtype(self._states, ordered=True)
+        self._rows = frame[["state", *columns]].reset_index(drop=True).astype({"state": order})
         names = [(name, in_words(name)) for name in ("row", "state", *columns)]
         kinds = [(name, in_words(name), kind, html.MARKS[kind]) for name, kind in states.items()]
         self.set_trait("label", title)
@@ -53,49 +48,39 @@ class RowBrowser(ReplyingWidget):
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return a page of rows, how many were found, and how many of them are in each state."""
-        with_text = self._with_text(" ".join(str(message["text"]).split()))
-        state = message["state"]
-        chosen = with_text & (self._codes == self._states.index(state)) if state in self._states else with_text
-        order = self._order(message["sort"], descending=message["descending"] is True)
-        found = order[chosen[order]]
+        found = self._rows[self._has(" ".join(str(message["text"]).split()))]
+        counts = [int((found["state"] == state).sum()) for state in self._states]
+        if message["state"] in self._states:
+            found = found[found["state"] == message["state"]]
+        found = self._sorted(found, message["sort"], descending=message["descending"] is True)
         start = max(0, min(int(message["start"]), len(found) - 1)) // _PAGE * _PAGE
-        return {
-            "total": len(self._frame),
-            "found": len(found),
-            "start": start,
-            "counts": np.bincount(self._codes[with_text], minlength=len(self._states)).tolist(),
-            "rows": self._rows(found[start : start + _PAGE]),
-        }
+        page = found[start : start + _PAGE]
+        labels = (str(shown_id(self._frame.index[place])) for place in page.index)
+        cells = (["" if pd.isna(cell) else visible(str(cell)) for cell in page[name]] for name in self._columns)
+        rows = [list(row) for row in zip(labels, page["state"].cat.codes.tolist(), *cells, strict=True)]
+        return {"total": len(self._rows), "found": len(found), "start": start, "counts": counts, "rows": rows}
 
-    def _with_text(self, text: str) -> Flags:
+    def _has(self, text: str) -> npt.NDArray[np.bool_]:
         """Return an array: for each row, whether a text is part of one of its texts, or its label."""
         labels = pd.Series(self._frame.index.map(str), dtype="string")
         is_number = pd.api.types.is_numeric_dtype(self._frame.index)
-        flags = ((labels == text) | (text == "")) if is_number else _has(labels, text)
-        for name in self._texts.columns:
-            flags = flags | _has(self._texts[name], text)
+        flags = ((labels == text) | (text == "")) if is_number else _contains(labels, text)
+        texts: pd.DataFrame = self._frame.drop(columns=_LINKS, errors="ignore").select_dtypes("string")
+        for name in texts.columns:
+            flags = flags | _contains(texts[name], text)
         return np.asarray(flags, bool)
 
-    def _order(self, column: str, *, descending: bool) -> Rows:
-        """Return all rows in the order of a column; those that are equal stay in the order of the table."""
-        if column == "state":
-            return np.argsort(-self._codes if descending else self._codes, kind="stable").astype(np.int32)
-        if column in self._columns:
-            cells: Any = self._frame[column].str.lower().array
-            return np.asarray(cells.argsort(ascending=not descending, kind="stable", na_position="last"), np.int32)
-        order = np.arange(len(self._frame), dtype=np.int32)
-        return order[::-1] if descending else order
-
-    def _rows(self, places: Rows) -> list[list[Any]]:
-        """Return rows as a page shows them: the label, the place of the state, and the cells."""
-        frame = self._frame.iloc[places]
-        labels = [str(shown_id(label)) for label in frame.index]
-        cells = [["" if pd.isna(cell) else visible(str(cell)) for cell in frame[name]] for name in self._columns]
-        return [list(row) for row in zip(labels, self._codes[places].tolist(), *cells, strict=True)]
+    @staticmethod
+    def _sorted(rows: pd.DataFrame, column: str, *, descending: bool) -> pd.DataFrame:
+        """Return rows in the order of a column; those that are equal stay in the order of the table."""
+        if column not in rows:
+            return rows[::-1] if descending else rows
+        cells = rows[column] if column == "state" else rows[column].str.lower()
+        return rows.loc[cells.sort_values(ascending=not descending, kind="stable").index]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {count_of(len(self._frame), 'row')}>"
 
 
-def _has(texts: pd.Series[Any], text: str) -> Flags:
+def _contains(texts: pd.Series[Any], text: str) -> npt.NDArray[np.bool_]:
     return np.asarray(texts.str.contains(text, case=False, regex=False).to_numpy(bool, na_value=False))

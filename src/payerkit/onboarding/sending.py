@@ -27,7 +27,7 @@ from payerkit.errors import (
 )
 from payerkit.masking import holds_email, redact
 from payerkit.models import PayerStatus, PaymentDetail
-from payerkit.onboarding.accounts import Listing, Matches, Record, compare, id_of, is_dead
+from payerkit.onboarding.accounts import Listing, Matches, Record, differing_names, id_of, is_dead
 from payerkit.onboarding.journal import Deferred, Entry, Journal, State
 from payerkit.onboarding.limiter import RateLimiter, is_foreign, list_accounts, outcome_of
 from payerkit.onboarding.options import Options
@@ -333,7 +333,7 @@ def record_found(
     elif is_dead(chosen):
         state, outcome = "refused", Outcome("listed_failed", {"status": str(chosen["status"])})
     else:
-        outcome = Outcome(reason, {"differs": [*compare(task.values, chosen).differs]})
+        outcome = Outcome(reason, {"differs": differing_names(task.values, chosen)})
     journal.record(task.key, state, reason=outcome, facts=facts, needs_look=needs_look)
     return state
 
