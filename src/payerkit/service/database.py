@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,85 +40,48 @@ _START_LOCK = 7_209_318
 class Database:
     """An open database.
 
-    A transaction on SQLite takes less time than the way to a thread and back, so it runs where it is asked for, unless
-    another process has the lock. All others run in threads: those that write apart from those that only read, so that
-    no stuck write holds up a read.
+    Calls run in threads: those that write apart from those that only read, so that no stuck write holds up a read.
     """
 
     def __init__(self, engine: sa.Engine, seal: Seal) -> None:
         self.engine = engine
         self.seal = seal
         self.is_sqlite = engine.dialect.name == "sqlite"
-        self._own: sa.Connection | None = None
-        self._waiting = 0  # writes in threads, which no later one overtakes
         self._readers, self._writers = ThreadPoolExecutor(8), ThreadPoolExecutor(1 if self.is_sqlite else 16)
 
     def close(self) -> None:
         """Close the connections; a transaction that runs comes to its end by itself."""
         for threads in (self._readers, self._writers):
             threads.shutdown(wait=False, cancel_futures=True)
-        if self._own is not None:
-            self._own.close()
         self.engine.dispose()
 
     async def run(self, work: Callable[..., T], *, write: bool) -> T:
-        """Return the result of work, whose `wait` says whether it may wait for a lock of another process.
-
-        Raises Problem (503) if those before it take too long.
-        """
-        if self.is_sqlite and not (write and self._waiting):
-            try:
-                return work(wait=False)
-            except OperationalError as error:
-                if not _error_name(error).startswith("SQLITE_BUSY"):
-                    raise
+        """Return the result of work in a thread. Raises Problem (503) if those before it take too long."""
         last = time.monotonic() + LOCK_SECONDS
 
         def start() -> T:
             if time.monotonic() > last:
                 raise _unavailable()
-            return work(wait=True)
+            return work()
 
-        self._waiting += write
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._writers if write else self._readers, start)
-        finally:
-            self._waiting -= write
+        return await asyncio.get_running_loop().run_in_executor(self._writers if write else self._readers, start)
 
     @contextmanager
-    def transaction(self, *, write: bool, wait: bool = True) -> Iterator[sa.Connection]:
-        """Give a connection in a transaction, and commit it. Raises Problem (500) if its outcome is unknown.
-
-        wait: False for a transaction in the event loop, which may not wait for a lock.
-        """
-        connected = self.engine.connect() if wait else nullcontext(self._own or self._open_own())
-        with connected as connection, connection.begin() as transaction:
+    def transaction(self, *, write: bool) -> Iterator[sa.Connection]:
+        """Give a connection in a transaction, and commit it. Raises Problem (500) if its outcome is unknown."""
+        with self.engine.connect() as connection, connection.begin() as transaction:
             if self.is_sqlite:
-                driver: Any = connection.connection.driver_connection
-                try:
-                    # A deferred one that reads first cannot wait for the lock: SQLite fails it, lest it deadlock.
-                    driver.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                except sqlite3.OperationalError as error:
-                    raise OperationalError("BEGIN", None, error) from error
+                # A deferred one that reads first cannot wait for the lock: SQLite fails it, lest it deadlock.
+                connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
             yield connection
             try:
                 transaction.commit()
             except SQLAlchemyError as error:
-                if not wait:
-                    connection.close()  # which rolls back what it could not commit
-                    self._own = None
                 if self.is_sqlite or problem_of(error).status == 507:
                     raise  # nothing was stored
                 LOGGER.error("database commit: %s", describe(error))  # noqa: TRY400 - a traceback would have values
                 message = "The database failed while storing this: see what is stored before you call again"
                 raise Problem(500, message) from error
-
-    def _open_own(self) -> sa.Connection:
-        """Open the connection of the event loop: to take one from the pool each time takes as long as to read a row."""
-        self._own = self.engine.connect()
-        driver: Any = self._own.connection.driver_connection
-        driver.execute("PRAGMA busy_timeout=0")
-        return self._own
 
     def sandbox_row(self, clock: str) -> SandboxRow:
         """Return the row of the database as a whole, with the kind of clock of the first service on it."""
@@ -148,7 +111,7 @@ class Database:
             for table in reversed(Base.metadata.sorted_tables):
                 if table.name not in {SandboxRow.__tablename__, WorldRow.__tablename__}:
                     connection.execute(sa.delete(table))
-            connection.execute(sa.update(WorldRow).values(advanced=0.0))
+            connection.execute(sa.update(WorldRow).values(advanced=0.0, rates={}, wallet={}))
             connection.execute(sa.update(SandboxRow).values(identity=str(uuid.uuid4()), clock=None))
 
 
