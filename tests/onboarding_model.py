@@ -80,19 +80,6 @@ class Killed(Exception):  # noqa: N818 - what happened to a process
     """Raised wherever a process that was killed would reach out."""
 
 
-class ModelStop(StopSignal):
-    """The stop signal of a run whose waits turn a clock."""
-
-    def __init__(self, clock: HandClock) -> None:
-        super().__init__()
-        self._clock = clock
-
-    def wait(self, seconds: float) -> bool:
-        """Go forward; return whether the run is stopped."""
-        self._clock.wait(seconds)
-        return bool(self)
-
-
 @dataclass(frozen=True)
 class Fault:
     """What becomes of a request, instead of what it asks for.
@@ -399,10 +386,10 @@ def run(
     A step is a write of the journal, a request that reaches the far end, or a response that reaches this machine.
     """
     table = make_table(rows, steps, hold)
-    stop = ModelStop(service.clock)
+    stop = StopSignal()
     keys = {"previous_key": previous_key} if previous_key else {}
     with ModelClient(service, key, **keys) as client, _is_running(service, stop, journal.name, kill_after):
-        limiter = RateLimiter(client.pace, stop, wait=stop.wait)
+        limiter = RateLimiter(client.pace, stop, wait=lambda seconds: service.clock.wait(seconds) or bool(stop))
         chosen = Options(workers=workers, reconcile_after=SETTLE, progress=False, **options)
         clock = service.clock.now
         return run_table(client, table, journal, chosen, limiter=limiter, clock=clock)

@@ -62,7 +62,7 @@ CASES = [
     Case(seed=4, payers=143, workers=3, latency=0.02),
 ]
 """956 payers are a table of 1,000 rows."""
-pytestmark = pytest.mark.slow  # `test_onboarding_journal` has single kills, each at its moment, in every run
+pytestmark = pytest.mark.slow  # `test_onboarding_adversary` has single kills, each at its moment, in every run
 
 
 @dataclass(frozen=True)

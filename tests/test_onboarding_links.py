@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import payerkit
-from far_end import Behaviour, FarEnd, Received, reply, reset
+from far_end import FarEnd, reply, reset
+from onboarding_service import Service
 from onboarding_tables import onboard, payer_row
 from payerkit.client import Client
 from payerkit.onboarding.options import Options
@@ -45,20 +46,16 @@ def row(place: int, *urls: str) -> str:
 def send(connected: Callable[..., Client], tmp_path: Path) -> Send:
     """Send a table to a service that answers one payer after the other as it is told."""
 
-    def send(rows: pd.DataFrame, *answers: dict[str, Any] | int) -> payerkit.onboarding.Report:
-        behaviours: list[Behaviour] = [
+    def send(
+        rows: pd.DataFrame, *answers: dict[str, Any] | int, accounts: Sequence[int] = ()
+    ) -> payerkit.onboarding.Report:
+        payers = [
             reply(each) if isinstance(each, int) else reply(200, json.dumps({"userId": "u-1"} | each))
             for each in answers
         ]
-
-        def answer(connection: Any, request: Received) -> bool | None:
-            if request.method == "GET":
-                return reply(404)(connection, request)
-            return (behaviours.pop(0) if behaviours else reply(201, '{"id": "pd-1"}'))(connection, request)
-
-        with FarEnd([answer]) as far_end:
-            client = connected(far_end.url)
-            return onboard(client, rows, tmp_path / "run.journal", workers=1)
+        service = Service(payers=payers, accounts=[reply(each) for each in accounts])
+        with FarEnd([service]) as far_end:
+            return onboard(connected(far_end.url), rows, tmp_path / "run.journal", workers=1)
 
     return send
 
@@ -118,7 +115,7 @@ def test_a_payer_with_accounts_has_one_row(send: Send, tmp_path: Path) -> None:
     accounts = pd.DataFrame([payer_row(1), payer_row(1) | {"account_number": "99"}, payer_row(2)]).assign(
         holder_is_payer="yes"
     )
-    report = send(accounts, links(1), links(2), 400, 400, 400)
+    report = send(accounts, links(1), links(2), accounts=[400] * 3)
     report.save_links(tmp_path / "links.csv")
 
     assert {"refused"} == set(report.frame["state"])
@@ -153,14 +150,9 @@ def test_links_that_were_lost_are_told(
     connected: Callable[..., Client], tmp_path: Path, status: dict[str, str]
 ) -> None:
     """The response with the links was lost, and the status has none: the row says how to get them."""
-    answers = iter([reset, reply(200, json.dumps(links(2) | {"userId": "u-2"}))])
-
-    def answer(connection: Any, request: Received) -> bool | None:
-        behaviour = reply(200, json.dumps(status)) if request.method == "GET" else next(answers)
-        return behaviour(connection, request)
-
+    service = Service(payers=[reset, reply(200, json.dumps(links(2) | {"userId": "u-2"}))], status=status)
     rows = Table(table(1, 2), holder_is_payer=True)
-    with FarEnd([answer]) as far_end:
+    with FarEnd([service]) as far_end:
         options = Options(workers=1, reconcile_after=0.1, progress=False)
         client = connected(far_end.url)
         report = run_table(client, rows, tmp_path / "run.journal", options)
