@@ -1,28 +1,42 @@
-"""Runs: what is sent, what is repeated, what is looked up, and what is left to the user."""
+"""Runs: what is sent, repeated, and left to the user; odd cells, responses of gateways, and early ends."""
 
 from __future__ import annotations
 
 import json
 import signal
 import socket
+import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+from pydantic import SecretStr
 
 import payerkit
-from cases import table
-from far_end import FarEnd, message, reply
-from onboarding_tables import onboard, run_arguments
-from payerkit import InvalidInput
+from cases import pairs, said, table
+from clocks import HandClock, LeapingClock, SteppedClock
+from far_end import FarEnd, Received, close, message, reply
+from onboarding_tables import make_task, onboard, run_arguments
+from payerkit import InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client, SandboxClient
-from payerkit.errors import InterruptedRun
+from payerkit.client.call import RequestBody
+from payerkit.client.pace import LONGEST_WAIT, MAX_FOREIGN, MAX_RATE_LIMITED, RUN_RETRIES, Pace
+from payerkit.errors import InterruptedRun, NotFound, NotSent, RateLimited, ServiceError, WrongKey
+from payerkit.models.requests import SocialSecurityNumber
 from payerkit.onboarding import RunOptions
-from payerkit.onboarding.limiter import StopSignal, run_workers
+from payerkit.onboarding import run as runs
+from payerkit.onboarding.limiter import RateLimiter, StopSignal, is_foreign, run_workers
+from payerkit.onboarding.options import Options
+from payerkit.onboarding.progress import Progress
+from payerkit.onboarding.run import run_table
+from payerkit.onboarding.tasks import Table
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
 Connect = Callable[..., Client]
@@ -33,12 +47,6 @@ BANK = as_columns(BANK_DETAILS)
 def payers(count: int, **changes: Any) -> pd.DataFrame:
     """Return a table of payers."""
     return pd.DataFrame([{**PAYER, "clientUserId": f"row-{row}", **changes} for row in range(count)])
-
-
-def accounts(count: int, **changes: Any) -> pd.DataFrame:
-    """Return a table of accounts of one payer."""
-    rows = [{**BANK_DETAILS, "clientUserId": "row-0", "accountNumber": f"25300923348{row}"} for row in range(count)]
-    return pd.DataFrame([{**row, **changes} for row in rows])
 
 
 def test_a_table_is_onboarded(path: Path) -> None:
@@ -197,3 +205,465 @@ def test_progress_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
     told = capsys.readouterr().err
     assert ("payer 3 of 3 [" in told, "3 done" in told) == (True, True)
+
+
+# Edge cases
+
+
+NOTHING = reply(200, '{"paymentDetails": []}')
+STORED = reply(201, '{"payment_detail": {"id": "id-1", "status": "approved"}}')
+PAGE = reply(404, "<html>no backend</html>", {"Content-Type": "text/html"})
+SECRET = b"secret of a test"
+
+
+def accounts(count: int, **changes: Any) -> pd.DataFrame:
+    """Return a table of accounts, each of another payer."""
+    return pd.DataFrame([{**BANK_DETAILS, "clientUserId": f"row-{row}", **changes} for row in range(count)])
+
+
+# What is sent is what was checked
+
+CELLS = {
+    "text": "123-45-6789",
+    "text of numpy's": np.str_("123-45-6789"),
+    "a secret": SecretStr("123-45-6789"),
+    "a secret of ours": SocialSecurityNumber("123-45-6789"),
+    "nothing": None,
+    "no number": float("nan"),
+    "no decimal": Decimal("sNaN"),
+    "a number": 123456789,
+    "a large number": 10**400,
+    "a duration": np.timedelta64(5, "D"),
+    "a day": pd.Timestamp("1985-12-12"),
+    "bytes": b"123-45-6789",
+    "a list": ["123-45-6789"],
+    "a dict": {("123", "45"): "6789"},
+    "half a letter": "\ud800",
+    "masked": "••••",
+}
+
+
+@pytest.mark.parametrize(("cell", "member"), pairs(CELLS, ["ssn", "companyName", "clientUserId"]))
+def test_a_row_is_sent_as_a_single_call_or_not_at_all(member: str, cell: str) -> None:
+    """The body is that of `create_payer`, and a row that `create_payer` refuses is not sent."""
+    row = {**PAYER, member: CELLS[cell]}
+    table = Table(pd.DataFrame([row], dtype=object))
+    try:
+        alone = RequestBody(Payer.of(row, {}).to_dict(reveal=True)).content
+    except InvalidInput:
+        assert [True] == [row.is_blocked for row in table.rows]
+        return
+    task = make_task(table, SECRET, "payer", 0)
+
+    assert json.loads(alone) == json.loads(task.body.content)
+    assert task.client_user_id == Payer.of(row, {}).client_user_id
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Float64", "double[pyarrow]", "object", "string", "category"])
+def test_nan_is_a_blank_cell(dtype: str) -> None:
+    """NaN is not sent, in a column of any dtype, even where pandas does not treat it as missing."""
+    table = payers(2).assign(companyName=pd.Series([float("nan")] * 2, dtype=dtype))
+    if dtype == "double[pyarrow]":
+        arrow = pytest.importorskip("pyarrow")  # which does not call it missing, as here
+        table["companyName"] = pd.arrays.ArrowExtensionArray(arrow.array([float("nan")] * 2, from_pandas=False))
+    task = make_task(Table(table), SECRET, "payer", 0)
+
+    assert "companyName" not in json.loads(task.body.content)
+
+
+def test_rows_of_a_table_that_differ_in_a_secret_contradict() -> None:
+    """Secrets are compared by value, not by their masked form."""
+    one, same, other = (payers(1, ssn=SecretStr(number)) for number in ("123-45-6789", "123-45-6789", "123-45-6788"))
+
+    assert not any(row.is_blocked for row in Table(pd.concat([one, same])).rows)
+    assert ["id_twice"] * 3 == [each.finding.code for each in Table(pd.concat([one, same, other])).found]
+
+
+def test_a_column_without_a_name_is_refused() -> None:
+    """A column whose name is None is unknown, and is not dropped silently."""
+    table = payers(1).assign(nameless="?")
+    table.columns = pd.Index([*table.columns[:-1], None], dtype=object)
+    with pytest.raises(InvalidInput, match="columns that cannot be used"):
+        payerkit.plan_onboarding(table)
+
+
+# Responses of services and gateways
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_page_of_a_gateway_proves_nothing(connected: Connect, path: Path, count: int) -> None:
+    """A gateway's 404 does not prove that an account does not exist: nothing is sent again."""
+    behaviours = [reply(404), NOTHING, close, *([NOTHING, STORED, reply(200, STATUS)] * (count - 1)), PAGE]
+    with FarEnd(behaviours) as far_end:
+        client = connected(far_end.url)
+        report = payerkit.add_bank_details(
+            client, accounts(count), journal=path, options=RunOptions(workers=1, progress=False, reconcile_after=0.1)
+        )
+
+        assert count == sum(request.method == "POST" for request in far_end.ledger)
+    assert ("unknown", True) == tuple(report.frame.loc[0, ["state", "retryable"]])
+
+
+def test_no_account_is_sent_before_the_list_was_read(connected: Connect, path: Path) -> None:
+    """If the payer's accounts cannot be listed first, none is sent: an old one could be taken for the new one."""
+    with FarEnd([reply(404), PAGE]) as far_end:
+        report = payerkit.add_bank_details(
+            connected(far_end.url), accounts(1), journal=path, options=RunOptions(progress=False)
+        )
+
+        assert {"GET"} == {request.method for request in far_end.ledger}
+    assert ("not_sent", True) == tuple(report.frame.loc[0, ["state", "retryable"]])
+
+
+def stamped(moments: list[float], clock: Callable[[], float], behaviour: Any) -> Any:
+    """Record when writes arrive, and respond to all in one way; reads are responded to with 404."""
+
+    def behave(connection: socket.socket, request: Received) -> bool | None:
+        if request.method == "GET":
+            return reply(404)(connection, request)
+        moments.append(clock())
+        answer: bool | None = behaviour(connection, request)
+        return answer
+
+    return behave
+
+
+def test_the_rate_is_kept_after_a_pause() -> None:
+    """After a pause that the service requested, the calls that waited do not all leave at once."""
+    clock = SteppedClock(10)
+    limiter = RateLimiter(Pace(20, clock=clock.now), StopSignal(), wait=clock.wait)
+    moments: list[float] = []
+
+    def send() -> None:
+        moments.append(clock.now())
+        if len(moments) == 1:
+            raise RateLimited("Slow down.", retry_after=1)
+
+    def call(_: int) -> None:
+        limiter.call(send)
+        clock.end()
+
+    run_workers(call, range(10), workers=10, stop=limiter.stop)
+    after = moments[1:]
+
+    assert 10 == len(after)
+    assert after[0] >= 1
+    assert np.diff(after).min() >= 0.05 - 1e-6
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_every_retry_after_pauses_the_run(connected: Connect, path: Path, status: int) -> None:
+    """A Retry-After of a call's last attempt, or with another status than 429, delays the next call, too."""
+    clock = LeapingClock()
+    moments: list[float] = []
+    with FarEnd([stamped(moments, clock.now, reply(status, headers={"Retry-After": "1"}))]) as far_end:
+        options = Options(workers=1, reconcile_after=0, progress=False)
+        run_table(connected(far_end.url), Table(payers(2)), path, options, limiter=clock.limiter())
+    gaps = np.diff(moments)
+
+    assert len(gaps) > 1
+    assert gaps.min() >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("error", "attempts"),
+    [
+        (NotSent("never left"), RUN_RETRIES.attempts),
+        (RateLimited("slow down"), MAX_RATE_LIMITED),  # which ends the run
+        (RateLimited("slow down", retry_after=1), RUN_RETRIES.attempts),
+        (ServiceError("a read failed"), RUN_RETRIES.attempts),
+        (UnknownOutcome("a write may have happened"), 1),
+        (Refused("no"), 1),
+        (RateLimited("come back tomorrow", retry_after=LONGEST_WAIT + 1), 1),  # which ends the run
+    ],
+)
+def test_a_run_follows_the_retry_policy(error: PayerkitError, attempts: int) -> None:
+    """Only calls that provably changed nothing are repeated, as often as the policy allows."""
+    made: list[int] = []
+
+    def call() -> None:
+        made.append(1)
+        raise error
+
+    with pytest.raises(type(error)):
+        LeapingClock().limiter().call(call)
+
+    assert attempts == len(made)
+
+
+def test_a_stop_ends_waits() -> None:
+    """`wait` returns True if the run is stopped, as `threading.Event.wait`; the first reason is kept."""
+    stop = StopSignal()
+    before = (bool(stop), stop.wait(0))
+    stop.set(said("first"))
+    stop.set(said("second"))
+
+    assert (False, False) == before
+    assert (True, True, "first") == (bool(stop), stop.wait(20), stop.reason)
+
+
+def test_a_forbidden_row_does_not_stop_the_run(connected: Connect, path: Path) -> None:
+    """A 403 after other calls were accepted is about its row: it is refused, and the others are sent."""
+
+    def answer(connection: socket.socket, request: Received) -> bool | None:
+        good, bad = reply(200, STATUS), reply(403, '{"message": "not from there"}')
+        return (bad if b'"row-3"' in request.body else good)(connection, request)
+
+    with FarEnd([answer]) as far_end:
+        report = onboard(connected(far_end.url), payers(20), path, workers=1)
+
+    assert (19, 1, "") == (report.counts["done"], report.counts["refused"], report.stopped)
+    assert "not from there" in str(report.frame.loc[3, "reason"])
+
+
+def test_a_forbidden_key_ends_the_run(connected: Connect, path: Path) -> None:
+    """Three 403 before anything was accepted mean that the key is wrong; these rows can still be sent."""
+    with FarEnd([reply(404), reply(403)]) as far_end:
+        report = onboard(connected(far_end.url), payers(50), path, workers=1)
+
+        assert 3 == sum(request.method == "POST" for request in far_end.ledger)
+    assert (50, 50) == (report.counts["not_sent"], len(report.retryable))
+
+
+PRIVATE = {"firstName": "Forenamed", "lastName": "Surnamed", "email": "somebody@example.com", "ssn": "123-45-6789"}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"userId": "mailbox@example.net"},
+        {"userId": "row-0"},
+        {"agreementUrl": "https://example.com/a?u=row%2D0"},
+        {"kycUrl": "https://example.com/?u=mailbox%40example.net"},
+    ],
+)
+def test_responses_that_identify_a_payer_are_not_kept(connected: Connect, path: Path, told: dict[str, str]) -> None:
+    """An id or link that holds the payer's id or an e-mail address is neither in the journal nor in the report."""
+    ((name, value),) = told.items()
+    with FarEnd([reply(404), reply(200, json.dumps({**ANSWERS["create_payer"], name: value}))]) as far_end:
+        report = onboard(connected(far_end.url), payers(1), path)
+
+    assert 1 == report.counts["done"]
+    assert value not in report.frame.drop(columns="client_user_id").to_csv()
+    assert value not in written(path)
+
+
+def test_the_reason_of_a_refused_account_hides_its_payer(connected: Connect, path: Path) -> None:
+    """The payer's data in the service's message is masked, although it is not in the body of the account."""
+    words = "Payer Forenamed Surnamed <somebody@example.com> or <another@example.org>, ssn 123-45-6789, is not approved"
+    refused = reply(400, json.dumps({"message": words}))
+    with FarEnd([reply(404), reply(200, STATUS), NOTHING, refused]) as far_end:
+        report = onboard(connected(far_end.url), payers(1, **PRIVATE, **BANK), path, workers=1)
+    reason = str(report.frame.loc[0, "reason"])
+
+    assert ("refused", True) == (report.frame.loc[0, "state"], "is not approved" in reason)
+    kept = reason + written(path)
+    assert [] == [value for value in (*PRIVATE.values(), "another@example.org") if value in kept]
+
+
+def written(path: Path) -> str:
+    """Return everything that a journal holds, as text."""
+    with sqlite3.connect(path) as file:
+        rows = [row for name in ("run", "task", "payer") for row in file.execute(f"SELECT * FROM {name}")]  # noqa: S608 - of three
+    file.close()
+    return repr(rows)
+
+
+# The end of a run
+
+
+def test_a_run_that_stops_before_reconciling_has_a_report(connected: Connect, path: Path) -> None:
+    """One account is done, one unknown, and the key is no longer accepted: the run returns a report."""
+    behaviours = [reply(404), NOTHING, STORED, NOTHING, close, reply(401)]
+    with FarEnd(behaviours) as far_end:
+        report = payerkit.add_bank_details(
+            connected(far_end.url),
+            accounts(4),
+            journal=path,
+            options=RunOptions(workers=1, progress=False, reconcile_after=0.1),
+        )
+
+    assert ["done", "unknown", "not_sent", "not_sent"] == report.frame["state"].tolist()
+    assert "API key" in report.stopped
+
+
+@pytest.mark.parametrize("where", ["_work_when_due", "Report"])
+def test_an_interrupt_between_two_steps_has_the_report(
+    connected: Connect, path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Ctrl+C during reconciliation, or while the report is made, is an interrupted run as well."""
+    place: Any = runs.TableRun if where == "_work_when_due" else runs
+    function = getattr(place, where)
+    times: list[int] = []
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        times.append(1)
+        if len(times) == 1:
+            signal.raise_signal(signal.SIGINT)
+        return function(*arguments, **options)
+
+    monkeypatch.setattr(place, where, interrupted)
+    with FarEnd([reply(200, STATUS)]) as far_end, pytest.raises(InterruptedRun) as caught:
+        onboard(connected(far_end.url), payers(3), path)
+
+    assert 3 == caught.value.report.counts["done"]
+
+
+def test_workers_end_before_an_error_of_the_main_thread_is_raised() -> None:
+    """The tasks under way end before the caller closes their client and journal."""
+    ended: list[int] = []
+
+    def task(item: int) -> None:
+        time.sleep(0.3)
+        ended.append(item)
+
+    def on_tick() -> None:
+        raise RuntimeError("an error")
+
+    with pytest.raises(RuntimeError, match="an error"):
+        run_workers(task, range(100), workers=4, stop=StopSignal(), on_tick=on_tick)
+
+    assert 4 == len(ended)
+
+
+def test_a_run_goes_on_without_its_progress_bar() -> None:
+    """The bar can no longer be drawn, for instance on a closed pipe: it is dropped."""
+
+    class Gone:
+        def set_postfix_str(self, *_: object, **__: object) -> None:
+            raise BrokenPipeError
+
+        def close(self) -> None:
+            raise AssertionError("there is nothing to close")
+
+    progress = Progress(shown=False)
+    progress._bar = Gone()
+    with progress:
+        progress.count("done")
+        progress.show(now=True)
+        progress.begin("account", 1)
+
+
+# When a run ends early: refusals that are not the API's, and refusals that are equal
+
+
+def refusal(
+    kind: type[Refused] = Refused, status: int = 400, *, foreign: bool = True, retryable: bool | None = None
+) -> Refused:
+    """Return a refusal, of a gateway unless said otherwise."""
+    error = kind("refused", status_code=status)
+    error.foreign, error.retryable = foreign, kind.retryable if retryable is None else retryable
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "why"),
+    [
+        (refusal(), True, "a gateway's 400"),
+        (refusal(WrongKey, 403), True, "a gateway's 403"),
+        (refusal(NotFound, 404), True, "a gateway's 404"),
+        (refusal(status=302), True, "a redirect"),
+        (refusal(foreign=False), False, "the API's"),
+        (refusal(WrongKey, 401), False, "it ends the run anyway"),
+        (refusal(RateLimited, 429), False, "it is tried again anyway"),
+        (refusal(retryable=True), False, "it broke off: nobody knows whose it is"),
+        (UnknownOutcome("lost", status_code=502), False, "no refusal"),
+        (NotSent("no route"), False, "no response"),
+    ],
+)
+def test_a_refusal_that_is_not_the_api_s(error: PayerkitError, expected: bool, why: str) -> None:
+    """It says nothing about the row."""
+    assert expected == is_foreign(error), why
+
+
+@pytest.fixture
+def limiter() -> RateLimiter:
+    """Return a limiter whose waits take no time."""
+    clock = HandClock()
+    return RateLimiter(Pace(None, clock=clock.now), StopSignal(), wait=clock.wait)
+
+
+def call(limiter: RateLimiter, error: PayerkitError | None, kind: str) -> None:
+    """Make a call that ends in an error, or well."""
+
+    def make() -> None:
+        if error is not None:
+            raise error
+
+    with suppress(PayerkitError):
+        limiter.call(make, kind=kind)
+
+
+def test_foreign_refusals_in_a_row_end_a_run(limiter: RateLimiter) -> None:
+    """Whatever other calls are made in between; the reason says that no row was refused."""
+    for _ in range(MAX_FOREIGN):
+        assert not limiter.stop
+        call(limiter, None, "list")
+        call(limiter, refusal(WrongKey, 403), "bank_details")
+
+    assert "Nothing was marked as refused." in limiter.stop.reason
+
+
+@pytest.mark.parametrize("between", [None, refusal(foreign=False)])
+def test_a_response_of_the_api_begins_a_new_row(limiter: RateLimiter, between: PayerkitError | None) -> None:
+    """A firewall that objects to single rows does not end a run."""
+    for _ in range(2):
+        for _ in range(MAX_FOREIGN - 1):
+            call(limiter, refusal(), "payer")
+        call(limiter, between, "payer")
+
+    assert not limiter.stop
+
+
+def test_a_call_that_a_service_may_lack_is_not_counted(limiter: RateLimiter) -> None:
+    """A payer's status is beyond the specification."""
+    for _ in range(3 * MAX_FOREIGN):
+        call(limiter, refusal(NotFound, 404), "")
+
+    assert not limiter.stop
+
+
+def test_a_gateway_s_403_is_not_about_the_key(limiter: RateLimiter) -> None:
+    """Neither before anything was accepted, nor about one row afterwards."""
+    for _ in range(MAX_FOREIGN - 1):
+        call(limiter, refusal(WrongKey, 403), "payer")
+    stopped_early = bool(limiter.stop)
+    call(limiter, None, "payer")
+
+    assert not stopped_early
+    assert not limiter.is_forbidden(refusal(WrongKey, 403))
+    assert limiter.is_forbidden(refusal(WrongKey, 403, foreign=False))
+
+
+def test_equal_refusals_stop_and_say_what_to_do(limiter: RateLimiter) -> None:
+    """Others in between do not begin a new row."""
+    for number in range(2):
+        limiter.count_refusal(refusal(), said("no such bank"), 3)
+        limiter.count_refusal(refusal(), said(f"another reason {number}"), 3)
+        limiter.count_refusal(refusal(status=422), said("no such bank"), 3)
+    before = bool(limiter.stop)
+    limiter.count_refusal(refusal(), said("no such bank"), 3)
+    reason = limiter.stop.reason
+
+    assert not before
+    assert reason.startswith("3 rows were refused with the same response: no such bank Correct")
+    assert ('retry=["refused"]' in reason, "stop_after=None" in reason) == (True, True)
+
+
+def test_a_call_that_timed_out_counts_with_its_time() -> None:
+    """So does any other one that ended; not one that never left."""
+    clock = HandClock()
+    limiter = RateLimiter(Pace(None, clock=clock.now), StopSignal(), wait=clock.wait)
+
+    def time_out(seconds: float, error: PayerkitError) -> None:
+        def make() -> None:
+            clock.time += seconds
+            raise error
+
+        with pytest.raises(PayerkitError):
+            limiter.call(make)
+
+    time_out(60, UnknownOutcome("no response"))
+    time_out(90, NotSent("no route"))
+
+    assert 60 == limiter.slowest
