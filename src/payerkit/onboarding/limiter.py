@@ -10,16 +10,9 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeVar
 
+from payerkit.client import pace as limits
 from payerkit.client.client import Client
-from payerkit.client.pace import (
-    LONGEST_WAIT,
-    MAX_FORBIDDEN,
-    MAX_FOREIGN,
-    MAX_RATE_LIMITED,
-    MAX_UNREACHABLE,
-    RUN_RETRIES,
-    Pace,
-)
+from payerkit.client.pace import RUN_RETRIES, Pace
 from payerkit.endpoints import payment_details_call
 from payerkit.errors import NotFound, NotSent, PayerkitError, RateLimited, Refused, WrongKey
 from payerkit.onboarding.options import MAX_WORKERS, RunOptions
@@ -121,7 +114,7 @@ class RateLimiter:
                 self._pace.record(error, started)
                 self._record_error(error, self._pace.clock() - started, kind)
                 is_limited = isinstance(error, RateLimited) and error.retry_after is None
-                may_repeat = attempt < MAX_RATE_LIMITED if is_limited else RUN_RETRIES.allow(error, attempt)
+                may_repeat = attempt < limits.MAX_RATE_LIMITED if is_limited else RUN_RETRIES.allow(error, attempt)
                 # Where all calls are paused, this one need not wait here: it, too, waits for its turn.
                 is_paused = is_limited or error.retry_after is not None
                 if not may_repeat or self.pause(0.0 if is_paused else RUN_RETRIES.wait_after(error, attempt)):
@@ -142,7 +135,7 @@ class RateLimiter:
     def _wait_turn(self) -> float:
         """Wait until a call may leave, and return that time. Raises RunStopped if the run is stopped meanwhile."""
         try:
-            departed = self._pace.wait_turn(self.pause, lane=self._lane, longest=LONGEST_WAIT)
+            departed = self._pace.wait_turn(self.pause, lane=self._lane, longest=limits.LONGEST_WAIT)
         except RateLimited as error:  # by another call of the client, before the run
             self.stop.set(outcome_of(error))
         if self.stop:
@@ -161,22 +154,22 @@ class RateLimiter:
         if not isinstance(error, NotSent):
             # Also a call that timed out: its write may take effect as late as that, and later.
             self._record_response(took, _UNREACHABLE)
-        elif self._count(_UNREACHABLE) >= MAX_UNREACHABLE:
-            self.stop.set(Outcome("unreachable", {"times": MAX_UNREACHABLE, "cause": cause}))
+        elif self._count(_UNREACHABLE) >= limits.MAX_UNREACHABLE:
+            self.stop.set(Outcome("unreachable", {"times": limits.MAX_UNREACHABLE, "cause": cause}))
         if is_foreign(error):
-            if kind and self._count(kind) >= MAX_FOREIGN:
-                self.stop.set(Outcome("not_the_api", {"times": MAX_FOREIGN, "cause": cause}))
+            if kind and self._count(kind) >= limits.MAX_FOREIGN:
+                self.stop.set(Outcome("not_the_api", {"times": limits.MAX_FOREIGN, "cause": cause}))
         elif isinstance(error, Refused):
             self._record_response(0.0, kind)
         if isinstance(error, WrongKey) and not is_foreign(error):
             # It is the key at the first 401, or after some 403 before any call was accepted.
-            is_key = self._count(_FORBIDDEN) >= MAX_FORBIDDEN and not self._accepted
+            is_key = self._count(_FORBIDDEN) >= limits.MAX_FORBIDDEN and not self._accepted
             if is_key or error.status_code != HTTPStatus.FORBIDDEN:
                 self.stop.set(Outcome("key_refused", {"cause": cause, "advice": error.advice}))
-        elif (error.retry_after or 0.0) > LONGEST_WAIT:
+        elif (error.retry_after or 0.0) > limits.LONGEST_WAIT:
             self.stop.set(Outcome("asked_to_wait", {"cause": cause}))
-        elif self._pace.refusals >= MAX_RATE_LIMITED:
-            self.stop.set(Outcome("too_frequent", {"times": MAX_RATE_LIMITED}))
+        elif self._pace.refusals >= limits.MAX_RATE_LIMITED:
+            self.stop.set(Outcome("too_frequent", {"times": limits.MAX_RATE_LIMITED}))
 
     def count_refusal(self, error: Refused, reason: Outcome, stop_after: int | None) -> None:
         """Count a row that was refused, and stop the run at `stop_after` equal refusals, if it is a number.
@@ -204,9 +197,8 @@ def is_foreign(error: PayerkitError) -> bool:
 
     Not for one that ends the run or is retried anyway, and not for one that broke off: nobody knows whose it is.
     """
-    if not isinstance(error, Refused) or error.retryable or error.status_code == HTTPStatus.UNAUTHORIZED:
-        return False
-    return error.foreign
+    is_of_another = isinstance(error, Refused) and error.foreign
+    return is_of_another and not error.retryable and error.status_code != HTTPStatus.UNAUTHORIZED
 
 
 _TICK = 0.1

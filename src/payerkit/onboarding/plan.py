@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -96,7 +95,8 @@ class Plan(Overview):
     }
 
     def __init__(self, table: Table, *, normalise: str = "normalise=True") -> None:
-        super().__init__(table, table.found, replace(table.naming, normalise=normalise))
+        super().__init__(table, table.found)
+        self._naming.normalise = normalise
         errors = self._texts_of("error")
         planned = (_planned_row(row, error) for row, error in zip(table.rows, errors, strict=True))
         self.frame = frame_of(planned, dict.fromkeys(_COLUMNS, "string"), index=self._naming.labels)

@@ -71,8 +71,8 @@ class Overview:
     _kinds: ClassVar[dict[str, html.Kind]]
     """The colour of each state, and of each severity that is shown; most urgent first."""
 
-    def __init__(self, table: Table, found: Sequence[Problem], naming: Naming) -> None:
-        self._table, self._found, self._naming = table, found, naming
+    def __init__(self, table: Table, found: Sequence[Problem]) -> None:
+        self._table, self._found, self._naming = table, found, table.naming
 
     @property
     def findings(self) -> pd.DataFrame:
@@ -108,7 +108,7 @@ class Overview:
         for each in found:
             problem = each._replace(finding=each.general or each.finding)
             finding, column = problem.finding, problem.column(self._naming.columns)
-            message = f"{self._naming.file.shown_header(column)}: {finding.message}" if column else finding.message
+            message = f"{self._naming.origin.shown_header(column)}: {finding.message}" if column else finding.message
             code = finding.code if finding.severity == "warning" else ""
             yield Reason(kind or finding.severity, message, self._naming.hint(problem), code, column), each.row
 
@@ -302,7 +302,7 @@ class Report(Overview):
     def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None = None) -> None:
         """Read the outcomes from a journal. stopped: why the run stopped early. limit: what it tried, if not all."""
         outcomes, table = _Outcomes(tasks, journal, stopped, limit), tasks.table
-        super().__init__(table, sorted([*table.found, *outcomes.changes], key=attrgetter("row")), table.naming)
+        super().__init__(table, sorted([*table.found, *outcomes.changes], key=attrgetter("row")))
         self.rows = outcomes.rows
         self.stopped = stopped.text if stopped else ""
         self._stored, self._strays = outcomes.stored, outcomes.strays

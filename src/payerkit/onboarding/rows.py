@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -25,7 +25,7 @@ from payerkit.tables.header import (
     payer_columns,
 )
 from payerkit.tables.mapping import name_columns
-from payerkit.tables.normalise import Origin, findings_in, origin_of, reading_in_words
+from payerkit.tables.normalise import findings_in, origin_of, reading_in_words
 from payerkit.tables.spreadsheets import is_example
 from payerkit.wire import wire_name
 from payerkit.wording import Wording, in_file, visible
@@ -333,44 +333,32 @@ _ALL, _FIRST = 5, 3
 """Up to so many rows all are named; of more rows the first."""
 
 
-@dataclass(frozen=True, slots=True)
 class Naming:
-    """The names of a table's columns, rows and cells in the file that it was read from; it holds no cell's content.
+    """The names of a table's columns, rows and cells in the file that it was read from.
 
-    columns: the table's column of each field, by step. labels: those of the rows. file: where the table comes from.
+    columns: the table's column of each field, by step. labels: those of the rows. origin: where the table comes from.
     letters: of each column that is in the file; empty if the rows do not have the file's numbers. readings: what
     normalise=True would write, by row and column, masked; "" for a cell that it would clear. normalise: how the reader
-    says that.
+    says that. found: the problems of the rows.
     """
 
-    columns: Mapping[Step, Mapping[str, str]]
-    labels: pd.Index[Any]
-    file: Origin = field(default_factory=Origin)
-    letters: Mapping[str, str] = field(default_factory=dict)
-    readings: Mapping[tuple[int, str], str] = field(default_factory=dict, repr=False)
-    normalise: str = "normalise=True"
-
-    @classmethod
-    def of(cls, rows: Any, columns: Mapping[Step, Mapping[str, str]], found: Iterable[Problem]) -> Self:
-        """Return the names in a table with these findings."""
-        labels = rows.index
-        origin = origin_of(rows)
-        file = replace(origin, cells=None, findings=(), changes=(), readings={}, mapping=None)
-        has_cells = bool(origin.file) and labels.name == "row" and labels.is_unique
-        in_file = origin.by_name.items() if has_cells else ()
-        letters = {name: each.letters for name, each in in_file if name in rows.columns}
-        told = found if letters and origin.readings else ()
-        cells = {(each.row, each.column(columns)) for each in told if each.finding.severity != "info"}
-        keys = ((cell, (labels[cell[0]], cell[1])) for cell in cells)
-        readings = {
-            cell: reading_in_words(cell[1], origin.readings[key]) for cell, key in keys if key in origin.readings
-        }
-        return cls(columns, labels, file, letters, readings)
+    def __init__(self, rows: Any, columns: Mapping[Step, Mapping[str, str]], found: Iterable[Problem]) -> None:
+        self.columns, self.labels, self.origin = columns, rows.index, origin_of(rows)
+        self.normalise = "normalise=True"
+        self.letters: dict[str, str] = {}
+        self.readings: dict[tuple[int, str], str] = {}
+        if not self.origin.file or self.labels.name != "row" or not self.labels.is_unique:
+            return
+        self.letters = {name: each.letters for name, each in self.origin.by_name.items() if name in rows.columns}
+        for each in found if self.letters else ():
+            key = (self.labels[each.row], column := each.column(columns))
+            if each.finding.severity != "info" and key in self.origin.readings:
+                self.readings[each.row, column] = reading_in_words(column, self.origin.readings[key])
 
     def numbers(self, rows: Sequence[int]) -> list[Any]:
         """Return the numbers of rows in the file, else their labels; those of a corrections file differ from labels."""
         labels = self.labels.take(rows).tolist()
-        return [self.file.rows.get(label, label) for label in labels] if self.letters and self.file.rows else labels
+        return [self.origin.rows.get(label, label) for label in labels] if self.letters and self.origin.rows else labels
 
     def hint(self, problem: Problem) -> str:
         """Return what to do about a problem, and if that is so, that the table has no column for it."""
@@ -396,7 +384,7 @@ class Naming:
         hint = self.with_readings(self.hint(problem), column, [problem.row])
         letters = self.letters.get(column, "")
         cell = f"{letters}{self.numbers([problem.row])[0]}" if letters else ""
-        return cell, self.file.shown_header(column), hint
+        return cell, self.origin.shown_header(column), hint
 
     def texts(self, found: Iterable[Problem]) -> list[str]:
         """Return the problems of each row as text, "" for none: errors in words, others with severity and code, too."""

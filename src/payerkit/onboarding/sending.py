@@ -10,21 +10,12 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote_plus
 
+from payerkit import errors
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client
 from payerkit.client.pace import PAYER_WAITS
 from payerkit.endpoints import payer_call, payer_status_call, payment_detail_call
-from payerkit.errors import (
-    InvalidInput,
-    NotFound,
-    NotSent,
-    PayerkitError,
-    RateLimited,
-    Refused,
-    ServiceError,
-    UnknownOutcome,
-    WrongKey,
-)
+from payerkit.errors import PayerkitError
 from payerkit.masking import holds_email, redact
 from payerkit.models import PayerStatus, PaymentDetail
 from payerkit.onboarding.accounts import Listing, Matches, Record, differing_names, id_of, is_dead
@@ -38,7 +29,7 @@ from payerkit.wire import first, wire_name
 _LINKS = ("agreement_url", "kyc_url")
 _FACTS = [(name, wire_name(name)) for name in ("kyc_status", "agreement_status", "user_id", "status", "id", *_LINKS)]
 
-_NOTHING_HAPPENED = (NotSent, RateLimited, WrongKey)
+_NOTHING_HAPPENED = (errors.NotSent, errors.RateLimited, errors.WrongKey)
 """Errors after which the task can be sent by a later run: the service did nothing, and not because of the task."""
 
 _MISSING = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
@@ -130,17 +121,17 @@ class Sender:
         """
         try:
             fields = self._send_to_stored_payer(task)
-        except UnknownOutcome as error:
+        except errors.UnknownOutcome as error:
             self.journal.remember_slowest(self.limiter.slowest)  # first: how long to wait must outlive a kill
             self.journal.mark_unknown(task.key, reason_of(error, task.client_user_id))
             return "unknown"
         except _NOTHING_HAPPENED as error:
-            if not isinstance(error, WrongKey) or not self.limiter.is_forbidden(error):
+            if not isinstance(error, errors.WrongKey) or not self.limiter.is_forbidden(error):
                 raise
             return self._record_refusal(task, error)
-        except InvalidInput as error:
+        except errors.InvalidInput as error:
             return self._record(task, "not_sent", reason_of(error, task.client_user_id))
-        except Refused as error:
+        except errors.Refused as error:
             return self._handle_refusal(task, error)
         has_failed = task.step == "bank_details" and is_dead(fields)  # at once, as one in a list may have
         reason = Outcome("stored_failed", {"status": str(fields["status"])}) if has_failed else None
@@ -154,7 +145,7 @@ class Sender:
         for seconds in PAYER_WAITS:
             try:
                 return attempt()
-            except NotFound as error:
+            except errors.NotFound as error:
                 if not self._is_payer_lagging(task, error):
                     raise
                 self._postpone(task, error, "payer_lags")  # first: the run may not outlive the wait
@@ -162,10 +153,10 @@ class Sender:
                     raise
         return attempt()
 
-    def _is_payer_lagging(self, task: Task, error: Refused) -> bool:
+    def _is_payer_lagging(self, task: Task, error: errors.Refused) -> bool:
         """Return True if an account is refused since its payer is not found, whom the service stored before."""
         payer = self.journal.entry(task.payer_key)
-        is_missing = isinstance(error, NotFound) and not error.foreign and task.step == "bank_details"
+        is_missing = isinstance(error, errors.NotFound) and not error.foreign and task.step == "bank_details"
         return is_missing and payer is not None and payer.state == "done"
 
     def _attempt(self, task: Task) -> dict[str, Any]:
@@ -183,7 +174,7 @@ class Sender:
             self._postpone(task, error)
             raise
 
-    def _handle_refusal(self, task: Task, error: Refused) -> State:
+    def _handle_refusal(self, task: Task, error: errors.Refused) -> State:
         """Record a refusal and return the state: it may end by itself, or mean that the task was there already."""
         if is_foreign(error) or (error.retryable and not error.code):  # or it broke off before the reason
             state = self._postpone(task, error)
@@ -200,13 +191,13 @@ class Sender:
             raise error  # sent again in this run, it would be refused again until the payer may have accounts
         return state
 
-    def _handle_payer_conflict(self, task: Task, error: Refused) -> State:
+    def _handle_payer_conflict(self, task: Task, error: errors.Refused) -> State:
         """Record a payer as done if the service, which refused it as there already, returns its status."""
         self._postpone(task, error)  # first: the run may be stopped before the status is read
         try:
             if self.find_payer(task, Outcome("payer_there_already")):
                 return "done"
-        except (*_NOTHING_HAPPENED, ServiceError) as failure:
+        except (*_NOTHING_HAPPENED, errors.ServiceError) as failure:
             if not self.limiter.is_forbidden(failure):
                 self._postpone(task, error, "conflict_unread", failure=reason_of(failure, task.client_user_id))
                 raise
@@ -214,7 +205,7 @@ class Sender:
             pass  # the service returns nothing that can be read: whatever the conflict is about
         return self._record_refusal(task, error, "payer_conflict")
 
-    def _handle_account_conflict(self, task: Task, error: Refused) -> State:
+    def _handle_account_conflict(self, task: Task, error: errors.Refused) -> State:
         """Record an account as done if the payer's list has exactly this one, as the service says that refused it."""
         self._postpone(task, error)
         try:
@@ -231,7 +222,7 @@ class Sender:
             return record_found(self.journal, task, found.strong, reason="there_already")
         return self._record_refusal(task, error)
 
-    def _record_refusal(self, task: Task, error: Refused, code: str = "") -> State:
+    def _record_refusal(self, task: Task, error: errors.Refused, code: str = "") -> State:
         """Record a refusal by the service, and return the state. Raises it if an earlier attempt is unknown."""
         reason = reason_of(error, task.client_user_id, code)
         # If an earlier attempt is unknown, this is what becomes of the task once that is known not to be stored.
@@ -367,7 +358,7 @@ def waiting_reason(error: PayerkitError) -> Outcome | None:
 
     Only the code of the refusal tells; words are never interpreted.
     """
-    if isinstance(error, Refused) and not isinstance(error, _NOTHING_HAPPENED) and error.code in WAITING_CODES:
+    if isinstance(error, errors.Refused) and not isinstance(error, _NOTHING_HAPPENED) and error.code in WAITING_CODES:
         return Outcome("waits", {"waiting_code": error.code})
     return None
 
@@ -375,7 +366,7 @@ def waiting_reason(error: PayerkitError) -> Outcome | None:
 def reason_of(error: PayerkitError, client_user_id: str, code: str = "", **params: Outcome) -> Outcome:
     """Return why a call failed, without the payer's data. code: of an outcome of which that is the cause."""
     found = outcome_of(error)
-    if not isinstance(error, InvalidInput):
+    if not isinstance(error, errors.InvalidInput):
         fields = [f"{problem.field}: {problem.message}" for problem in error.fields]
         known = Outcome(found.code, {**found.params, "fields": fields} if fields else found.params)
         found = known.of_texts(lambda text: re.sub(r"\S+@\S+", MASK, redact(text, [client_user_id])))

@@ -24,7 +24,6 @@ from payerkit.onboarding.journal import Journal, digest
 from payerkit.onboarding.rows import ID, Naming, Placeholders, Row, Step, read_rows, shown_id, tell_cells
 from payerkit.reasons import Outcome
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
-from payerkit.tables.normalise import origin_of
 from payerkit.wording import listed
 
 _ALL = "warnings"
@@ -70,8 +69,8 @@ class Table:
         tell_cells(self.rows, rows, self.columns)
         _compare_rows(self.rows, self.payers, held_codes)
         self.found = list(chain.from_iterable(row.problems for row in self.rows))
-        self.origin = origin_of(rows)
-        self.naming = Naming.of(rows, self.columns, self.found)
+        self.naming = Naming(rows, self.columns, self.found)
+        self.origin = self.naming.origin
         self._given, self.planned = rows, pd.DataFrame(rows).copy()
         self._unchanged: set[int] = set()
 
