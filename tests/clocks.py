@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from payerkit.client.pace import Pace
 from payerkit.onboarding.limiter import RateLimiter, StopSignal
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Claim that what is done takes less than so many seconds."""
+    started = time.monotonic()
+    yield
+    assert time.monotonic() - started < seconds
 
 
 class HandClock:

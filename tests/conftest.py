@@ -20,10 +20,10 @@ from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
 import payerkit
+from far_end import make_certificate
 from form_browser import Started, start_form
 from payerkit.client import Client
 from postgres_server import controlled_postgres, find_initdb
-from tls import make_certificate
 
 if TYPE_CHECKING:
     from onboarding_model import ModelService

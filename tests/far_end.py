@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
+import ipaddress
+import multiprocessing
 import selectors
 import socket
 import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Self
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 
 @dataclass(frozen=True)
@@ -101,10 +111,15 @@ def message(status: int, body: bytes, headers: dict[str, str] | None = None, *, 
 
 def reply(status: int, body: bytes | str = b"{}", headers: dict[str, str] | None = None) -> Behaviour:
     """Answer, and keep the connection."""
-    content = body.encode() if isinstance(body, str) else body
+    return kept(message(status, body.encode() if isinstance(body, str) else body, headers))
+
+
+def kept(data: bytes, *, after: float = 0) -> Behaviour:
+    """Send these bytes after some seconds, and keep the connection."""
 
     def behave(connection: socket.socket, _: Received) -> bool:
-        connection.sendall(message(status, content, headers))
+        time.sleep(after)
+        connection.sendall(data)
         return True
 
     return behave
@@ -112,11 +127,7 @@ def reply(status: int, body: bytes | str = b"{}", headers: dict[str, str] | None
 
 def raw(data: bytes) -> Behaviour:
     """Send these bytes, then close."""
-
-    def behave(connection: socket.socket, _: Received) -> None:
-        connection.sendall(data)
-
-    return behave
+    return drip(data, 0, at_once=len(data))
 
 
 def reset(connection: socket.socket, _: Received) -> None:
@@ -178,3 +189,51 @@ def join_sockets(one: socket.socket, other: socket.socket) -> None:
                 if not piece:
                     return
                 across.sendall(piece)
+
+
+@contextlib.contextmanager
+def far_end_apart(body: str, seconds: float = 0) -> Iterator[str]:
+    """Run a far end that answers every call after some seconds in a process of its own; give its address."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve_apart, args=(theirs, body, seconds), daemon=True)
+    process.start()
+    try:
+        yield ours.recv()
+    finally:
+        ours.send(None)
+        process.join(5)
+
+
+def _serve_apart(pipe: Connection, body: str, seconds: float) -> None:
+    with FarEnd([kept(message(200, body.encode()), after=seconds)]) as far:
+        pipe.send(far.url)
+        pipe.recv()
+
+
+def make_certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
+    """Return the file of a certificate that signs itself, for 127.0.0.1 and api.example.com, and a server's context."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "payerkit tests")])
+    now = dt.datetime.now(dt.UTC)
+    hosts = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("api.example.com")]
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(hosts), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    certificate_file, key_file = folder / "certificate.pem", folder / "key.pem"
+    certificate_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    key_file.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate_file, key_file)
+    return certificate_file, context

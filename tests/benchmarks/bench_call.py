@@ -1,17 +1,15 @@
 """What one call costs, checked and typed both ways, against a bare requests.Session with the same body and answer.
 
-The far end is a thin server in a process of its own, so that its work is in neither figure.
+The far end is in a process of its own, so that its work is in neither figure.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import requests
@@ -21,17 +19,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from rounds import ratios, report
 
 import payerkit
-from far_end import FarEnd, reply
+from far_end import far_end_apart
 from published import ANSWERS, PAYER
 
 ROUNDS, CALLS = 21, 200
-
-
-def serve(pipe: Connection) -> None:
-    """Answer until told to stop."""
-    with FarEnd([reply(200, json.dumps(ANSWERS["create_payer"]))]) as far:
-        pipe.send(far.url)
-        pipe.recv()
 
 
 def seconds_of(call: Callable[[], object]) -> float:
@@ -46,22 +37,17 @@ def seconds_of(call: Callable[[], object]) -> float:
 
 def main() -> int:
     """Print the ratio; return 1 if the gate is missed."""
-    here, there = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(there,), daemon=True)
-    server.start()
-    url = here.recv()
-    session, client = requests.Session(), payerkit.connect(url, api_key="key-of-a-benchmark")
     headers = {"x-api-key": "key-of-a-benchmark"}
+    with far_end_apart(json.dumps(ANSWERS["create_payer"])) as url, requests.Session() as session:
+        client = payerkit.connect(url, api_key=headers["x-api-key"])
 
-    def bare() -> object:
-        return session.post(f"{url}/v2/payer", json=PAYER, headers=headers, timeout=10).json()
+        def bare() -> object:
+            return session.post(f"{url}/v2/payer", json=PAYER, headers=headers, timeout=10).json()
 
-    def ours() -> object:
-        return payerkit.create_payer(client, PAYER)
+        def ours() -> object:
+            return payerkit.create_payer(client, PAYER)
 
-    found = ratios(lambda: seconds_of(ours), lambda: seconds_of(bare), rounds=ROUNDS)
-    here.send("stop")
-    server.join(5)
+        found = ratios(lambda: seconds_of(ours), lambda: seconds_of(bare), rounds=ROUNDS)
     return 0 if report("create_payer", found, gate=0.75) else 1
 
 
