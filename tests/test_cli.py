@@ -14,9 +14,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import nbformat
 import pandas as pd
@@ -252,14 +254,14 @@ Onboard = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def onboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Onboard:
-    """Run `payerkit onboard` in the folder of the test; the service is what is given by name, as environment."""
+def onboard(
+    tmp_path: Path, service: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Onboard:
+    """Run `payerkit onboard` in the folder of the test, with that sandbox or what is given by name as environment."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in environment.items():
-                patch.setenv(name, value)
+        with patch.dict(os.environ, service | environment):
             code = cli.main(["onboard", *arguments])
         return subprocess.CompletedProcess(arguments, code, *capsys.readouterr())
 
@@ -271,45 +273,50 @@ def rows_of(test: str) -> list[dict[str, str]]:
     return [row | {"client_user_id": f"{test}-{row['client_user_id']}"} for row in ROWS]
 
 
-def write_rows(folder: Path, rows: list[dict[str, str]], name: str = "payers.csv") -> None:
-    """Write a table of payers."""
-    pd.DataFrame(rows).to_csv(folder / name, index=False)
+def write_rows(rows: list[dict[str, str]], name: str = "payers.csv") -> None:
+    """Write a table of payers to the folder of the test."""
+    pd.DataFrame(rows).to_csv(name, index=False)
 
 
-def stored(service: dict[str, str], rows: list[dict[str, str]]) -> list[str]:
+def files() -> set[str]:
+    """Return the names of the files in the folder of the test."""
+    return {file.name for file in Path().iterdir()}
+
+
+def stored(client: Client, rows: list[dict[str, str]]) -> list[str]:
     """Return the numbers of the accounts that the service has of the payers of these rows."""
-    with payerkit.connect(service["PAYERKIT_BASE_URL"], api_key=KEY) as client:
-        ids = [row["client_user_id"] for row in rows]
-        found = payerkit.statuses.list_many(client, ids, progress=False, reveal=True)
+    ids = [row["client_user_id"] for row in rows]
+    found = payerkit.statuses.list_many(client, ids, progress=False, reveal=True)
     return found["account_number"].dropna().to_list()
 
 
-def test_onboard_sends_a_table_with_one_command(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
+def test_onboard_sends_a_table_with_one_command(
+    manual: tuple[str, Client], service: dict[str, str], onboard: Onboard
+) -> None:
     """One command sends every payer and account; the same again sends nothing twice and says the same."""
-    write_rows(tmp_path, ROWS)
+    write_rows(ROWS)
     command = [sys.executable, "-m", "payerkit", "onboard", "payers.csv"]
-    first = subprocess.run(command, cwd=tmp_path, env=os.environ | service, capture_output=True, text=True, check=False)
-    again = onboard("payers.csv", **service)
-    report = pd.read_csv(tmp_path / "payers-report.csv", dtype=str)
+    first = subprocess.run(command, env=os.environ | service, capture_output=True, text=True, check=False)
+    again = onboard("payers.csv")
+    report = pd.read_csv("payers-report.csv", dtype=str)
 
     assert (0, 0) == (first.returncode, again.returncode)
     assert ["3 rows: 3 done."] * 2 == [run.stdout.splitlines()[0] for run in (first, again)]
-    assert [row["account_number"] for row in ROWS] == stored(service, ROWS)
+    assert [row["account_number"] for row in ROWS] == stored(manual[1], ROWS)
     assert (["2", "3", "4"], {"done"}) == (report["row"].to_list(), set(report["state"]))
-    files = {"payers.csv", "payers.csv.journal", "payers-report.csv"}
-    assert files == {file.name for file in tmp_path.iterdir()}
+    assert {"payers.csv", "payers.csv.journal", "payers-report.csv"} == files()
 
 
-def test_onboard_verifies_and_sends_nothing(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
+def test_onboard_verifies_and_sends_nothing(manual: tuple[str, Client], onboard: Onboard) -> None:
     """What is there, what is missing, and what is there twice, on the screen and as a file."""
     rows = rows_of("verify")
-    write_rows(tmp_path, rows[:2])
-    assert 0 == onboard("payers.csv", **service).returncode
-    whole = onboard("payers.csv", "--verify", **service)
-    write_rows(tmp_path, rows)
-    before = stored(service, rows[:2])
-    lacking = onboard("payers.csv", "--verify", **service)
-    found = pd.read_csv(tmp_path / "payers-verify.csv", dtype=str)
+    write_rows(rows[:2])
+    assert 0 == onboard("payers.csv").returncode
+    whole = onboard("payers.csv", "--verify")
+    write_rows(rows)
+    before = stored(manual[1], rows[:2])
+    lacking = onboard("payers.csv", "--verify")
+    found = pd.read_csv("payers-verify.csv", dtype=str)
 
     assert (0, 3) == (whole.returncode, lacking.returncode)
     assert ["2 accounts: 2 stored.", "3 accounts: 2 stored, 1 missing."] == [
@@ -318,36 +325,34 @@ def test_onboard_verifies_and_sends_nothing(tmp_path: Path, service: dict[str, s
     assert [("2", "stored"), ("3", "stored"), ("4", "missing")] == list(
         found[["row", "state"]].itertuples(index=False, name=None)
     )
-    assert before == stored(service, rows[:2])
+    assert before == stored(manual[1], rows[:2])
 
 
-def test_onboard_shows_no_person_and_no_key(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
+def test_onboard_shows_no_person_and_no_key(onboard: Onboard) -> None:
     """Neither what it prints nor the report nor the journal holds what a row holds, or the key."""
     rows = rows_of("other")
-    write_rows(tmp_path, [*rows, rows[0] | {"client_user_id": "bad@example.org", "email": "nonsense-address"}])
-    run = onboard("payers.csv", **service)
+    write_rows([*rows, rows[0] | {"client_user_id": "bad@example.org", "email": "nonsense-address"}])
+    run = onboard("payers.csv")
     secrets = [KEY, "nonsense-address", "@example.org", "%40example.org", *(row["account_number"] for row in rows)]
     secrets += [TYPED_PAYER[name] for name in ("email", "first_name", "last_name", "ssn", "phone", "address_line1")]
-    texts = [run.stdout, run.stderr, *((tmp_path / name).read_bytes().decode("latin-1") for name in RESULTS)]
+    texts = [run.stdout, run.stderr, *(Path(name).read_bytes().decode("latin-1") for name in RESULTS)]
 
     assert (3, "4 rows: 3 done, 1 with a warning, 1 not sent.") == (run.returncode, run.stdout.splitlines()[0])
     assert [] == [secret for secret in secrets if any(secret in text for text in texts)]
 
 
-def test_onboard_takes_names_of_columns_and_places_of_files(
-    tmp_path: Path, service: dict[str, str], onboard: Onboard
-) -> None:
+def test_onboard_takes_names_of_columns_and_places_of_files(onboard: Onboard) -> None:
     """`--column` says what a column is or leaves it out; journal and report are written where they are asked for."""
     row = {("postkode" if name == "postcode" else name): value for name, value in ROWS[0].items()}
     row |= {"client_user_id": "columns", "notes": "a friend"}
-    write_rows(tmp_path, [row])
-    refused = onboard("payers.csv", **service)
+    write_rows([row])
+    refused = onboard("payers.csv")
     options = ("--column", "postkode=postcode", "--column", "notes=", "--journal", "j", "--report", "r.csv")
-    done = onboard("payers.csv", *options, "--workers", "2", "--rate", "100", **service)
+    done = onboard("payers.csv", *options, "--workers", "2", "--rate", "100")
 
     assert (1, 0) == (refused.returncode, done.returncode)
     assert [True, True] == [words in refused.stderr for words in ("did you mean postcode?", "notes: not a field")]
-    assert {"payers.csv", "j", "r.csv"} == {file.name for file in tmp_path.iterdir()}
+    assert {"payers.csv", "j", "r.csv"} == files()
 
 
 @table("onboard_options")
@@ -359,19 +364,17 @@ def test_onboard_takes_the_options_of_a_run(arguments: list[str], expected: dict
     assert expected == {name: options[name] for name in expected}
 
 
-def test_no_text_decides_about_an_exit_code(
-    tmp_path: Path, service: dict[str, str], onboard: Onboard, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_text_decides_about_an_exit_code(onboard: Onboard, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a code in place of every text, the command ends in the same way, and its report says the same."""
     found = []
     for name in ("texts", "codes"):
         rows = rows_of(name)
         rows[0]["routing_number"], rows[1]["email"] = "021000022", "x"
-        write_rows(tmp_path, rows, f"{name}.csv")
+        write_rows(rows, f"{name}.csv")
         if name == "codes":
             monkeypatch.setattr("payerkit.reasons.rendered", lambda outcome: outcome.code)
-        codes = [onboard(f"{name}.csv", *more, **service).returncode for more in (["--hold", "routing_checksum"], [])]
-        report = pd.read_csv(tmp_path / f"{name}-report.csv", dtype=str)
+        codes = [onboard(f"{name}.csv", *more).returncode for more in (["--hold", "routing_checksum"], [])]
+        report = pd.read_csv(f"{name}-report.csv", dtype=str)
         found.append((codes, report[["state", "reason_code", "step", "attempts", "retryable"]].fillna("").to_dict()))
 
     assert found[0] == found[1]
@@ -379,12 +382,12 @@ def test_no_text_decides_about_an_exit_code(
 
 
 @pytest.mark.slow
-def test_onboard_takes_a_profile(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
+def test_onboard_takes_a_profile(service: dict[str, str], onboard: Onboard) -> None:
     """`--profile` says where to send the rows."""
-    write_rows(tmp_path, [ROWS[0] | {"client_user_id": "by-profile"}])
-    (tmp_path / "mine.toml").write_text(f'[local]\nbase_url = "{service["PAYERKIT_BASE_URL"]}"\nrate = 50')
-    profiles = {"PAYERKIT_PROFILES": str(tmp_path / "mine.toml"), "PAYERKIT_API_KEY_LOCAL": KEY}
-    run = onboard("payers.csv", "--profile", "local", **profiles)
+    write_rows([ROWS[0] | {"client_user_id": "by-profile"}])
+    Path("mine.toml").write_text(f'[local]\nbase_url = "{service["PAYERKIT_BASE_URL"]}"\nrate = 50')
+    profiles = {"PAYERKIT_PROFILES": "mine.toml", "PAYERKIT_API_KEY_LOCAL": KEY}
+    run = onboard("payers.csv", "--profile", "local", **profiles, PAYERKIT_BASE_URL="http://127.0.0.1:9")
 
     assert (0, "1 row: 1 done.") == (run.returncode, run.stdout.splitlines()[0])
 
@@ -392,41 +395,40 @@ def test_onboard_takes_a_profile(tmp_path: Path, service: dict[str, str], onboar
 @pytest.mark.slow
 def test_onboard_goes_on_when_the_service_is_back(tmp_path: Path, onboard: Onboard) -> None:
     """A run that reaches no service sends nothing and says so; the same command, with its journal, does it later."""
-    write_rows(tmp_path, ROWS)
+    write_rows(ROWS)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    service = {"PAYERKIT_BASE_URL": f"http://127.0.0.1:{port}", "PAYERKIT_API_KEY": KEY}
-    options = ("payers.csv", "--workers", "16")
-    alone = onboard(*options, **service)
+    command = partial(onboard, "payers.csv", "--workers", "16", PAYERKIT_BASE_URL=f"http://127.0.0.1:{port}")
+    alone = command()
     with running("sandbox", "--port", port, folder=tmp_path, PAYERKIT_SANDBOX_API_KEY=KEY):
-        served = onboard(*options, **service)
+        again = command()
 
     assert (1, True) == (alone.returncode, "Nothing was sent." in alone.stderr)
-    assert (0, "3 rows: 3 done.") == (served.returncode, served.stdout.partition("\n")[0])
+    assert (0, "3 rows: 3 done.") == (again.returncode, again.stdout.partition("\n")[0])
 
 
-def test_a_dry_run_sends_nothing(tmp_path: Path, service: dict[str, str], onboard: Onboard) -> None:
+def test_a_dry_run_sends_nothing(manual: tuple[str, Client], onboard: Onboard) -> None:
     """`--dry-run` says what would be sent, needs no service, and leaves a report and the rows to correct."""
     rows = rows_of("dry")
-    write_rows(tmp_path, rows)
-    write_rows(tmp_path, [*rows, rows[0] | {"client_user_id": "x", "email": "y"}], "faulty.csv")
-    fine, faulty = (onboard(name, "--dry-run", **service) for name in ("payers.csv", "faulty.csv"))
-    alone = onboard("payers.csv", "--dry-run")
+    write_rows(rows)
+    write_rows([*rows, rows[0] | {"client_user_id": "x", "email": "y"}], "faulty.csv")
+    fine, faulty = (onboard(name, "--dry-run") for name in ("payers.csv", "faulty.csv"))
+    alone = onboard("payers.csv", "--dry-run", PAYERKIT_BASE_URL="")
 
     assert (0, 3, 0) == (fine.returncode, faulty.returncode, alone.returncode)
     assert "3 rows: 3 payers and 3 accounts would be sent" in fine.stdout
     assert "1 row  email: Not an e-mail address." in faulty.stdout
-    files = {"payers.csv", "faulty.csv", "payers-plan.csv", "faulty-plan.csv", "faulty-corrections.csv"}
-    assert ([], files) == (stored(service, rows), {file.name for file in tmp_path.iterdir()})
+    assert {"payers.csv", "faulty.csv", "payers-plan.csv", "faulty-plan.csv", "faulty-corrections.csv"} == files()
+    assert [] == stored(manual[1], rows)
 
 
 @pytest.mark.parametrize(("routes", "count"), [([], 3), (["eur-local"], 1), (["usd-local", "jpy-swift"], 2)])
-def test_the_template_can_be_filled_in(routes: list[str], count: int, tmp_path: Path, onboard: Onboard) -> None:
+def test_the_template_can_be_filled_in(routes: list[str], count: int, onboard: Onboard) -> None:
     """`--template` prints a table with a row for each route, which `onboard` takes once the examples are replaced."""
     printed = onboard("--template", *routes)
-    (tmp_path / "mine.csv").write_text(printed.stdout, "utf-8")
+    Path("mine.csv").write_text(printed.stdout, "utf-8")
     as_it_is = onboard("mine.csv", "--dry-run")
-    (tmp_path / "mine.csv").write_text(printed.stdout.replace("example-payer-", "mine-"), "utf-8")
+    Path("mine.csv").write_text(printed.stdout.replace("example-payer-", "mine-"), "utf-8")
     run = onboard("mine.csv", "--dry-run")
 
     assert (0, 0, payerkit.tables.template(*routes)) == (printed.returncode, run.returncode, printed.stdout)
@@ -446,17 +448,12 @@ def test_the_template_is_written_to_a_file(onboard: Onboard) -> None:
 @table("onboard_refused")
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])
 def test_a_table_that_cannot_be_sent_is_told(
-    content: list[str] | None,
-    arguments: list[str],
-    words: str,
-    options: list[str],
-    tmp_path: Path,
-    onboard: Onboard,
+    content: list[str] | None, arguments: list[str], words: str, options: list[str], onboard: Onboard
 ) -> None:
     """What is no table ends with 1 and a message, before any service is asked."""
     if content is not None:
-        (tmp_path / "payers.csv").write_text("".join(f"{line}\n" for line in content))
-    run = onboard(*arguments, *options, PAYERKIT_BASE_URL="http://127.0.0.1:9", PAYERKIT_API_KEY=KEY)
+        Path("payers.csv").write_text("".join(f"{line}\n" for line in content))
+    run = onboard(*arguments, *options, PAYERKIT_BASE_URL="http://127.0.0.1:9")
 
     assert (1, True) == (run.returncode, words in run.stderr)
 
@@ -472,22 +469,22 @@ def test_a_table_that_cannot_be_sent_is_told(
         (["--links", "payers-report.csv"], "--links: payers-report.csv is already the file of --report"),
     ],
 )
-def test_no_file_of_a_run_replaces_another(options: list[str], words: str, tmp_path: Path, onboard: Onboard) -> None:
+def test_no_file_of_a_run_replaces_another(options: list[str], words: str, onboard: Onboard) -> None:
     """The table and the journal are not written over: without the journal, the next run would send all rows again."""
-    write_rows(tmp_path, ROWS)
-    before = (tmp_path / "payers.csv").read_bytes()
-    run = onboard("payers.csv", *options, PAYERKIT_BASE_URL="http://127.0.0.1:9", PAYERKIT_API_KEY=KEY)
+    write_rows(ROWS)
+    before = Path("payers.csv").read_bytes()
+    run = onboard("payers.csv", *options, PAYERKIT_BASE_URL="http://127.0.0.1:9")
 
     assert (1, True) == (run.returncode, words in run.stderr)
-    assert before == (tmp_path / "payers.csv").read_bytes()
-    assert ["payers.csv"] == [file.name for file in tmp_path.iterdir()]
+    assert before == Path("payers.csv").read_bytes()
+    assert {"payers.csv"} == files()
 
 
-def test_a_dry_run_writes_its_report_and_names_the_next_command(tmp_path: Path, onboard: Onboard) -> None:
+def test_a_dry_run_writes_its_report_and_names_the_next_command(onboard: Onboard) -> None:
     """The report has hints and a line per row; the command is the one that was typed, without --dry-run."""
-    write_rows(tmp_path, [ROWS[0], ROWS[1] | {"email": "=1+1"}])
+    write_rows([ROWS[0], ROWS[1] | {"email": "=1+1"}])
     run = onboard("payers.csv", "--dry-run", "--rate", "5")
-    report = pd.read_csv(tmp_path / "payers-plan.csv", dtype=str, keep_default_na=False)
+    report = pd.read_csv("payers-plan.csv", dtype=str, keep_default_na=False)
 
     assert (3, ["2", "3"], ["to_send", "not_sent"]) == (run.returncode, list(report["row"]), list(report["state"]))
     assert report["reason"][1].endswith("Not an e-mail address. Write it as name@example.com.")
@@ -502,20 +499,18 @@ def test_a_dry_run_writes_its_report_and_names_the_next_command(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("options", [[], ["--dry-run", "--report", "payers-report.csv"]])
-def test_a_report_that_is_locked_is_written_beside_it(
-    options: list[str], tmp_path: Path, service: dict[str, str], onboard: Onboard
-) -> None:
+def test_a_report_that_is_locked_is_written_beside_it(options: list[str], onboard: Onboard) -> None:
     """The summary is printed, the exit code is that of the rows, and no other file is replaced."""
-    write_rows(tmp_path, ROWS)
-    (tmp_path / "payers-report.csv").mkdir()  # as good as a file that a spreadsheet program has open
-    (tmp_path / "payers-report-2.csv").write_text("mine")
-    run = onboard("payers.csv", *options, **service)
-    report = pd.read_csv(tmp_path / "payers-report-3.csv", dtype=str)
+    write_rows(ROWS)
+    Path("payers-report.csv").mkdir()  # as good as a file that a spreadsheet program has open
+    Path("payers-report-2.csv").write_text("mine")
+    run = onboard("payers.csv", *options)
+    report = pd.read_csv("payers-report-3.csv", dtype=str)
 
     assert (0, True, "mine", 3) == (
         run.returncode,
         "3 rows" in run.stdout,
-        (tmp_path / "payers-report-2.csv").read_text(),
+        Path("payers-report-2.csv").read_text(),
         len(report),
     )
     assert "Report with one line per row: payers-report-3.csv" in run.stdout
@@ -524,14 +519,14 @@ def test_a_report_that_is_locked_is_written_beside_it(
 
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])
 def test_a_report_that_cannot_be_written_does_not_lose_the_summary(
-    options: list[str], tmp_path: Path, service: dict[str, str], onboard: Onboard, monkeypatch: pytest.MonkeyPatch
+    options: list[str], onboard: Onboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Such as on a full disk: what was done is printed, and the exit code says that something is missing."""
-    write_rows(tmp_path, ROWS)
+    write_rows(ROWS)
     monkeypatch.setattr("payerkit.onboarding.report.write_rows", _full)
     monkeypatch.setattr("payerkit.onboarding.plan.write_rows", _full)
     monkeypatch.setattr("payerkit.onboarding.report.csv.DictWriter.writeheader", _full)
-    run = onboard("payers.csv", *options, "--links", "links.csv", **service)
+    run = onboard("payers.csv", *options, "--links", "links.csv")
 
     assert (1, True) == (run.returncode, "3 rows" in run.stdout)
     assert "No space left on device. The report was not written. Run the same command again" in run.stderr
@@ -542,11 +537,11 @@ def _full(*_: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_mapping_is_confirmed_once_and_kept(tmp_path: Path, onboard: Onboard) -> None:
+def test_a_mapping_is_confirmed_once_and_kept(onboard: Onboard) -> None:
     """An open name is proposed, and never taken: an unedited proposal is refused again; an edited one is used."""
     rows = [{"Konto" if name == "account_number" else name: text for name, text in row.items()} for row in ROWS]
-    write_rows(tmp_path, [{**row, "Notiz": "x"} for row in rows])
-    kept, command = tmp_path / "names.json", ("payers.csv", "--dry-run", "--mapping", "names.json")
+    write_rows([{**row, "Notiz": "x"} for row in rows])
+    kept, command = Path("names.json"), ("payers.csv", "--dry-run", "--mapping", "names.json")
     first, again = onboard(*command), onboard(*command)
     content = json.loads(kept.read_text("utf-8"))
     content["columns"] |= {"Konto": "account_number", "Notiz": None}
@@ -565,24 +560,24 @@ def test_a_mapping_is_confirmed_once_and_kept(tmp_path: Path, onboard: Onboard) 
     )
 
 
-def test_certain_names_need_no_mapping(tmp_path: Path, onboard: Onboard) -> None:
+def test_certain_names_need_no_mapping(onboard: Onboard) -> None:
     """No file is written; `--column` decides, too."""
-    write_rows(tmp_path, [{**row, "Notiz": "x"} for row in ROWS])
+    write_rows([{**row, "Notiz": "x"} for row in ROWS])
     run = onboard("payers.csv", "--dry-run", "--mapping", "names.json", "--column", "Notiz=")
 
-    assert (0, False) == (run.returncode, (tmp_path / "names.json").exists())
+    assert (0, False) == (run.returncode, Path("names.json").exists())
 
 
 @pytest.mark.slow
-def test_onboard_waits_for_payers_and_writes_their_links(tmp_path: Path, onboard: Onboard) -> None:
+def test_onboard_waits_for_payers_and_writes_their_links(onboard: Onboard) -> None:
     """`--accounts when-compliant` ends with 3 while accounts wait, and `--links` has the pages that payers need."""
-    write_rows(tmp_path, ROWS)
+    write_rows(ROWS)
     options = ("payers.csv", "--accounts", "when-compliant", "--links", "links.csv")
     with payerkit.sandbox(seed=1, decide_after=0) as client:
         service = {"PAYERKIT_BASE_URL": client.base_url, "PAYERKIT_API_KEY": client.reveal_key()}
         run = onboard(*options, **service)
 
-    links = pd.read_csv(tmp_path / "links.csv", dtype=str)
+    links = pd.read_csv("links.csv", dtype=str)
     first, *_, last = run.stdout.splitlines()
     assert (3, "3 rows: 3 waiting.") == (run.returncode, first)
     assert "Links of 3 payers: links.csv, personal data" == last
