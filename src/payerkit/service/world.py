@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from payerkit.service.clock import START, Identifiers
 from payerkit.service.database import Database
-from payerkit.service.errors import ANY_CALL, API_CALL, NO_JSON, WRITE, Problem, SetupError, describe_refusals
+from payerkit.service.errors import ANY_CALL, API_CALL, NO_JSON, WRITE, Problem, describe_refusals
 from payerkit.service.faults import WRITE_METHODS, FaultInjector
 from payerkit.service.keys import DEFAULT_WORLD
 from payerkit.service.settings import Settings
@@ -158,11 +158,8 @@ class Worlds:
 
     def __init__(self, database: Database, settings: Settings, keys: Mapping[str, str]) -> None:
         self.database = database
-        stored = database.sandbox_row(settings.clock)
+        stored, ids = database.enter(settings.clock, keys or [DEFAULT_WORLD])
         self.identity = stored.identity  # random even with a seed: it tells databases apart
-        # Decisions are due at times of one clock; on another they would be due at once, or in months.
-        if stored.clock != settings.clock:
-            raise SetupError(f'clock: this database was made with clock="{stored.clock}"; use that, or another one.')
         self.keys = keys or {DEFAULT_WORLD: stored.api_key}
         self._by_id: dict[int, World] = {}
         self._by_key: dict[bytes, World] = {}  # by its hash, so that no time tells how much of a key is right
@@ -170,9 +167,8 @@ class Worlds:
             # With a seed, the first world has the ids that a sandbox with one key has.
             seed = settings.seed if settings.seed is None or name == DEFAULT_WORLD else f"{settings.seed} {name}"
             faults, limits = FaultInjector(settings.faults, seed), CallLimits(settings)
-            world_id = database.find_or_add_world(name)
-            world = World(name, world_id, database, settings, Identifiers(seed), faults, limits)
-            self._by_id[world_id] = self._by_key[hashlib.sha256(key.encode()).digest()] = world
+            world = World(name, ids[name], database, settings, Identifiers(seed), faults, limits)
+            self._by_id[world.id] = self._by_key[hashlib.sha256(key.encode()).digest()] = world
 
     def of_key(self, api_key: str) -> World | None:
         """Return the world that an API key opens, or None."""
