@@ -205,7 +205,7 @@ def test_signing_and_checking_again(client: Client) -> None:
     assert form.result.is_compliant is True
 
 
-@pytest.mark.parametrize("status", [reply(404), reply(500), reply(429), close], ids=["404", "500", "429", "broken off"])
+@pytest.mark.parametrize("status", [reply(404), reply(500), reply(429), close], ids=["404", "500", "429", "closed"])
 def test_a_service_without_the_status_call_still_records(connected: Callable[..., Client], status: Behaviour) -> None:
     """The status call is beyond the specification; whatever comes of it, the agreement is still recorded."""
     answers = [reply(200, json.dumps(ANSWERS["create_payer"])), reply(200, '{"success": true}'), status]

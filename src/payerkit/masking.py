@@ -113,9 +113,9 @@ _PREFIX = 100
 
 
 def _may_hold(text: str, value: str) -> bool:
-    """Return False if the pattern of a value is not in a text: to see that is much faster than to compile the pattern.
+    """Return False if a text certainly does not have a value, so that the slower pattern need not be compiled.
 
-    Letters beyond ASCII are left to the pattern, which knows which of them are equal but for their case.
+    Only ASCII is compared here. The pattern compares other letters, too, and knows their capitals.
     """
     is_plain = text.isascii() and value.isascii()
     return not is_plain or _bare(value)[:_PREFIX].lower() in re.sub(f"[{_SEPARATORS}]", "", text).lower()

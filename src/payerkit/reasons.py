@@ -107,7 +107,7 @@ def _in_brackets(params: Params) -> str:
 
 
 def _shows(params: Params) -> str:
-    """Return what a list shows that does not tell whether it has an account."""
+    """Return the end of the sentence that says why a list leaves open whether it has an account."""
     if "listed" in params:
         return f"shows {params['listed']} accounts and may leave out others."
     accounts = "accounts" if len(params["ids"]) > 1 else "an account"

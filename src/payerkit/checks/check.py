@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _NUMBER, _DATE, _OTHER = 0, dt.date.min, ()
-"""What stands for values that are not text."""
+"""The placeholders of numbers, dates and all other values that are not text."""
 
 
 @without_internal_frames
@@ -270,9 +270,10 @@ _RANK = itemgetter(0)
 
 
 def _without_content(value: Any, *, is_amount: bool) -> Hashable:
-    """Return text as it is, None for a blank cell, and the same for all dates and all other values: checks ask no more.
+    """Return what the checks distinguish of a value: equal results mean equal findings.
 
-    A number is told from others only as an amount.
+    Text is returned as it is, and None for a blank cell. Other values become a placeholder of their kind, except that
+    an amount keeps its number.
     """
     value = inputs.unwrap_secret(value)
     if value is None or isinstance(value, str):

@@ -53,7 +53,7 @@ def phone_impossible(value: str) -> bool:
 
 
 def phone_national(value: str, country: str | None) -> bool | str:
-    """Return what stands in front of the payer's number if it is written without its country code; else False.
+    """Return the prefix that a payer's number needs if its country code is missing; False for any other number.
 
     Such a number may pass as one of another country: 2025550123, of the US, is +20 25550123, in Egypt. A number with a
     + is trusted, unless no number of its country looks like it. What cannot be a number at all is left to the rule

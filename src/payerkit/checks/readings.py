@@ -1,8 +1,8 @@
 """Read the one value that a text can mean in a field, such as +12125551234 for (212) 555-1234 in the US.
 
 A reading is only offered: a person decides. A text that is right already, means nothing, or may mean several things,
-such as 03/04/1985, has no reading. Codes are known by the words that people type for them, and placeholders such as N/A
-as what stands for no value.
+such as 03/04/1985, has no reading. Codes are read from the words that people type for them, and placeholders such as
+N/A as a blank cell.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def reading(
         field_name: Our name of the field.
         value: As typed; a masked type is unwrapped. Anything but text has no reading.
         record: The other values by our names: a phone number is read by the country, an amount by its currency.
-        date_order: What stands first in dates such as 03/04/1985, "day_first" or "month_first", if it is known.
+        date_order: Which part comes first in dates such as 03/04/1985, "day_first" or "month_first", if it is known.
     """
     given, field = unwrap_secret(value), schema.fields[field_name]
     if not isinstance(given, str) or not 0 < len(given) <= _MAX_LENGTH or field.is_id:

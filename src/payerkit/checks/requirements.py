@@ -118,7 +118,7 @@ def group_missing(
 
 
 def number_form(name: str, basis: str, value: str, currency: str | None, rails: str | None) -> bool | str:
-    """Return the format that a value does not match; False if it does, or has none."""
+    """Return the required format if a value does not match it; False if it does, or if no format is published."""
     row = find_requirement(currency or "", rails)
     if row is None or row.basis != basis or name not in row.formats:
         return False

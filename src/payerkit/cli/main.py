@@ -90,7 +90,7 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
 
 
 def _named_rows(table: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table as arguments by name; an empty cell is none."""
+    """Yield the rows of a table as arguments by name, without empty cells."""
     yield from ({name: cell for name, cell in row.items() if cell} for row in rows(__package__, table))
 
 

@@ -288,7 +288,7 @@ def _write_template(options: Namespace) -> int:
 
 
 def _pairs(given: Sequence[str], problem: str) -> Iterator[tuple[str, str]]:
-    """Yield what stands before and behind the = of each value of an option. Raises InvalidInput for one without it."""
+    """Yield the name and the value of each NAME=VALUE given for an option. Raises InvalidInput for anything else."""
     for each in given:
         name, sign, value = each.partition("=")
         if not sign or not name:

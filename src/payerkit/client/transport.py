@@ -249,7 +249,7 @@ class Transport:
         finally:
             _running.reset(running)
             for each in noted:
-                with suppress(Exception):  # of an adapter of the user's; the failure is told in any case
+                with suppress(Exception):  # of an adapter of the user's; the failure is raised in any case
                     each.close()  # no next call may read what is left of it
         raise failure  # out here, without the error of requests: that one holds the request, with the key
 

@@ -29,7 +29,7 @@ _SPELLINGS = {
 
 
 class Event(Response):
-    """What the service reports by itself (a webhook); **beyond the specification**. A field is None if it is not there.
+    """What the service reports by itself (a webhook); **beyond the specification**. Missing fields are None.
 
     Events with other members are read, too: those are attributes by their wire names.
 

@@ -235,7 +235,7 @@ def read_lines(file: Path) -> Iterator[Delivery | None]:
         for line in lines:
             is_half = not line.endswith(b"\n")
             delivery = _read_one(line) if line.strip() else None
-            # A line without an end is being written, or its receiver was killed: nobody was told that it is stored.
+            # A line without an end is being written, or its receiver was killed: so its receipt was not confirmed.
             if line.strip() and not (is_half and delivery is None):
                 yield delivery
 

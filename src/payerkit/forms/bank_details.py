@@ -213,7 +213,7 @@ class BankDetailsForm(Form):
     def _view(self, names: Collection[str] | None = None) -> dict[str, Any]:
         """Return the view of the form, with the fields that the currency needs.
 
-        The box, with the text beside it, is only there if a payer's data were offered.
+        The checkbox and the text beside it are shown only if the data of a payer were offered.
         """
         box = None if self._offered is None else (self._filled is not None, self._box_text)
         values = self._entries.visible_values()

@@ -58,7 +58,7 @@ Failure = PayerkitError | KeyboardInterrupt
 """What ends requests without an outcome."""
 
 _STILL_UNKNOWN = "The outcome of the previous request is still unknown."
-_BROKEN_OFF = "The form was broken off after the request had left."
+_BROKEN_OFF = "The form was interrupted after the request had been sent."
 _INTERRUPT = "To stop it, interrupt the kernel."
 _ENTER_SECRETS = Banner("info", "Hidden values are not kept after sending. Enter them again.")
 

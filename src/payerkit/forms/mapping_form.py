@@ -171,8 +171,8 @@ class MappingForm(ReplyingWidget):
             rows = read_payers(self._again(), mapping=copy(self.mapping).accept())
             self.plan = plan_onboarding(rows, holder_is_payer=self._holder_is_payer)
         except PayerkitError as error:
-            told = [*map(str, error.fields), error.advice]
-            parts = [html.escape(error.message), *map(html.advice, filter(None, told))]
+            advice = [*map(str, error.fields), error.advice]
+            parts = [html.escape(error.message), *map(html.advice, filter(None, advice))]
             return {"html": html.picture("".join(f"<div>{part}</div>" for part in parts)), "note": self._note()}
         return {"html": self.plan._repr_html_(), "note": self._note()}
 

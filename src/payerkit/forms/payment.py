@@ -405,7 +405,7 @@ class PaymentForm(Form):
             self._entries.choose("payment_details_id", approved[0])
         self._follow_account()
         title = f"{visible(payer)} has no approved account."
-        banner = None if approved else Banner.of("warning", title, "Store one, or wait until it is approved.")
+        banner = None if approved else Banner.of("warning", title, "Store an account, or wait until one is approved.")
         self._state = FormState(banner=banner)
 
     def _check_payment(self) -> Failure | None:

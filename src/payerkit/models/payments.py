@@ -228,7 +228,7 @@ Count = Annotated[StrictInt, Field(ge=0, lt=2**31)]
 
 
 class PaymentMetadata(Response):
-    """What the service reports about the transactions of a payment. A field is None if the response does not have it.
+    """What the service reports about the transactions of a payment. Fields that the response lacks are None.
 
     Attributes:
         steps_required: Number of transactions.

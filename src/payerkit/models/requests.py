@@ -370,7 +370,7 @@ class PaymentOrder(RequestModel):
 class PayoutOrder(RequestModel):
     """A payment into a stored bank account, **beyond the specification**: amount, currency, the token that pays.
 
-    Who is paid on the blockchain is an address of the operator, which no order names, so `payee` is None.
+    The order names no `payee`: on the blockchain, the operator is paid, at an address of its own.
 
     Raises:
         pydantic.ValidationError: A field is missing or unknown, or the amount is a float. `create_request` takes the

@@ -167,7 +167,7 @@ _TWO_WORDS = "create_payer() may return not_started for everything but completed
 
 
 class PayerStatus(Created):
-    """The compliance status of a payer (specification 2.5). A field is None if the response does not have it.
+    """The compliance status of a payer (specification 2.5). Fields that the response lacks are None.
 
     Attributes:
         kyc_status: Status of the identity check, such as "not_started", "pending" or "completed"; services may add
@@ -259,7 +259,7 @@ class AgreementUpdate(Response):
 
 
 class PaymentDetail(Created):
-    """A bank account as stored by the service (specification 2.2). A field is None if the response does not have it.
+    """A bank account as stored by the service (specification 2.2). Fields that the response lacks are None.
 
     Attributes:
         id: The service's id of the account, for `list_payment_details(payment_details_id=...)`.
@@ -384,7 +384,7 @@ class PaymentRequest(Response):
 
 
 class RequestStatus(Response):
-    """What the service says about a request; **beyond the specification**. A field is None if the response lacks it.
+    """What the service says about a request; **beyond the specification**. Fields that the response lacks are None.
 
     Attributes:
         request_id: The service's id of the request.

@@ -111,9 +111,9 @@ class WholeResponse:
     is_complete: bool = True
 
     def statements(self, request_id: str | None) -> defaultdict[str, list[Member]]:
-        """Return the members that are about a request, by their roles; null says nothing.
+        """Return the members that are about a request, by their roles, except those that are null.
 
-        What stands in an object with another request's id is about that one; only its id is among these members. The
+        The members of an object with the id of another request are about that request, so only the id is returned. The
         response itself and its metadata are about the request, whatever id they have.
         """
         others = {
@@ -290,7 +290,7 @@ def _as_bytes(value: Any) -> str:
 
 
 _PIECE = re.compile(r"0x[0-9a-fA-F]{1,38}|[0-9a-fA-F]{2}")
-"""A part of hex that stands alone in a list; a number in decimals is none."""
+"""An item of a list that is part of a hex number; decimal numbers do not match."""
 
 
 _NAMES = {"chain", "chainid", "chainname", "network", "networkid", "networkname"}

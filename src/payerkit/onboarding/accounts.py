@@ -259,11 +259,11 @@ class Listing:
     def match(
         self, tasks: Sequence[Task], candidates: Mapping[bytes, Sequence[Record]], compared: Collection[bytes]
     ) -> dict[bytes, Matches]:
-        """Return for each task what could be its account, among its candidates.
+        """Return for each task which of its candidates could be its account.
 
-        An account that is the same as one task's alone is no other's. One that two tasks claim is nobody's for certain:
-        a person decides. compared: keys of tasks whose values are known here; if the outcome of another one is unknown,
-        that one may have an equal number, and claims it, too.
+        An account that matches exactly one task belongs to that task. For an account that matches two tasks, the user
+        decides. compared: keys of the tasks whose values are known here. Any other task whose outcome is unknown may
+        have the same account number, so it claims the account, too.
         """
         others = any(entry.state == "unknown" for key, entry in self.entries.items() if key not in compared)
         grades = {task.key: {id(each): compare(task.values, each) for each in candidates[task.key]} for task in tasks}

@@ -89,7 +89,7 @@ class Sender:
         return states
 
     def _list(self, tasks: Sequence[Task]) -> Listing | tuple[Deferred, Outcome]:
-        """Return the accounts that a payer has before any of these is sent; or why they are not sent in this run."""
+        """Return the accounts that a payer has before the tasks are sent, or why the tasks are not sent in this run."""
         client_user_id, failure = tasks[0].client_user_id, "status_unread"
         try:
             if self.options.when_compliant:
@@ -257,9 +257,10 @@ class Sender:
         return self.limiter.call(lambda: self.client.send(call), kind=kind)
 
     def find_payer(self, task: Task, reason: Outcome) -> bool:
-        """Record a payer as done if the service returns the status, with a reason. Raises PayerkitError or RunStopped.
+        """Record a payer as done, with a reason, if the service returns the payer's status, and return True.
 
-        Return False if the status is missing: the service does not know the payer, or has no such call.
+        Return False if the service does not know the payer, or does not offer the call. Raises PayerkitError or
+        RunStopped.
         """
         try:
             fields = self.read_status(task.client_user_id, kind="")
@@ -309,8 +310,8 @@ def record_found(
 ) -> State:
     """Record a task whose account is listed, once or more often, and return the state.
 
-    A failed one next to another that has not failed is none: it was sent again, or by somebody else. reason: the code
-    of one that is done. needs_look: whether one last look is due; None for as before.
+    A failed account is ignored if another one has not failed: the account was sent again, or by another program.
+    reason: the code for a task that is done. needs_look: whether to read the list once more; None for as before.
     """
     chosen, *others = [record for record in records if not is_dead(record)] or records[:1]
     facts: dict[str, Any] = {"id": id_of(chosen)}

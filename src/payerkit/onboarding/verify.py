@@ -1,4 +1,4 @@
-"""Compare the accounts that a service lists with those of a table: what is there twice, missing, or nobody's."""
+"""Compare the accounts that a service lists with those of a table: which are duplicate, missing, or in no row."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _compare(rows: Mapping[int, Task], listing: Listing) -> Iterator[dict[str, A
     of_journal = {each for entry in listing.entries.values() for each in entry.account_ids}
     for record in listing.records:
         if record not in explained:
-            yield _describe("of_journal" if id_of(record) in of_journal else "nobodys", [record])
+            yield _describe("of_journal" if id_of(record) in of_journal else "of_no_row", [record])
 
 
 def _judge(listing: Listing, found: Matches, entry: Entry | None, *, is_cut: bool) -> tuple[str, list[Record]]:

@@ -221,11 +221,11 @@ def _check_reference(compared: Comparison, payment: Effect) -> Iterator[Finding]
     order, payout = compared.order_of(payment), compared.payment.payout
     ordered = None if order is None else order.payment_reference
     requested = None if payout is None else payout.payment_reference
-    told = compared.payment.payment_reference
+    received = compared.payment.payment_reference
     sources = [
         (ordered, "reference_matches.order", "reference_differs.order"),
         (requested, "reference_matches.request", "reference_differs.request"),
-        (None if told == requested else told, "reference_matches", "reference_differs"),
+        (None if received == requested else received, "reference_matches", "reference_differs"),
     ]
     for reference, matches, differs in sources:
         if reference is not None:

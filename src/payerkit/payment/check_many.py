@@ -124,8 +124,8 @@ class CheckedPayment:
         row |= {"verdict": found.verdict, "payments": len(payments), "findings": "; ".join(words)}
         if self.compared is not None:
             response = self.compared.payment
-            told = {"request_id": response.request_id, "payment_reference": response.payment_reference}
-            row |= {name: value and visible(value) for name, value in told.items()}
+            ids = {"request_id": response.request_id, "payment_reference": response.payment_reference}
+            row |= {name: value and visible(value) for name, value in ids.items()}
             row |= {"network": self.compared.network, "account": self.compared.account or None}
             row["order_source"] = response.order_source
             row |= _payment_cells(self.compared, *payments) if len(payments) == 1 else {}
@@ -227,10 +227,10 @@ def _find_lookalikes(comparisons: Sequence[Comparison]) -> Iterator[tuple[int, F
                 paying[payment.recipient.lower()][place] = compared
     pairs = [*lookalikes(paying)]
     for payee, other in (*pairs, *(pair[::-1] for pair in pairs)):
-        told = payment_finding("payee_lookalike.table", payee=with_checksum(payee), other=with_checksum(other))
+        found = payment_finding("payee_lookalike.table", payee=with_checksum(payee), other=with_checksum(other))
         for place, compared in paying[payee].items():
             if compared.known(payee) is None:
-                yield place, told
+                yield place, found
 
 
 def _payment_cells(compared: Comparison, payment: Effect) -> dict[str, Any]:

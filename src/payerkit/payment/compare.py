@@ -163,7 +163,7 @@ def read_orders(own: object, order: AnyOrder | None, orders: Orders | None) -> t
     if None in found:
         raise InvalidInput(f"orders, line {found.index(None) + 1}: the order is missing.")
     if not found:
-        raise InvalidInput("orders: there is none. Give one line for each payment.")
+        raise InvalidInput("orders: the list is empty. Give one line for each payment.")
     return tuple(filter(None, found))
 
 

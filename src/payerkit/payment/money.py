@@ -92,7 +92,7 @@ def _compare_request(payment: Effect, expected: Decimal, invoice: Currency, *, i
 
 
 _MOST_DIGITS = 60
-"""Digits of a rate that a policy is told at most."""
+"""The most digits of a rate in a line of a policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,9 +263,9 @@ def is_bounded(compared: Comparison, payment: Effect) -> bool:
 
 
 def _maximum(compared: Comparison, payment: Effect) -> tuple[int | None, Decimal | None]:
-    """Return what a payment may spend at most, and by how many percent that is above its cost by a known rate.
+    """Return the most that a payment may spend, and by how many percent it exceeds the cost by a known rate.
 
-    Each is None if it is not known. The native value of a transaction is the maximum of all its native payments.
+    Unknown values are None. The native value of a transaction is the maximum of all its native payments.
     """
     if payment.is_native:
         most, cost = compared.transactions[payment.step].value, compared.native_costs[payment.step]
@@ -429,7 +429,7 @@ def _money(effect: Effect) -> tuple[str, str]:
 
 _ZERO = f"0x{0:040x}"
 _NO_RECIPIENTS = {_ZERO, f"0x{0xDEAD:040x}"}
-"""What calls name as the recipient of a fee where there is none, in lower case."""
+"""The addresses, in lower case, that calls without a fee give as its recipient."""
 
 
 def check_fees(compared: Comparison) -> Iterator[Finding]:
@@ -510,20 +510,20 @@ def _find_missing(compared: Comparison, found: Collection[str]) -> Iterator[Find
 def _find_unused(compared: Comparison, found: Collection[str]) -> Iterator[Finding]:
     """Yield a finding for each wallet that is named as a fee's recipient, unless it is known or receives one.
 
-    A batch contract may pay its own fee to the wallet: then that the service declares it makes it no known one.
+    A batch contract may pay its own fee to the wallet, so a declaration of the service does not make that wallet known.
     """
-    told = {*_NO_RECIPIENTS, *found}
+    reported = {*_NO_RECIPIENTS, *found}
     for effect in compared.paying:
         recipient = (effect.fee_recipient or "").lower()
         is_vouched = effect.place is None or compared.policy.agreed_fee(recipient) is not None
-        if recipient and recipient not in told and not (is_vouched and recipient in compared.fee_recipients):
-            told |= {recipient}
+        if recipient and recipient not in reported and not (is_vouched and recipient in compared.fee_recipients):
+            reported |= {recipient}
             key = "fee_none.recipient" if effect.place is None else "fee_none.batch"
             yield payment_finding(key, compared.transactions[effect.step], recipient=with_checksum(recipient))
 
 
 def _policy_lines(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None, *, amount: Decimal | None) -> str:
-    """Return the lines that agree to a fee; "" if its share or its amount cannot be told."""
+    """Return the lines of a policy that agree to a fee; "" if its share or recipient is not known."""
     is_declared = claim is not None and charge.is_share(claim.percentage)
     share = claim.percentage if claim and is_declared else simplest_percentage(charge.fee, charge.amount)
     if share is None or charge.recipient is None:

@@ -66,7 +66,10 @@ def check_payee(compared: Comparison, payment: Effect) -> Iterator[Finding]:
 def _compare_with_book(
     compared: Comparison, payment: Effect, recipient: str, order: OrderTerms | None
 ) -> Iterator[Finding]:
-    """Tell whether the user knows a recipient. Findings are saved with notebooks, so they name no one."""
+    """Yield what the address book knows about a recipient.
+
+    Findings are saved with notebooks, so they contain no names of the address book.
+    """
     book = compared.policy.book
     is_payout = compared.payment.payout is not None or (order is not None and order.is_payout)
     names_none = is_payout if order is None else order.payee is None
@@ -197,7 +200,7 @@ def check_token_contract(compared: Comparison, transaction: DecodedTransaction) 
     token = compared.token(transaction.to)
     expected = {currency.id: currency for order in compared.orders if (currency := compared.currency(order))}
     if token is None and any(is_same(payment.token, transaction.to) for payment in compared.payments):
-        return payment_finding("token.unlisted", transaction)  # what is wrong with the token is told where it is paid
+        return payment_finding("token.unlisted", transaction)  # another finding says what is wrong with the token
     if token is None:
         return payment_finding("token_unknown.contract", transaction, network=compared.network)
     if expected and token not in expected.values():

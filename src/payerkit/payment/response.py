@@ -96,7 +96,7 @@ def _check_chains(compared: Comparison) -> Iterator[Finding]:
 
 
 def _check_paid(compared: Comparison) -> Iterator[Finding]:
-    """Tell whether the request is paid already, as the response says, or the service when it was asked."""
+    """Yield findings about a request that is paid already, by the response or by the service, if it was asked."""
     said, asked = PaidStatus.of(compared.statements), compared.paid
     if said.has_been_paid or (asked and asked.has_been_paid):
         yield payment_finding("paid_already")
@@ -153,16 +153,16 @@ def _compare_with_order(compared: Comparison, order: OrderTerms) -> Iterator[Fin
 
 
 def _check_unread(compared: Comparison) -> Iterator[Finding]:
-    """Tell which members are unknown, and which hold what a wallet could use, wherever they stand.
+    """Yield findings about unknown members, and about members that hold an address or bytes that a wallet could use.
 
-    The members of transactions are told with these; of an unknown member, nothing inside it is called unknown.
+    The members of transactions are left to the findings about these. An unknown member is reported as a whole.
     """
     known, whole = _known_hex(compared), compared.payment.whole
-    told = {path for path, _ in whole.transactions} | {f"transactions[{each.step}]" for each in whole.members}
-    inside = {*told, *whole.typed_messages}  # what is told, or unknown as a whole
+    reported = {path for path, _ in whole.transactions} | {f"transactions[{each.step}]" for each in whole.members}
+    inside = {*reported, *whole.typed_messages}  # reported elsewhere, or unknown as a whole
     held, unknown = list[str](), list[str]()
     for member in whole.members:
-        if member.path not in whole.typed_messages and member.holder not in told:
+        if member.path not in whole.typed_messages and member.holder not in reported:
             uses = [each for each in member.usable() if not _is_known(compared, member, each, known)]
             if uses:
                 size = "an address" if len(uses[0]) == 40 else f"{len(uses[0]) // 2} bytes"

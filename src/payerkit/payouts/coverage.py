@@ -217,7 +217,7 @@ _SOON = timedelta(hours=1)
 
 _FOREIGN = "A payment is in a token that is neither the order's nor pegged to its currency: ask what it counts for."
 COPY = "Payments that differ in their hash alone may be one, on a reorganized chain: look up both transactions."
-_REFUND = "How much is left after what was given back cannot be told: ask the service."
+_REFUND = "It is not known how much is left after the refund: ask the service."
 
 
 class SeenPayment:
@@ -387,7 +387,7 @@ def _unit_of(currency_id: str | None) -> str:
 
 
 def _symbol_of(currency_id: str | None) -> str:
-    """Return the symbol of a currency; of an id that is not in the token list, what stands before its network."""
+    """Return the symbol of a currency; of an id that is not in the token list, the part before its first dash."""
     name = currency_id or ""
     known = find_currency(name)
     return known.symbol if known is not None and known.id.lower() == name.lower() else name.partition("-")[0]

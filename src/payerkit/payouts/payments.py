@@ -326,7 +326,7 @@ def _problem(totals: list[int], read: int, *, changed: bool, stuck: bool) -> str
 
 
 def _read_filters(filters: Mapping[str, Any]) -> dict[str, str]:
-    """Return the filters that are given, by their names on the wire. Raises InvalidInput if there is none."""
+    """Return the filters that are given, by their names on the wire. Raises InvalidInput without any."""
     given = {name: check_id(value, name) for name, value in filters.items() if value is not None}
     if not given:
         raise InvalidInput(f"Give one of {listed(filters, 'or')}; a period alone is not enough. Nothing was sent.")

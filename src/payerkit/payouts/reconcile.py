@@ -1,11 +1,11 @@
-"""Compare orders with what was paid and with what events say: paid or not, how much, when, and whether the bank has it.
+"""Compare orders with payments and events: which are paid, how much, when, and whether the bank has the money.
 
-What an order's state is, from its payments and from the last off-ramp status that an event reports:
+The state of an order follows from its payments, and from the last off-ramp status that an event reports:
 
     state         what is known
     not_paid      no payment is known; it may only not be listed yet
     partly_paid   payments are known, and what is left of them is less than the amount, even if the bank has it
-    unclear       whether the order is paid cannot be told: of its amount, of its token, or of another order's reference
+    unclear       not known whether it is paid: its amount or its token is unclear, or another order has its reference
     paid          paid in crypto; nothing is known of the bank, or a wallet was paid
     on_its_way    the service has the crypto, and works on the payout
     at_the_bank   the money was sent to the bank (fiat_sent)
@@ -79,7 +79,7 @@ _HAS_ARRIVED = ("on_its_way", "at_the_bank", "bounced")
 
 @without_internal_frames
 def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return what became of each order: paid or not, how much, when, and whether the bank has the money.
+    """Return the state of each order: whether it is paid, how much, when, and whether the bank has the money.
 
     **Beyond the specification**. Nothing is sent. A payment belongs to the order with its request id, else to that with
     its payment reference, else to that with its reference, whatever its case and blanks. An order that shares its
@@ -100,7 +100,7 @@ def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.Data
         `request_id`, `amount` (Decimal) and `invoice_currency` of the order; `state`: not_paid, as far as is known,
         partly_paid (also if the bank has the part), unclear, paid (in crypto), on_its_way, at_the_bank (`fiat_sent` was
         reported), bounced, failed, refunded, paid_twice, or unmatched; `paid` (boolean): whether in full, missing if
-        that is not known; `times_paid` (Int64): how often in full, missing if that cannot be told; `payments` (Int64):
+        that is not known; `times_paid` (Int64): how often in full, missing if not known; `payments` (Int64):
         how many there are; `paid_amount` (Decimal), their sum as the service lists it, and `payment_currency`;
         `paid_at`; `tx_hash`, all of them; `bank_status`, the last off-ramp status, `bank_status_at`, and `reason`, why
         it failed; `whose_move` and `what_to_do`. Text has dtype `string`, times are in UTC. A reference that holds an
@@ -280,8 +280,8 @@ def _seen_payments(rows: Iterable[dict[str, Any]], news: PayoutNews) -> list[See
         # A payment without a transaction, listed or reported, may be the same one: counted twice, it would be wrong.
         is_new = not known and not (listed and (not hashes or any(not each.tx_hashes for each in seen)))
         if is_new and (hashes or not seen):
-            told = {"timestamp": event.time, "source_tx_hash": event.tx_hash, "destination_tx_hash": None}
-            seen.append(SeenPayment({**event.row, **told, "has_been_paid": event.completes}))
+            of_event = {"timestamp": event.time, "source_tx_hash": event.tx_hash, "destination_tx_hash": None}
+            seen.append(SeenPayment({**event.row, **of_event, "has_been_paid": event.completes}))
         for each in (known or seen) if event.completes else ():
             each.has_been_paid = True
     return sorted(seen, key=lambda each: pd.Timestamp.max.tz_localize("UTC") if each.time is None else each.time)
@@ -308,8 +308,8 @@ _UNCLEAR = "Compare the payments with the order; get_request() returns what the 
 _SHARED = "Another order has this reference, apart from blanks and case: find out which is paid before anyone pays one."
 _TEST = "The header of an event calls it a test, so it does not count; but headers are not signed: ask the service."
 _NOT_PAID = (
-    "No payment is known, which does not prove that there is none: call get_request(), and have the payer sign if it "
-    "is unpaid."
+    "No payment is known, but there may be one all the same: call get_request(), and have the payer sign if the "
+    "request is unpaid."
 )
 
 

@@ -173,7 +173,7 @@ class AddressBook:
         return self._by_address.get((address or "").lower(), ())
 
     def warning(self, address: str) -> Finding | None:
-        """Return the first of the `findings` that is about an address, in any case; None if there is none."""
+        """Return the first of the `findings` about an address, in any case, or None."""
         return next((self._warned.get(each.address) for each in self.entries(address)), None)
 
     def __contains__(self, address: object) -> bool:

@@ -49,8 +49,8 @@ def allowance_line(token: str, spender: str, most: Decimal | None) -> str:
 
 def address_line(address: str, name: str, network: str | None = None, role: str = "payee") -> str:
     """Return the lines of a known wallet. network: None if the name holds on every network."""
-    told = None if role == "payee" else role
-    return _table("[[addresses]]", address=with_checksum(address), name=name, network=network, role=told)
+    shown_role = None if role == "payee" else role
+    return _table("[[addresses]]", address=with_checksum(address), name=name, network=network, role=shown_role)
 
 
 def token_line(id: str, network: str, address: str, decimals: int | None, symbol: str | None = None) -> str:  # noqa: A002 - the member's name
@@ -181,8 +181,7 @@ class PaymentPolicy:
         fees: The agreed fees. A fee of a payment is agreed if its recipient is named here, and neither its share nor
             its amount is higher.
         allowances: Allowances that are accepted although they are more than a payment needs.
-        addresses: The `AddressBook`, or what `AddressBook.read` takes. None if there is none; then no payee is called
-            new.
+        addresses: The `AddressBook`, or what `AddressBook.read` takes. With None, no payee is called new.
         rates: The price of one unit of a payment currency in an invoice currency, by both ids, as in
             `{("ETH-sepolia-sepolia", "USD"): "2500"}`.
         tokens: Tokens that payerkit's table does not have, each as a dict with `id`, `network`, `address` and
@@ -335,7 +334,7 @@ class PaymentPolicy:
 
     @property
     def book(self) -> AddressBook:
-        """The address book; an empty one if there is none."""
+        """The address book of the policy, or an empty one."""
         return _EMPTY_BOOK if self.addresses is None else self.addresses
 
     def agreed_fee(self, address: str | None) -> AgreedFee | None:

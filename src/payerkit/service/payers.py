@@ -239,7 +239,7 @@ def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: b
 
 
 def find_payer(session: WorldSession, client_user_id: str, *, called: str = "Payer with client user ID") -> PayerRow:
-    """Return the payer with this client user id. Raises Problem (404) if there is none.
+    """Return the payer with this client user id. Raises Problem (404) for an unknown id.
 
     called: the published words, of which adding bank details has others.
     """

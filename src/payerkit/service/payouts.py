@@ -226,7 +226,7 @@ controls = of_sandbox()
 
 @router.call("POST /v2/request", "create_request", "Create a request to be paid out to a bank account", status_code=201)
 def post_request(body: NewPayoutRequest, session: WorldSession) -> CreatedRequest:
-    """Store the request; who is paid is told where its transactions are asked for."""
+    """Store the request. The call for its transactions names the account that is paid."""
     order = pay.read_order(session, body)
     if order.currency.id not in _PAYOUT_CURRENCIES:
         listed = ", ".join(sorted(_PAYOUT_CURRENCIES))

@@ -146,7 +146,7 @@ class CardContent:
     def __init__(self, review: Comparison, *, order_source: str, sources: Mapping[str, str]) -> None:
         self.findings = findings = findings_of(review)
         many, is_stopped = len(review.transactions) > 1, findings.verdict == "stop"
-        told = [each for each in findings if not each.unchecked]
+        checked = [each for each in findings if not each.unchecked]
         unchecked = _points((each for each in findings if each.unchecked), many=many)
         # Lines for a policy clear nothing that is wrong.
         is_agreeable = not is_stopped and any(each.policy_lines for each in findings)
@@ -155,11 +155,11 @@ class CardContent:
         self.compared = [*_compared(review, order_source, sources)]
         self.compared_with = _compared_with(review, self.compared)
         self.problems_title = "Not ok" if is_stopped else "To decide"
-        self.problems = _points((each for each in told if each.severity != "info"), many=many)
+        self.problems = _points((each for each in checked if each.severity != "info"), many=many)
         self.advice = AFTER_STOP if is_stopped else ""
         self.policy_advice = WITHOUT_POLICY if review.policy is NO_POLICY and is_agreeable else ""
         self.unchecked = (*unchecked, *_own_word(self.compared), Point("info", "In any payment", _NEVER_CHECKED, ""))
-        self.passed = _points((each for each in told if each.severity == "info"), many=many)
+        self.passed = _points((each for each in checked if each.severity == "info"), many=many)
         decisions = [each for each in (*self.problems, *unchecked) if each.severity != "info"]
         self.checked_at = review.now
         self.headline = _headline(findings.verdict, len(decisions), is_unchecked=not self.problems)

@@ -96,8 +96,8 @@ class Snapshot:
         Once the payer is compliant, the accounts count, too.
         """
         records = [self.status.to_dict(reveal=True)] if self.status is not None else []
-        told = [_changed_at(record) for record in (*records, *(self.relevant if self.compliant else ()))]
-        last = max((time for time in told if time is not None and time <= self.checked_at), default=None)
+        times = [_changed_at(record) for record in (*records, *(self.relevant if self.compliant else ()))]
+        last = max((time for time in times if time is not None and time <= self.checked_at), default=None)
         return min((time for time in (last, self.seen_since) if time is not None), default=None)
 
 

@@ -141,7 +141,7 @@ def _encode(content: Any) -> str:
 
 
 def _decode(text: str) -> Any:
-    """Return what a token holds. Raises ValueError if it is none, or was cut."""
+    """Return the content of a token. Raises ValueError for other text, and for a token that was cut."""
     packed = text.strip().removeprefix(_MARK)
     if packed == text.strip():
         raise ValueError("no token of this format")

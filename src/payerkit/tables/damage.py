@@ -422,7 +422,7 @@ _BACKSLASH_CODE = re.compile(r"\\[nrt](?![a-z])|\\u[0-9a-fA-F]{4}").search
 
 
 def _program_codes(text: str) -> TextDamage | None:
-    """Find what stands for a character in links (%20), in files of Excel (_x000D_) and in source code (backslash n)."""
+    """Find the codes of characters in links (%20), in Excel files (_x000D_) and in source code (backslash n)."""
     if "://" not in text and (match := _PERCENT_CODES.search(text)):
         meant = unquote(text, errors="replace")
         if "\ufffd" not in meant and (not meant.isascii() or "%20" in text or "%40" in text):
@@ -449,7 +449,7 @@ _ALPHABETS = ("CYRILLIC", "GREEK", "ARMENIAN")
 
 @cache
 def _lookalikes() -> Mapping[str, str]:
-    """Return the letters of these alphabets that look like a Latin one, each with that one."""
+    """Return the letters of these alphabets that look like a Latin letter, each with its Latin letter."""
     return {
         char: row["ascii"]
         for row in _tsv.rows("payerkit.onchain", "confusables")

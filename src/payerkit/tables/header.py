@@ -361,8 +361,8 @@ class Header:
 def find_header(sheet: Sheet, is_known: IsKnown, *, row: int | None = None) -> Header:
     """Return the header of a sheet: the row with most known names, else the first that is as wide as the table.
 
-    is_known: whether a text is a known name. row: the last row of the header, if a person says so. Raises InvalidInput
-    for an empty sheet, and for a row that it does not have.
+    is_known: whether a text is a known name. row: the last row of the header, if the user gave it. Raises InvalidInput
+    for an empty sheet, and for a row that the sheet does not have.
     """
     top = _Top(sheet, is_known, row)
     at = top.numbers.index(row) if row is not None else top.best()

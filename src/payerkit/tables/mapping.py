@@ -206,9 +206,9 @@ class Mapping(MutableMapping[str, str | None]):
         is_foreign = not self._is_known() and not any(each.candidates for each in missing)
         if missing and (self.looks_personal or is_foreign):
             raise InvalidInput("No column is a known field. Does the table have a header row?", advice=_RENAME)
-        told = tuple(column_problem(each.shown_key, each.problem) for each in missing)
+        problems = tuple(column_problem(each.shown_key, each.problem) for each in missing)
         message = "The table has columns that cannot be used."
-        raise InvalidInput(message, fields=(*told, *self.problems), advice=self._advice() if told else _RENAME)
+        raise InvalidInput(message, fields=(*problems, *self.problems), advice=self._advice() if problems else _RENAME)
 
     def _is_known(self) -> bool:
         """Return True if any column is known, or was chosen."""
@@ -280,7 +280,7 @@ class Mapping(MutableMapping[str, str | None]):
         return {name: getattr(self, name) for name in _SETTINGS}
 
     def _column(self, key: str) -> FileColumn:
-        """Return the column that a key means. Raises InvalidInput if there is none, or more than one."""
+        """Return the column that a key means. Raises InvalidInput unless it means exactly one."""
         found = meant_by(key, self.all_columns)
         if len(found) == 1:
             return found[0]
@@ -539,7 +539,7 @@ def meant_by(key: str, columns: Iterable[FileColumn]) -> list[FileColumn]:
 
 
 class _Owners(NamedTuple):
-    """What the columns of a table tell apart: whether it has payers, too, and whether it has accounts.
+    """Whether a table has payers, and whether it has accounts.
 
     With payers, `country` is the payer's country, not the account holder's. names: what is chosen or certain.
     """
@@ -556,7 +556,7 @@ class _Owners(NamedTuple):
 
 
 def _owners(columns: Iterable[FileColumn], readings: Iterable[header.HeaderReading]) -> _Owners:
-    """Return what is told apart by what was chosen, and by the headers that are certain."""
+    """Return whether a table has payers and accounts, by the chosen columns and by the headers that are certain."""
     named, certain = set[str](), set[str]()
     for each, found in zip(columns, readings, strict=True):
         if each.column is not None:

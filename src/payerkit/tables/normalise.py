@@ -66,10 +66,10 @@ def chosen_columns(which: object, columns: Collection[str]) -> Collection[str]:
 
 
 def readings_of(frame: pd.DataFrame, date_order: str | None = None) -> dict[tuple[int, str], str | None]:
-    """Return what cells of a table would become, by the place of the row and the column; None for a blank cell.
+    """Return the new values of cells in a table, by the place of the row and the column; None for a blank cell.
 
-    frame: its columns are named by field. date_order: what stands first in dates such as 03/04/1985, "day_first" or
-    "month_first"; with anything else, dates that may mean two days have no reading.
+    frame: its columns are named by field. date_order: which part comes first in dates such as 03/04/1985, "day_first"
+    or "month_first"; with anything else, dates that may mean two days have no reading.
     """
     texts = {
         column: [cell if isinstance(cell, str) else None for cell in frame[column].tolist()] for column in frame.columns
@@ -129,7 +129,7 @@ def _read_text(
 
 
 def _place_of(column: str, columns: Collection[str]) -> tuple[Schema, str, str] | None:
-    """Return the schema and field of a column, and what stands before the names of the columns that go with it."""
+    """Return the schema and field of a column, and the prefix of the names of the columns that go with it."""
     if column in BANK_COLUMNS:
         return BANK_DETAILS, field_of(column), _PREFIX
     has_payers = bool(payer_columns(columns))

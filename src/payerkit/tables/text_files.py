@@ -52,9 +52,9 @@ class _Layout(NamedTuple):
 def read_delimited(content: bytes | str) -> pd.DataFrame:
     """Return the cells of a text file of any usual encoding and separator, by the numbers of rows and columns.
 
-    Rows are numbered as a spreadsheet numbers them; a line `sep=;` is none. The cells have dtype str (object before
-    pandas 3), missing where blank. Raises InvalidInput for a file that is no text, is empty, or whose encoding is not
-    certain; for a quote that is not closed or swallows rows, and for a row with more cells than the header.
+    Rows are numbered as a spreadsheet numbers them; a line `sep=;` is not counted. The cells have dtype str (object
+    before pandas 3), missing where blank. Raises InvalidInput for a file that is no text, is empty, or whose encoding
+    is not certain; for a quote that is not closed or swallows rows, and for a row with more cells than the header.
     """
     content = _to_utf8(content)
     sep_line = _SEP_LINE.match(content)

@@ -136,14 +136,14 @@ def _mentions(path: Path, pattern: re.Pattern[bytes], part: str = "xl/worksheets
 
 
 def _count_rows(sheet: Any) -> int:
-    """Return the number of the last row by what the sheet says, 0 if no cell has a value; else count its first rows."""
-    told = sheet.max_row or 0
-    if told <= 1:  # some programs do not say it
+    """Return the number of the last row as the sheet declares it, or counted if it does not; 0 without any value."""
+    declared = sheet.max_row or 0
+    if declared <= 1:  # some programs do not say it
         sheet.reset_dimensions()
     rows = enumerate(sheet.iter_rows(values_only=True), start=1)
     filled = (number for number, row in rows if any(value is not None for value in row))
-    if told > 1:
-        return int(told) if next(filled, 0) else 0
+    if declared > 1:
+        return int(declared) if next(filled, 0) else 0
     return max(takewhile(lambda number: number <= _COUNTED, filled), default=0)
 
 
@@ -175,7 +175,7 @@ def _read_row(row: Iterable[Any], computed: Sequence[Any]) -> Iterator[tuple[int
 
 
 def _formula(cell: Any, computed: Any) -> CellText:
-    """Return the text of a formula's value. Zero is none: it is what refers to an empty cell, or was not computed."""
+    """Return the text of a formula's value. Zero counts as none: a formula that was not computed has it, too."""
     if computed.value is None and computed.data_type == "str":
         return "", None  # computed to an empty text
     if computed.value is None or (computed.value == 0 and not isinstance(computed.value, bool)):
