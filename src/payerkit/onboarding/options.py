@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, get_args
@@ -68,22 +69,13 @@ class RunOptions:
         retry: Any = self.retry
         is_list = isinstance(retry, Collection) and not isinstance(retry, str)
         of_states = is_list and all(isinstance(each, str) and each in get_args(Retry) for each in retry)
-        is_few = _is_count(self.workers) and self.workers <= MAX_WORKERS
-        for is_right, expected in (
-            (is_few, f"workers: expected a whole number from 1 to {MAX_WORKERS}."),
-            (is_non_negative(self.reconcile_after), "reconcile_after: expected a number of seconds, 0 or more."),
-            (of_states, 'retry: expected a list of "refused" and "unknown", such as retry=["refused"].'),
-            (
-                self.stop_after is None or _is_count(self.stop_after),
-                "stop_after: expected a whole number of rows, 1 or more, or None not to stop.",
-            ),
-            (
-                self.limit is None or _is_count(self.limit),
-                "limit: expected a whole number of rows, 1 or more, or None for all.",
-            ),
-        ):
-            if not is_right:
-                raise InvalidInput(expected)
+        _require(_is_count(self.workers, MAX_WORKERS), f"workers: expected a whole number from 1 to {MAX_WORKERS}.")
+        _require(is_non_negative(self.reconcile_after), "reconcile_after: expected a number of seconds, 0 or more.")
+        _require(of_states, 'retry: expected a list of "refused" and "unknown", such as retry=["refused"].')
+        for name, meaning in (("stop_after", "not to stop"), ("limit", "for all")):
+            rows = getattr(self, name)
+            is_right = rows is None or _is_count(rows)
+            _require(is_right, f"{name}: expected a whole number of rows, 1 or more, or None {meaning}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,19 +93,22 @@ class Options(RunOptions):
     @classmethod
     def of(cls, options: Any, accounts: Any, existing: Any) -> Self:
         """Return the options of a caller. Raises InvalidInput for anything else."""
-        if not isinstance(options, RunOptions):
-            raise InvalidInput(f"options: expected RunOptions, got {kind_of(options)}.")
-        if accounts not in get_args(Accounts):
-            raise InvalidInput('accounts: expected "now" or "when_compliant".')
-        if existing not in get_args(Existing):
-            raise InvalidInput('existing: expected "skip" or "send".')
+        _require(isinstance(options, RunOptions), f"options: expected RunOptions, got {kind_of(options)}.")
+        _require(accounts in get_args(Accounts), 'accounts: expected "now" or "when_compliant".')
+        _require(existing in get_args(Existing), 'existing: expected "skip" or "send".')
         own = {each.name: getattr(options, each.name) for each in fields(RunOptions)}
         return cls(**own, accounts=accounts, existing=existing)
 
 
-def _is_count(value: object) -> bool:
+def _is_count(value: object, most: float = math.inf) -> bool:
     """Return True for a whole number, 1 or more."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most
+
+
+def _require(is_right: object, expected: str) -> None:
+    """Raise InvalidInput, with what was expected, unless a value is right."""
+    if not is_right:
+        raise InvalidInput(expected)
 
 
 DEFAULTS = RunOptions()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, Literal, NamedTuple
@@ -115,10 +115,6 @@ class Row:
         """Return True if there is an error, or one about a field."""
         errors = (each.finding for each in self.problems if each.finding.severity == "error")
         return any(about is None or error.field == about for error in errors)
-
-    def has_code(self, codes: Collection[str]) -> bool:
-        """Return True if a problem has one of these codes."""
-        return any(each.finding.code in codes for each in self.problems)
 
 
 def read_rows(

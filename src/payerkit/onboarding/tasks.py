@@ -188,7 +188,9 @@ def _compare_rows(rows: Sequence[Row], payers: Sequence[Sequence[Row]], held_cod
     payers: the rows of each payer. held_codes: of the warnings for which a row is kept back.
     """
     given = [row for row in rows if row.payer >= 0]
-    _tell_shared([row for row in given if not row.is_example])
+    for code, name, step, key in _SHARED:
+        compared = (row for row in given if step in row.data and not row.is_example and not row.has_error(name))
+        _tell_differing(_grouped(compared, key), lambda row: (row.payer,), table_finding(code, name), step)
     described = _grouped((row for row in given if "payer" in row.data), lambda row: (row.payer,))
     owned = [row for row in given if "bank_details" in row.data]
     accounts = _grouped(owned, lambda row: (row.payer, *(_account_form(row, name) for name in ACCOUNT_FIELDS)))
@@ -219,7 +221,7 @@ def _judge(rows: Iterable[Row], held_codes: Collection[str]) -> None:
     """Block the rows with an error, and hold those with a warning for which they are kept back."""
     for row in rows:
         row.is_blocked = row.has_error()
-        row.is_held = not row.is_blocked and row.has_code(held_codes)
+        row.is_held = not row.is_blocked and any(each.finding.code in held_codes for each in row.problems)
 
 
 def _choose(rows: Sequence[Row], step: Step) -> Row:
@@ -240,13 +242,6 @@ def _choose(rows: Sequence[Row], step: Step) -> Row:
         if not row.is_blocked and forms[row][1] != forms[chosen][1]:
             _tell_naming(row, table_finding(_NEAR_DUPLICATE), [chosen], 1, step)
     return chosen
-
-
-def _tell_shared(rows: Sequence[Row]) -> None:
-    """Warn the rows that share with those of another payer what two payers hardly share."""
-    for code, name, step, key in _SHARED:
-        compared = [row for row in rows if step in row.data and not row.has_error(name)]
-        _tell_differing(_grouped(compared, key), lambda row: (row.payer,), table_finding(code, name), step)
 
 
 def _tell_differing(groups: Iterable[Sequence[Row]], key: Key, finding: Finding, step: Step | Literal[""]) -> None:
