@@ -85,7 +85,8 @@ def _model(parameter: inspect.Parameter) -> str:
 
 def _routes() -> set[str]:
     subjects = (payers, accounts, pay, payouts)
-    api = [route for each in subjects for route in each.router.routes if isinstance(route, APIRoute)]
+    routes = [route for each in subjects for route in each.router.routes if isinstance(route, APIRoute)]
+    api = [route for route in routes if "the API" in route.tags]
     return {f"{method} {route.path.replace(':path', '')}" for route in api for method in route.methods or ()}
 
 

@@ -15,7 +15,7 @@ from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
 from payerkit.service.payers import PASSED, find_payer
 from payerkit.service.tables import AccountRow
-from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
+from payerkit.service.world import CHANGES, WorldRouter, WorldSession
 
 DetailState = Literal["initiated", "pending", "approved", "verified", "failed", "rejected", "deactivated"]
 
@@ -107,8 +107,7 @@ class DetailStateRequest(TypedDict):
     status: DetailState
 
 
-router = of_api()
-controls = of_sandbox()
+router = WorldRouter()
 
 
 _PATH = "/payer/{clientUserId}/payment-details"
@@ -140,7 +139,7 @@ def get_payment_details(
     return {"paymentDetails": listed}
 
 
-@controls.call("PUT /sandbox/payment-details/{detailId}", "sandbox_decide_detail", "Set the state of bank details", 404)
+@router.call("PUT /sandbox/payment-details/{detailId}", "sandbox_decide_detail", "Set the state of bank details", 404)
 def put_detail_state(
     detail_id: Annotated[fields.PathId, Path(alias="detailId")], body: DetailStateRequest, session: WorldSession
 ) -> DetailStateRequest:

@@ -25,19 +25,19 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from payerkit.service import accounts, pages, pay, payers, payouts
+from payerkit.service import pages
 from payerkit.service.database import LOGGER, describe, problem_of
 from payerkit.service.errors import ErrorResponse, Problem, handle_validation_error
 from payerkit.service.faults import WRITE_METHODS
 from payerkit.service.settings import Settings
-from payerkit.service.world import PageNotFound, Worlds
+from payerkit.service.world import SANDBOX_PATH, PageNotFound, Worlds
 
 _DESCRIPTION = """The whole payment service on one machine, for experiments and tests. Enter the sandbox's API key under
 **Authorize**. The calls under *sandbox only* do not exist on the live service: they set exchange rates, a demo wallet,
 states and faults, and read a ledger of everything that was stored. Each API key opens a world of its own: the data,
 rates, wallet, clock, faults and limits of other keys are not in it. [The start page](./) lists the test values."""
 
-_ROUTERS = (payers.router, accounts.router, pay.router, payouts.router, *pages.CONTROLS, pages.router)
+_ROUTERS = (*pages.ROUTERS, pages.router)
 
 
 def create_app(worlds: Worlds, settings: Settings, *, host: str = "localhost") -> ASGIApp:
@@ -131,9 +131,6 @@ SANDBOX_HEADER = "x-payerkit-sandbox"
 PUBLIC_PATHS = ("/docs", "/openapi.json", "/static-offline-docs/", "/agreement/", "/kyc/")
 """Paths that need no API key: documentation, and the pages with their unguessable links; and the start page."""
 
-_CONTROLS = "/sandbox/"
-"""Paths of the sandbox's own calls, which no limit counts: a live service does not have them."""
-
 _HOST = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 """The header Host: a name or an address, and a port."""
 
@@ -191,7 +188,7 @@ class RequestGuard:
                 elif (world := self._worlds.of_key(Headers(scope=scope).get("x-api-key", ""))) is None:
                     handler = Problem(401, "Unauthorized").response()
                 else:
-                    if not scope["path"].startswith(_CONTROLS):
+                    if not scope["path"].startswith(SANDBOX_PATH):
                         world.limits.count()
                     scope["state"]["world"] = world
                     body = await _read_body(scope, receive, MAX_BODY, BODY_SECONDS)

@@ -16,7 +16,7 @@ from payerkit.service.errors import Problem
 from payerkit.service.fields import AnyText
 from payerkit.service.payers import EmptyRequest
 from payerkit.service.tables import EntryRow, EventRow, WorldRow
-from payerkit.service.world import WorldSession, WriteKind, of_sandbox
+from payerkit.service.world import WorldRouter, WorldSession, WriteKind
 
 
 class ClockRequest(TypedDict):
@@ -84,16 +84,16 @@ class LedgerResponse(TypedDict):
 After = Annotated[int, Query(ge=0, le=2**53 - 1, description="Return only what has a number after this one.")]
 """A number of an entry or an event: at most what every JSON parser reads exactly."""
 
-controls = of_sandbox()
+router = WorldRouter()
 
 
-@controls.call("GET /sandbox/clock", "sandbox_get_clock", "Read the clock")
+@router.call("GET /sandbox/clock", "sandbox_get_clock", "Read the clock")
 def get_clock(session: WorldSession) -> ClockResponse:
     """Return the time by which the service decides."""
     return {"clock": session.settings.clock, "now": format_time(session.now)}
 
 
-@controls.call("POST /sandbox/clock/advance", "sandbox_advance_clock", "Advance the clock")
+@router.call("POST /sandbox/clock/advance", "sandbox_advance_clock", "Advance the clock")
 def advance_clock(body: ClockRequest, session: WorldSession) -> ClockResponse:
     """Advance the clock, so that what waits is decided. A wall clock then runs ahead by so much."""
     if session.now + body["seconds"] > LATEST:
@@ -105,7 +105,7 @@ def advance_clock(body: ClockRequest, session: WorldSession) -> ClockResponse:
     return {"clock": session.settings.clock, "now": format_time(session.now)}
 
 
-@controls.call("PUT /sandbox/faults", "sandbox_set_faults", "Set the fault plan")
+@router.call("PUT /sandbox/faults", "sandbox_set_faults", "Set the fault plan")
 async def put_faults(body: FaultsRequest, request: Request) -> FaultsRequest:
     """Set the fault plan of all calls; the header `x-payerkit-faults` sets one for a single call."""
     # async, so that it runs in the event loop, where calls read the plan
@@ -113,7 +113,7 @@ async def put_faults(body: FaultsRequest, request: Request) -> FaultsRequest:
     return body
 
 
-@controls.call("POST /sandbox/events", "sandbox_fire_events", "Fire the events that are due")
+@router.call("POST /sandbox/events", "sandbox_fire_events", "Fire the events that are due")
 def post_events(_body: EmptyRequest, session: WorldSession, after: After = 0) -> EventsResponse:
     """Fire what is due by the clock, and return the events, at most 1,000 per call."""
     there = (EventRow.world_id == session.world.id) & (EventRow.number > after)
@@ -133,13 +133,13 @@ def post_events(_body: EmptyRequest, session: WorldSession, after: After = 0) ->
     return {"events": events}
 
 
-@controls.call("GET /sandbox/events/secret", "sandbox_get_events_secret", "Read the secret of the events")
+@router.call("GET /sandbox/events/secret", "sandbox_get_events_secret", "Read the secret of the events")
 def get_events_secret(session: WorldSession) -> EventsSecretResponse:
     """Return the secret that signs the events of the world."""
     return {"secret": session.lookup_key("secret", "of events")}  # derived from the key of the database
 
 
-@controls.call("GET /sandbox/ledger", "sandbox_get_ledger", "Read what was stored")
+@router.call("GET /sandbox/ledger", "sandbox_get_ledger", "Read what was stored")
 def get_ledger(session: WorldSession, after: After = 0) -> LedgerResponse:
     """Return the writes that were stored, at most 10,000 per call."""
     there = (EntryRow.world_id == session.world.id) & (EntryRow.number > after)

@@ -22,12 +22,12 @@ from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from payerkit.service.keys import API_KEY_VARIABLE
 from payerkit.service.settings import Settings
 from payerkit.service.tables import PayerRow
-from payerkit.service.world import BLOCK_SECONDS, LIVE_RATE, Step, Worlds, WorldSession
+from payerkit.service.world import BLOCK_SECONDS, LIVE_RATE, SANDBOX_PATH, Step, Worlds, WorldSession
 
 router = APIRouter(include_in_schema=False)
 
-CONTROLS = tuple(subject.controls for subject in (pay, payers, accounts, payouts, controls))
-"""The routers of the calls that only a sandbox has, in the order of the start page."""
+ROUTERS = tuple(subject.router for subject in (pay, payers, accounts, payouts, controls))
+"""The routers of the calls, in the order of the start page."""
 
 
 _HEADERS = {
@@ -97,7 +97,7 @@ async def show_home(request: Request) -> Response:
         root=request.scope["root_path"],
         first_call=_first_call(settings.public_url or str(request.base_url)),
         key_variable=API_KEY_VARIABLE,
-        controls=[route for each in CONTROLS for route in each.routes],
+        controls=[each for router in ROUTERS for each in router.routes if each.path.startswith(SANDBOX_PATH)],
         faults={name: fault.__doc__ for name, fault in FAULTS.items()},
         faults_header=FAULTS_HEADER,
     )

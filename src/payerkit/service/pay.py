@@ -30,7 +30,7 @@ from payerkit.service.errors import Problem
 from payerkit.service.fields import Address, Amount, AnyText, Hex, NonEmptyText, PathId, PaymentReference, RequestId
 from payerkit.service.settings import Settings
 from payerkit.service.tables import BillRow
-from payerkit.service.world import WorldSession, of_api, of_sandbox
+from payerkit.service.world import WorldRouter, WorldSession
 
 T = TypeVar("T")
 
@@ -110,7 +110,7 @@ class PaymentResponse(TypedDict):
     metadata: PaymentMetadataResponse
 
 
-router = of_api()
+router = WorldRouter()
 
 
 @router.call("POST /v1/pay", "initiate_payment", "Initiate a payment", status_code=201)
@@ -557,22 +557,20 @@ async def get_currency(
 
 CurrencyDep = Annotated[Currency, Depends(get_currency)]
 
-controls = of_sandbox()
 
-
-@controls.call("GET /sandbox/rates", "sandbox_get_rates", "Read all exchange rates")
+@router.call("GET /sandbox/rates", "sandbox_get_rates", "Read all exchange rates")
 def get_rates(session: WorldSession) -> RatesResponse:
     """Return the sandbox's exchange rates, which are invented."""
     return {"bySymbol": dict(usd_rates()), "byCurrency": session.row.rates}
 
 
-@controls.call("GET /sandbox/rates/{currency}", "sandbox_get_rate", "Read an exchange rate", 404)
+@router.call("GET /sandbox/rates/{currency}", "sandbox_get_rate", "Read an exchange rate", 404)
 def get_rate(currency: CurrencyDep, session: WorldSession) -> RateResponse:
     """Return the US dollars per unit."""
     return {"currency": currency.id, "usd": read_rates(session).usd(currency)}
 
 
-@controls.call("PUT /sandbox/rates/{currency}", "sandbox_set_rate", "Set an exchange rate", 404)
+@router.call("PUT /sandbox/rates/{currency}", "sandbox_set_rate", "Set an exchange rate", 404)
 def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) -> RateResponse:
     """Set the US dollars per unit."""
     usd = body["usd"]
@@ -583,14 +581,14 @@ def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) ->
     return {"currency": currency.id, "usd": usd}
 
 
-@controls.call("GET /sandbox/fees", "sandbox_get_fees", "Read the fees")
+@router.call("GET /sandbox/fees", "sandbox_get_fees", "Read the fees")
 def get_fees(session: WorldSession) -> FeesResponse:
     """Return what each payment carries on top of its amount, as a platform would have agreed to it."""
     fee: Any = session.settings.protocol_fee
     return {"fees": [fee] if fee else []}
 
 
-@controls.call("GET /sandbox/wallet/{currency}", "sandbox_get_holding", "Read the demo wallet", 404)
+@router.call("GET /sandbox/wallet/{currency}", "sandbox_get_holding", "Read the demo wallet", 404)
 def get_holding(currency: CurrencyDep, session: WorldSession) -> HoldingResponse:
     """Return balance and allowance."""
     holding = read_holding(session, currency)
@@ -602,7 +600,7 @@ def get_holding(currency: CurrencyDep, session: WorldSession) -> HoldingResponse
     }
 
 
-@controls.call("PUT /sandbox/wallet/{currency}", "sandbox_set_holding", "Set the demo wallet", 404)
+@router.call("PUT /sandbox/wallet/{currency}", "sandbox_set_holding", "Set the demo wallet", 404)
 def put_holding(currency: CurrencyDep, body: HoldingRequest, session: WorldSession) -> HoldingResponse:
     """Set balance, allowance, or both."""
     set_holding(session, currency, {name: parse_units(str(value), currency, name) for name, value in body.items()})

@@ -16,7 +16,7 @@ from payerkit.service.errors import Problem
 from payerkit.service.faults import REFUSE_EXISTING
 from payerkit.service.fields import AnyText, Beneficiary, ClientUserId, CountryCode, Date, Id, NonEmptyText, Url, Uuid
 from payerkit.service.tables import PayerRow
-from payerkit.service.world import CHANGES, Step, WorldSession, of_api, of_sandbox
+from payerkit.service.world import CHANGES, Step, WorldRouter, WorldSession
 
 OpenKyc = Literal["not_started", "initiated", "retry_required"]
 WaitingKyc = Literal[
@@ -138,8 +138,7 @@ class EmptyRequest(TypedDict):
     """Nothing; a call that changes something has a body in JSON."""
 
 
-router = of_api()
-controls = of_sandbox()
+router = WorldRouter()
 
 
 @router.call("POST /v2/payer", "create_payer", "Register a payer, or read a registered one's status", 409)
@@ -182,14 +181,14 @@ def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: W
     return {"success": True}
 
 
-@controls.call("PUT /sandbox/kyc/{clientUserId}", "sandbox_set_kyc", "Set the state of an identity check", 404)
+@router.call("PUT /sandbox/kyc/{clientUserId}", "sandbox_set_kyc", "Set the state of an identity check", 404)
 def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, session: WorldSession) -> KycStateRequest:
     """Set the state, as if the check had ended so."""
     set_payer(session, find_payer(session, client_user_id), body["status"], session.now)
     return body
 
 
-@controls.call("POST /sandbox/kyc/{clientUserId}/submit", "sandbox_submit_kyc", "Submit an identity check", 404, 409)
+@router.call("POST /sandbox/kyc/{clientUserId}/submit", "sandbox_submit_kyc", "Submit an identity check", 404, 409)
 def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: WorldSession) -> KycStateRequest:
     """Submit the check as the payer does on the page: it is pending now, and approved after its time."""
     payer = find_payer(session, client_user_id)
@@ -198,7 +197,7 @@ def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: 
     return {"status": "pending"}
 
 
-@controls.call("PUT /sandbox/agreement/{clientUserId}", "sandbox_set_agreement", "Set the state of an agreement", 404)
+@router.call("PUT /sandbox/agreement/{clientUserId}", "sandbox_set_agreement", "Set the state of an agreement", 404)
 def put_agreement(
     client_user_id: ClientUserId, body: AgreementStateRequest, session: WorldSession
 ) -> AgreementStateRequest:

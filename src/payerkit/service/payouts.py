@@ -28,7 +28,7 @@ from payerkit.service.errors import Problem
 from payerkit.service.pay import format_units, in_usd, read_rates, whole_units
 from payerkit.service.payers import find_payer, is_compliant
 from payerkit.service.tables import AccountRow, BillRow, PaymentRow
-from payerkit.service.world import CHANGES, WorldSession, of_api, of_sandbox
+from payerkit.service.world import CHANGES, WorldRouter, WorldSession
 
 UnderWay = Literal["initiated", "pending_internal_assessment", "ongoing_checks", "processing", "sending_fiat"]
 PayoutState = Literal[UnderWay, "fiat_sent", "bounced", "failed", "insufficient_funds", "retry_required"]
@@ -220,8 +220,7 @@ class ExecutionResponse(TypedDict):
 
 PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
 
-router = of_api()
-controls = of_sandbox()
+router = WorldRouter()
 
 
 @router.call("POST /v2/request", "create_request", "Create a request to be paid out to a bank account", status_code=201)
@@ -331,7 +330,7 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
     return {"payments": payments, "pagination": pagination}
 
 
-@controls.call("POST /sandbox/transactions", "sandbox_execute", "Sign and send transactions", 403, 404, 409)
+@router.call("POST /sandbox/transactions", "sandbox_execute", "Sign and send transactions", 403, 404, 409)
 def post_transactions(body: ExecutionRequest, session: WorldSession) -> ExecutionResponse:
     """Make the transactions of a payment with the demo wallet: all of them, or none."""
     wallet = body.get("wallet") or DEMO_WALLET
@@ -357,13 +356,13 @@ def post_transactions(body: ExecutionRequest, session: WorldSession) -> Executio
     return {"transactionHash": payment.transaction_hash}
 
 
-@controls.call("GET /sandbox/operator", "sandbox_get_operator", "Read the operator's address")
+@router.call("GET /sandbox/operator", "sandbox_get_operator", "Read the operator's address")
 async def get_operator() -> OperatorResponse:
     """Return who receives the crypto of all payouts. The live service publishes no such address."""
     return {"address": pay.OPERATOR_ADDRESS}
 
 
-@controls.call("PUT /sandbox/payouts/{requestId}", "sandbox_decide_payout", "Set the state of a payout", 404)
+@router.call("PUT /sandbox/payouts/{requestId}", "sandbox_decide_payout", "Set the state of a payout", 404)
 def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, session: WorldSession) -> PayoutStateRequest:
     """Set the state, as if the operator had decided so."""
     bill = pay.find_bill(session, BillRow.request_id == request_id)

@@ -37,6 +37,9 @@ Step = Literal["kyc", "agreement"]
 CHANGES: dict[str, tuple[type[Base], Callable[[WorldSession, Any, str, float], None]]] = {}
 """What makes a change whose time has come, by its kind: of a row of this table, to a state, at a time."""
 
+SANDBOX_PATH = "/sandbox/"
+"""Begins the paths of the calls that only a sandbox has, which no limit counts, and which meet no fault."""
+
 _ULID = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """The digits of a ULID: Crockford's base 32."""
 
@@ -198,24 +201,26 @@ class WorldRouter(APIRouter):
 
     def call(
         self, path: str, operation_id: str, summary: str, *refusals: int, status_code: int = 200, both: bool = False
-    ) -> Callable[[T], T]:
+    ) -> Callable[[Callable[..., T]], Callable[..., T]]:
         """Add a route, such as "GET /v2/payer"; one for GET only reads.
 
         refusals: the statuses that it may get besides those of every call. both: also under /v1, as specified, where
         newer public documents show it under /v2.
         """
         method, _, path = path.partition(" ")
-        responses = describe_refusals(*refusals) | (WRITE if method in WRITE_METHODS else {})
+        is_of_api = not path.startswith(SANDBOX_PATH)
+        responses = ANY_CALL | (API_CALL if is_of_api else {}) | (WRITE if method in WRITE_METHODS else {})
+        responses |= describe_refusals(*refusals)
 
-        def add(function: T) -> T:
-            endpoint: Any = function
-            if "session" in signature(endpoint).parameters:
-                endpoint = _in_transaction(endpoint, write=method != "GET")
+        def add(function: Callable[..., T]) -> Callable[..., T]:
+            takes_session = "session" in signature(function).parameters
+            endpoint = _in_transaction(function, write=method != "GET") if takes_session else function
             for version, suffix in (("/v1", ""), ("/v2", "_v2")) if both else (("", ""),):
                 self.add_api_route(
                     version + path,
                     endpoint,
                     methods=[method],
+                    tags=["the API" if is_of_api else "sandbox only"],
                     operation_id=operation_id + suffix,
                     summary=summary,
                     status_code=status_code,
@@ -224,16 +229,6 @@ class WorldRouter(APIRouter):
             return function
 
         return add
-
-
-def of_api() -> WorldRouter:
-    """Return a router for calls of the API, which are limited and meet faults."""
-    return WorldRouter(tags=["the API"], responses=ANY_CALL | API_CALL)
-
-
-def of_sandbox() -> WorldRouter:
-    """Return a router for calls that only a sandbox has."""
-    return WorldRouter(tags=["sandbox only"], responses=ANY_CALL)
 
 
 def _in_transaction(endpoint: Callable[..., T], *, write: bool) -> Callable[..., Any]:
