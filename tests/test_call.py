@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
@@ -65,19 +64,6 @@ def test_ids_that_would_not_arrive_are_refused(value: Any, code: str) -> None:
 def test_ids_are_encoded_whole(value: str, path: str) -> None:
     """An id is one segment of the path, whatever stands in it."""
     assert path == path_of(check_id(value, "client_user_id"))
-
-
-@given(st.text(min_size=1, max_size=256))
-def test_every_id_arrives_or_is_refused(value: str) -> None:
-    """Any text is either refused, or comes out of the path as it went in, within its own segment."""
-    try:
-        path = path_of(check_id(value, "client_user_id"))
-    except InvalidInput:
-        return
-
-    segments = path.split("/")
-    assert (["", "v1", "payer", "payment-details"], value) == (segments[:3] + segments[4:], unquote(segments[3]))
-    assert path.isascii()
 
 
 def test_body_shows_its_length_only() -> None:
@@ -174,17 +160,6 @@ def test_an_echo_is_masked_in_every_form(echo: str) -> None:
     assert complaint.message == "Cannot take •••• now"
 
 
-def test_an_echo_of_a_secret_is_masked() -> None:
-    """A service that repeats what it was sent does not bring the secret back into a message."""
-    body = {
-        "message": "ssn 123-45-6789 invalid",
-        "errors": [{"field": "ssn", "message": "123456789 is no SSN", "code": "123-45-6789"}],
-    }
-    complaint = read_error_body(json.dumps(body).encode(), ["123-45-6789"])
-
-    assert "123" not in complaint.message + str(complaint.fields)
-
-
 @given(st.binary(max_size=200))
 def test_no_error_body_fails_to_be_read(content: bytes) -> None:
     """Whatever bytes stand in an error body, reading them does not fail."""
@@ -201,14 +176,6 @@ def test_complaints_are_as_many_as_a_person_reads() -> None:
     assert (50, True) == (len(complaint.fields), len(complaint.message) < 5000)
 
 
-@pytest.mark.parametrize("model", [Payer, BankDetails])
-def test_names_go_both_ways(model: type[Payer | BankDetails]) -> None:
-    """Every field's wire name converts back to our name."""
-    names = list(model.model_fields)
-
-    assert names == [our_name(wire_name(name)) for name in names]
-
-
 @pytest.mark.parametrize(
     ("wire", "ours"), [("requestID", "request_id"), ("addressLine1", "address_line1"), ("iban", "iban"), ("", "")]
 )
@@ -218,7 +185,8 @@ def test_foreign_names_are_read(wire: str, ours: str) -> None:
 
 
 def test_published_names_are_made() -> None:
-    """Our names make the names that were published."""
-    published = set(PAYER) | set(BANK_DETAILS)
+    """Our names make the names that were published, and those of all fields."""
+    fields = [*Payer.model_fields.values(), *BankDetails.model_fields.values()]
+    published = {*PAYER, *BANK_DETAILS, *(str(field.alias) for field in fields)}
 
     assert published == {wire_name(our_name(name)) for name in published}

@@ -227,6 +227,7 @@ def test_a_failed_replacement_leaves_the_sandbox_alone() -> None:
 def test_options_reach_the_service() -> None:
     """What can be chosen is chosen by name; anything else is refused by name."""
     with payerkit.sandbox(kyc_required=True) as client:
+        assert client.pace.rate is None
         payerkit.create_payer(client, PAYER)
         with pytest.raises(payerkit.Refused, match="identity check is not approved"):
             payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)

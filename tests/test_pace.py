@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 import payerkit
 from clocks import HandClock, SteppedClock
-from far_end import FarEnd, hang, reply, reset
+from far_end import Behaviour, FarEnd, hang, reply, reset
 from payerkit import InvalidInput, PayerkitError
 from payerkit.client import Client, Timeout
 from payerkit.client.call import RequestBody
@@ -39,6 +40,21 @@ def clock() -> HandClock:
 def pace(clock: HandClock) -> Pace:
     """Make a pace without a limit, on that clock."""
     return Pace(clock=clock.now)
+
+
+Meet = Callable[..., tuple[FarEnd, Client]]
+
+
+@pytest.fixture
+def meet(connected: Connect, clock: HandClock) -> Iterator[Meet]:
+    """Start far ends that behave as given, each with a client of it on that clock."""
+    with ExitStack() as stack:
+
+        def start(*behaviours: Behaviour, **options: Any) -> tuple[FarEnd, Client]:
+            far = stack.enter_context(FarEnd(behaviours))
+            return far, connected(far.url, **clock.options(), **options)
+
+        yield start
 
 
 def status(client: Client) -> payerkit.models.PayerStatus:
@@ -76,25 +92,18 @@ def test_a_rate_is_a_positive_number(rate: Any) -> None:
         payerkit.connect("https://api.example.com", api_key="key", rate=rate)
 
 
-def test_a_sandbox_has_no_rate() -> None:
-    """The embedded service is called as fast as it responds."""
-    with payerkit.sandbox() as client:
-        assert client.pace.rate is None
-
-
 def test_a_pace_says_what_it_is() -> None:
     """A notebook shows the limit, and not an address in memory."""
     assert ("Pace(5 calls a second)", "Pace(no limit)") == (repr(Pace(5)), repr(Pace()))
 
 
-def test_calls_are_spaced(connected: Connect, clock: HandClock) -> None:
+def test_calls_are_spaced(meet: Meet, clock: HandClock) -> None:
     """The first call leaves at once, as after a pause of the user's; the next ones an interval after the last."""
-    with FarEnd([GOOD]) as far:
-        client = connected(far.url, rate=5, **clock.options())
-        for _ in range(3):
-            status(client)
-        clock.time += 10
+    _, client = meet(GOOD, rate=5)
+    for _ in range(3):
         status(client)
+    clock.time += 10
+    status(client)
 
     assert [pytest.approx(0.2)] * 2 == clock.waits
 
@@ -164,33 +173,30 @@ def test_a_run_may_not_raise_the_rate(function: str, tmp_path: Path) -> None:
     assert [] == list(tmp_path.iterdir())
 
 
-def test_a_run_keeps_the_pace_of_its_client(connected: Connect, clock: HandClock) -> None:
+def test_a_run_keeps_the_pace_of_its_client(meet: Meet, clock: HandClock) -> None:
     """The calls of a run leave at the client's rate, after the calls before it."""
-    with FarEnd([GOOD, reply(404)]) as far:
-        client = connected(far.url, rate=5, **clock.options())
-        status(client)
-        limiter = RateLimiter(client.pace, workers=1, wait=clock.wait)
-        request_lists(client, ["a", "b", "c"], limiter, progress=False)
+    far, client = meet(GOOD, reply(404), rate=5)
+    status(client)
+    limiter = RateLimiter(client.pace, workers=1, wait=clock.wait)
+    request_lists(client, ["a", "b", "c"], limiter, progress=False)
 
-        assert 4 == len(far.ledger)
+    assert 4 == len(far.ledger)
     assert [pytest.approx(0.2)] * 3 == clock.waits
 
 
-def test_waiting_counts_against_no_deadline(connected: Connect, clock: HandClock) -> None:
+def test_waiting_counts_against_no_deadline(meet: Meet, clock: HandClock) -> None:
     """A call that waits for its turn longer than it may take has its whole time left then."""
-    with FarEnd([GOOD]) as far:
-        client = connected(far.url, rate=0.001, timeout=Timeout(total=30), **clock.options())
-        kept = [status(client).kyc_status for _ in range(2)]
+    _, client = meet(GOOD, rate=0.001, timeout=Timeout(total=30))
+    kept = [status(client).kyc_status for _ in range(2)]
 
     assert (2, [1000]) == (len(kept), clock.waits)
 
 
-def test_the_deadline_is_that_of_the_work(connected: Connect, clock: HandClock) -> None:
+def test_the_deadline_is_that_of_the_work(meet: Meet, clock: HandClock) -> None:
     """After a wait, the deadline still ends a call that hangs."""
-    with FarEnd([GOOD, hang]) as far:
-        client = connected(far.url, rate=0.001, timeout=Timeout(total=0.3), **clock.options())
-        status(client)
-        error = failure(client)
+    _, client = meet(GOOD, hang, rate=0.001, timeout=Timeout(total=0.3))
+    status(client)
+    error = failure(client)
 
     assert (ServiceError, [1000]) == (type(error), clock.waits)
 
@@ -203,13 +209,12 @@ def test_a_wait_that_the_service_requests_counts_against_the_deadline(connected:
         assert (RateLimited, 20, [20], 2) == (type(error), error.retry_after, clock.waits, len(far.ledger))
 
 
-def test_retry_after_pauses_all_calls(connected: Connect, clock: HandClock) -> None:
+def test_retry_after_pauses_all_calls(meet: Meet, clock: HandClock) -> None:
     """The next call of the client waits, too; a copy for a run has the same pause."""
-    with FarEnd([reply(429, headers={"Retry-After": "20"}), GOOD]) as far:
-        client = connected(far.url, retries=payerkit.client.Retries(attempts=1), **clock.options())
-        failure(client)
-        left = client.without_retries().pace.pause_left()
-        status(client)
+    _, client = meet(reply(429, headers={"Retry-After": "20"}), GOOD, retries=payerkit.client.Retries(attempts=1))
+    failure(client)
+    left = client.without_retries().pace.pause_left()
+    status(client)
 
     assert (20, [20]) == (left, clock.waits)
 
@@ -224,22 +229,20 @@ def test_the_controls_of_a_sandbox_keep_no_pace(clock: HandClock) -> None:
     assert (3, []) == (len(rates), clock.waits)
 
 
-def test_the_controls_of_a_sandbox_wait_as_requested(connected: Connect, clock: HandClock) -> None:
+def test_the_controls_of_a_sandbox_wait_as_requested(meet: Meet, clock: HandClock) -> None:
     """Without a pace, the wait that a response requests is still a wait: of this call alone."""
-    with FarEnd([reply(503, "{}", {"Retry-After": "2"}), reply(200, '{"usd": "1"}')]) as far:
-        client = connected(far.url, **clock.options())
-        payerkit.client.SandboxControls(client).rate("USD")
+    _, client = meet(reply(503, "{}", {"Retry-After": "2"}), reply(200, '{"usd": "1"}'))
+    payerkit.client.SandboxControls(client).rate("USD")
 
     assert ([2], 0) == (clock.waits, client.pace.pause_left())
 
 
-def test_a_429_without_a_wait_is_raised_at_once(connected: Connect, clock: HandClock) -> None:
+def test_a_429_without_a_wait_is_raised_at_once(meet: Meet, clock: HandClock) -> None:
     """A single call is not repeated; the error says how long the client pauses, and the next call waits for that."""
-    with FarEnd([LIMITED, GOOD]) as far:
-        client = connected(far.url, **clock.options())
-        error = failure(client)
-        sent = len(far.ledger)
-        status(client)
+    far, client = meet(LIMITED, GOOD)
+    error = failure(client)
+    sent = len(far.ledger)
+    status(client)
 
     assert (RateLimited, None, 429, 1) == (type(error), error.retry_after, error.status_code, sent)
     assert "now sends nothing for 1 s. The next call waits for that." in error.advice
@@ -258,26 +261,25 @@ def test_pauses_grow_until_the_service_responds(connected: Connect) -> None:
     assert [*FIRST_PAUSES, BLOCKED, BLOCKED, 0, 1] == pauses
 
 
-def test_a_long_pause_is_told_and_not_waited(connected: Connect, clock: HandClock) -> None:
+def test_a_long_pause_is_told_and_not_waited(meet: Meet, clock: HandClock) -> None:
     """While the client pauses for longer than a call may take, a call raises at once, and nothing is sent."""
-    with FarEnd([*[LIMITED] * 6, GOOD]) as far:
-        client = connected(far.url, **clock.options())
-        errors = [failure(client) for _ in range(6)]
-        waits = len(clock.waits)
-        clock.time += 100
-        error = failure(client)
+    far, client = meet(*[LIMITED] * 6, GOOD)
+    errors = [failure(client) for _ in range(6)]
+    waits = len(clock.waits)
+    clock.time += 100
+    error = failure(client)
 
-        assert (6, waits) == (len(far.ledger), len(clock.waits))
-        assert "Call again after that time" in errors[-1].advice
-        assert (RateLimited, 200, None, "GET /v2/payer/{clientUserId}") == (
-            type(error),
-            error.retry_after,
-            error.status_code,
-            error.request,
-        )
-        assert "sends nothing for 200 s" in str(error)
-        clock.time += 150
-        assert status(client).kyc_status
+    assert (6, waits) == (len(far.ledger), len(clock.waits))
+    assert "Call again after that time" in errors[-1].advice
+    assert (RateLimited, 200, None, "GET /v2/payer/{clientUserId}") == (
+        type(error),
+        error.retry_after,
+        error.status_code,
+        error.request,
+    )
+    assert "sends nothing for 200 s" in str(error)
+    clock.time += 150
+    assert status(client).kyc_status
     assert 50 == clock.waits[-1]
 
 
@@ -349,42 +351,22 @@ def test_what_ends_a_row_of_refusals(error: PayerkitError, refusals: int, clock:
     assert refusals == pace.refusals
 
 
-def limited_run(refusals: int) -> tuple[HandClock, RateLimiter, list[float]]:
-    """Return the clock, the limiter and the moments of a call of a run that is refused so often, then succeeds."""
-    clock, moments = HandClock(), list[float]()
-    limiter = RateLimiter(Pace(5, clock=clock.now), StopSignal(), wait=clock.wait)
+@pytest.mark.parametrize(("refusals", "is_stopped"), [(MAX_RATE_LIMITED - 1, False), (MAX_RATE_LIMITED, True)])
+def test_a_run_goes_on_after_a_block(refusals: int, is_stopped: bool, clock: HandClock) -> None:
+    """Five pauses that grow and a block of five minutes end no run; refused again after two blocks, it says why."""
+    stop, moments = StopSignal(), list[float]()
+    limiter = RateLimiter(Pace(5, clock=clock.now), stop, wait=lambda seconds: clock.wait(seconds) or bool(stop))
 
     def call() -> None:
         moments.append(clock.now())
         if len(moments) <= refusals:
             raise RateLimited("slow down")
 
-    limiter.call(call)
-    return clock, limiter, moments
-
-
-def test_a_run_goes_on_after_a_block() -> None:
-    """Five refusals in a row and a block of five minutes end neither the call nor the run."""
-    _, limiter, moments = limited_run(6)
-
-    assert [*FIRST_PAUSES, BLOCKED] == pytest.approx(np.diff(moments))
-    assert not limiter.stop
-
-
-def test_a_run_ends_where_the_block_does_not(clock: HandClock) -> None:
-    """Refused again after two blocks, the run stops, and says what to do."""
-    stop = StopSignal()
-    limiter = RateLimiter(Pace(5, clock=clock.now), stop, wait=lambda seconds: clock.wait(seconds) or bool(stop))
-
-    def call() -> None:
-        raise RateLimited("slow down")
-
-    with pytest.raises(RateLimited):
+    with pytest.raises(RateLimited) if is_stopped else nullcontext():
         limiter.call(call)
 
-    assert 8 == MAX_RATE_LIMITED
-    assert pytest.approx(sum(FIRST_PAUSES) + 2 * BLOCKED) == clock.time
-    assert "as too frequent 8 times in a row. Call again later, with a lower rate" in stop.reason
+    assert [*FIRST_PAUSES, BLOCKED, BLOCKED] == pytest.approx(np.diff(moments))
+    assert is_stopped == ("as too frequent 8 times in a row. Call again later, with a lower rate" in stop.reason)
 
 
 def test_a_stop_ends_a_pause() -> None:
