@@ -38,7 +38,7 @@ from payerkit.errors import NotFound, NotSent, ServiceError
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.models import Payment, Payout
 from payerkit.models.payments import KnowsPaid
-from payerkit.payouts.requests import payout_warnings
+from payerkit.payouts.request_calls import payout_warnings
 from payerkit.policy import AddressBook, KnownAddress
 from published import BANK_DETAILS, PAYER
 

@@ -13,12 +13,12 @@ from payerkit.endpoints import (
     list_payment_details as list_payment_details,
     initiate_payment as initiate_payment,
 )
-from payerkit.payouts.requests import (
+from payerkit.payouts.request_calls import (
     create_request as create_request,
     request_payment as request_payment,
     get_request as get_request,
 )
-from payerkit.payouts.payments import list_payments as list_payments
+from payerkit.payouts.payment_list import list_payments as list_payments
 from payerkit.models import (
     Payer as Payer,
     BankDetails as BankDetails,
@@ -26,7 +26,7 @@ from payerkit.models import (
     PayoutOrder as PayoutOrder,
 )
 from payerkit.policy.payment_policy import PaymentPolicy as PaymentPolicy
-from payerkit.checks.check import (
+from payerkit.checks.records import (
     check_payer as check_payer,
     check_bank_details as check_bank_details,
     check_payers as check_payers,
@@ -48,7 +48,7 @@ from payerkit.onboarding.run import (
 from payerkit.statuses.wait_for import wait_for as wait_for
 from payerkit.statuses.statuses import payer_statuses as payer_statuses
 from payerkit.explanations import explain as explain
-from payerkit.payouts.reconcile import reconcile as reconcile
+from payerkit.payouts.reconcile_orders import reconcile as reconcile
 from payerkit.events.read_events import read_events as read_events
 from payerkit.forms.payer import PayerForm as PayerForm
 from payerkit.forms.bank_details import BankDetailsForm as BankDetailsForm

@@ -109,7 +109,7 @@ def believed_events(events: Any, names: Iterable[str], *, tests: bool = False) -
     return rows_of(table.sort_values("at", kind="stable"))
 
 
-class _Row:
+class _EventRow:
     """One event, with what its deliveries have in common. event: None if nothing is believed."""
 
     def __init__(self, first: Delivery | None, event: Event | None, signature: SignatureState) -> None:
@@ -150,21 +150,21 @@ class _Row:
         }
 
 
-def _rows(deliveries: Iterable[Delivery | None], secrets: Sequence[bytes] | None) -> list[_Row]:
+def _rows(deliveries: Iterable[Delivery | None], secrets: Sequence[bytes] | None) -> list[_EventRow]:
     """Return a row per event, in the order in which they happened, then those of which nothing is believed."""
-    rows: list[_Row] = []
-    others: list[_Row] = []
-    known: dict[str, _Row] = {}
+    rows: list[_EventRow] = []
+    others: list[_EventRow] = []
+    known: dict[str, _EventRow] = {}
     for delivery in deliveries:
         state = _signature_state(delivery, secrets)
         if delivery is None or state == "invalid":
-            others.append(_Row(delivery, None, state))
+            others.append(_EventRow(delivery, None, state))
             continue
         event = _read_event(delivery.body)
         keys = _keys(delivery, event)
         row = next((known[key] for key in keys if key in known), None)
         if row is None:
-            row = _Row(delivery, event, state)
+            row = _EventRow(delivery, event, state)
             rows.append(row)
         else:
             row.count(delivery)
@@ -199,10 +199,10 @@ def _keys(delivery: Delivery, event: Event) -> list[str]:
     return [f"delivery {delivery.delivery_id} {content}", *([content] if event.timestamp is not None else [])]
 
 
-def _merge_variants(rows: Iterable[_Row]) -> list[_Row]:
+def _merge_variants(rows: Iterable[_EventRow]) -> list[_EventRow]:
     """Return the rows without those of variants, which are named in the row of their event, or in that of the first."""
-    found: list[_Row] = []
-    same: dict[tuple[Any, ...], list[_Row]] = defaultdict(list)
+    found: list[_EventRow] = []
+    same: dict[tuple[Any, ...], list[_EventRow]] = defaultdict(list)
     named: Counter[tuple[Any, ...]] = Counter()
     for row in sorted(rows, key=lambda row: bool(row.event and row.event.variant)):  # the events themselves first
         said = row.event or Event.read({})

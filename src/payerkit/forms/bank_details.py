@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Literal
 
 from payerkit import html
-from payerkit.checks.check import check_bank_details
+from payerkit.checks.records import check_bank_details
 from payerkit.checks.requirements import asked_fields, fields_without_alternative, listed_rails, needs_text
 from payerkit.client.call import RequestBody
 from payerkit.client.client import Client

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from payerkit import html
-from payerkit.checks.check import check_payer
+from payerkit.checks.records import check_payer
 from payerkit.checks.schema import SHARED_FIELDS
 from payerkit.client.call import Call, RequestBody
 from payerkit.endpoints import agreement_call, payer_call, payer_status_call

@@ -35,7 +35,7 @@ from payerkit.forms.view import Banner, Button, FormState, Kind
 from payerkit.models import Payment, PaymentOrder, PaymentRequest, PayoutOrder, RequestStatus
 from payerkit.models.requests import RequestModel
 from payerkit.onchain.amounts import read_rate
-from payerkit.payouts.requests import payout_warnings, request_call, request_payment_call, with_reference
+from payerkit.payouts.request_calls import payout_warnings, request_call, request_payment_call, with_reference
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.signing.card import PaymentCard
 from payerkit.wire import id_problem

@@ -141,7 +141,7 @@ class Created(Response):
     @property
     def findings(self) -> Findings:
         """Warnings and infos about what was sent; empty if this is the response to a read."""
-        from payerkit.checks.check import check_bank_details, check_payer  # noqa: PLC0415 - loaded on first use
+        from payerkit.checks.records import check_bank_details, check_payer  # noqa: PLC0415 - loaded on first use
 
         if self._findings is None:
             sent = self._known.get("sent")

@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from payerkit.checks.check import check_records
 from payerkit.checks.inputs import check_field, strip_blanks, unwrap_secret
 from payerkit.checks.readings import is_placeholder
+from payerkit.checks.records import check_records
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS, Schema
 from payerkit.errors import FieldProblem, InvalidInput, kind_of
 from payerkit.findings import Finding, Severity, table_finding

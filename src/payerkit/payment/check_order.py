@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from payerkit.checks.check import as_mapping, check_record, in_order
 from payerkit.checks.inputs import by_field_name
 from payerkit.checks.readings import meant_codes
+from payerkit.checks.records import as_mapping, check_record, in_order
 from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.errors import without_internal_frames
 from payerkit.findings import Finding, Findings, ignorable_order_codes, order_finding

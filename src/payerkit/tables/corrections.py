@@ -286,7 +286,7 @@ class _Column(NamedTuple):
     now: Sequence[Any]
 
 
-class _Row(NamedTuple):
+class _FileRow(NamedTuple):
     """A row of the file. problems: each with the number of its column, None for the row as a whole."""
 
     label: Hashable
@@ -324,7 +324,7 @@ def _make_rows(
     chosen: Sequence[int],
     *,
     is_csv: bool,
-) -> list[_Row]:
+) -> list[_FileRow]:
     """Return the rows of the file."""
     wrong = defaultdict[int, list[RowProblem]](list)
     for problem in problems:
@@ -353,7 +353,7 @@ def _make_row(
     damaged: Iterable[tuple[str, Finding]],
     *,
     is_csv: bool,
-) -> _Row:
+) -> _FileRow:
     """Return a row of the file, which says of all damage that it must still be found when all cells are text.
 
     number: of the row among the chosen ones. damaged: what was found in its cells, each by its column in the table.
@@ -378,7 +378,7 @@ def _make_row(
         if name not in wrong and name != _ID and _is_fragile(text):
             fragile[name] = _digest(_plain(text))
     token = RowToken(label, _digest(id_text) if id_text else "", fragile, marks)
-    return _Row(label, cells, problems, token.write(), is_hidden)
+    return _FileRow(label, cells, problems, token.write(), is_hidden)
 
 
 def _damage_code(cell: Any) -> str:
@@ -441,7 +441,7 @@ def _text(cell: Any) -> str:
     return _UNWRITABLE.sub("\ufffd", cell.isoformat() if isinstance(cell, date) else str(cell))
 
 
-def _described(headers: Sequence[str], row: _Row) -> list[str]:
+def _described(headers: Sequence[str], row: _FileRow) -> list[str]:
     """Return the problems of a row as texts, such as "error ZIP: Required."."""
     texts = []
     for column, each in row.problems:
@@ -450,7 +450,7 @@ def _described(headers: Sequence[str], row: _Row) -> list[str]:
     return texts
 
 
-def _write_csv(path: Path, headers: Sequence[str], rows: Sequence[_Row], separator: str) -> None:
+def _write_csv(path: Path, headers: Sequence[str], rows: Sequence[_FileRow], separator: str) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=separator)
     writer.writerow(map(_escaped, headers))
@@ -470,7 +470,7 @@ def _separator(origin: Origin) -> str:
     return separators[0]
 
 
-def _write_excel(path: Path, headers: Sequence[str], rows: Sequence[_Row], title: str) -> None:
+def _write_excel(path: Path, headers: Sequence[str], rows: Sequence[_FileRow], title: str) -> None:
     """Write the rows to a workbook, cells coloured and with a comment where something is wrong.
 
     Raises InvalidInput if a workbook cannot hold them.

@@ -14,8 +14,8 @@ from cases import table
 from payerkit import InvalidInput, PaymentOrder, PayoutOrder, reconcile
 from payerkit.frames import columns, frame_of
 from payerkit.models import Payment, PaymentRequest, Payout
-from payerkit.payouts.payments import payments_frame
-from payerkit.payouts.reconcile import STATE_OF_WORD
+from payerkit.payouts.payment_list import payments_frame
+from payerkit.payouts.reconcile_orders import STATE_OF_WORD
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 
 ORDERED = {"reference": "invoice-1", "amount": "25.50", "invoice_currency": "USD"}
