@@ -16,8 +16,8 @@ from payerkit.client import Client, SandboxClient
 from payerkit.client.call import Call, RequestBody
 from payerkit.errors import NotFound
 from payerkit.models import Payment, PaymentRequest
+from payerkit.onchain.currencies import token_list
 from payerkit.service.pay import Rates, in_usd
-from payerkit.service.payouts import currency_of
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
 USER = PAYER["clientUserId"]
@@ -379,5 +379,5 @@ def test_payments_at_once_spend_what_is_there(client: SandboxClient) -> None:
 
 def test_amounts_in_dollars_are_exact() -> None:
     """Rounded down to cents."""
-    assert "11.00" == in_usd(Fraction(10), currency_of("EUR"), Rates({}))
-    assert "0.00" == in_usd(Fraction(9, 1000), currency_of("USD"), Rates({}))
+    assert "11.00" == in_usd(Fraction(10), token_list()["eur"], Rates({}))
+    assert "0.00" == in_usd(Fraction(9, 1000), token_list()["usd"], Rates({}))

@@ -68,13 +68,9 @@ def _create_routes() -> ASGIApp:
 
 async def _handle_wrong_method(request: Request, _error: Exception) -> Response:
     """Respond with all methods of the path; the framework names those of its first route."""
-    matching = (
-        route.methods or ()
-        for router in _ROUTERS
-        for route in router.routes
-        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE
-    )
-    allowed = {method for methods in matching for method in methods}
+    routes = (route for router in _ROUTERS for route in router.routes if isinstance(route, Route))
+    matching = (each for each in routes if each.matches(request.scope)[0] is not Match.NONE)
+    allowed = {method for each in matching for method in each.methods or ()}
     return Problem(405, "Method Not Allowed", headers={"Allow": ", ".join(sorted(allowed))}).response()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import Annotated, Any, Literal, NotRequired, cast
@@ -20,12 +19,12 @@ from typing_extensions import TypedDict
 
 from payerkit._tsv import rows
 from payerkit.onchain.addresses import with_checksum
-from payerkit.onchain.currencies import Currency, find_currency
+from payerkit.onchain.currencies import find_currency
 from payerkit.service import fields, pay
 from payerkit.service.accounts import find_account, listed_account
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
-from payerkit.service.pay import format_units, in_usd, read_rates, whole_units
+from payerkit.service.pay import format_units, in_usd, whole_units
 from payerkit.service.payers import find_payer, is_compliant
 from payerkit.service.tables import AccountRow, BillRow, PaymentRow
 from payerkit.service.world import CHANGES, WorldRouter, WorldSession
@@ -268,17 +267,17 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Requ
     bill = pay.find_bill(session, BillRow.request_id == request_id)
     if bill is None:
         raise Problem(404, f"Request {request_id} not found")
-    order, payments = bill.body, [_listed(each) for each in bill.payments]
-    invoice, currency = currency_of(order["invoiceCurrency"]), currency_of(order["paymentCurrency"])
+    order, payments = pay.read_order(session, bill.body), [_listed(each) for each in bill.payments]
+    amount = bill.body["amount"]
     state = {
         **_request_of(bill),
         "status": "paid" if bill.is_paid else "partially_paid" if payments else "pending",
         "isListening": not bill.is_paid,
         "isCryptoToFiatAvailable": bill.is_payout,
         "txHash": payments[0]["sourceTxHash"] if payments else None,
-        "requestAmount": order["amount"],
-        "paidAmount": format_units(bill.paid, currency),
-        "amountInUsd": in_usd(Fraction(Decimal(order["amount"])), invoice, read_rates(session)),
+        "requestAmount": amount,
+        "paidAmount": format_units(bill.paid, order.currency),
+        "amountInUsd": in_usd(Fraction(amount), order.invoice, order.rates),
         "conversionRate": None,
         "payments": payments,
         "fees": [fee for payment in payments for fee in payment["fees"]],
@@ -400,7 +399,7 @@ def _check_least(order: pay.Order, amount: str, account: Mapping[str, Any]) -> N
     paid_out = find_currency(currency)
     if least is None or paid_out is None:
         return
-    if Fraction(Decimal(amount)) * order.rates.exchange_rate(order.invoice, paid_out) < least:
+    if Fraction(amount) * order.rates.exchange_rate(order.invoice, paid_out) < least:
         message = f"is below the least amount: {least} {currency} by {rails} rails"
         raise Problem.of_field("amount", message, "below_currency_limit")
 
@@ -481,14 +480,6 @@ def _list_fees(order: pay.Order, paid: pay.Paid) -> list[dict[str, str]]:
         "network": currency.network,
     }
     return [fee]
-
-
-def currency_of(currency_id: str) -> Currency:
-    """Return the currency of a stored order or payment."""
-    currency = find_currency(currency_id)
-    if currency is None:  # the token list is part of the program, and does not lose an entry
-        raise Problem(500, "A payment is in a currency that the sandbox does not know")
-    return currency
 
 
 def _add_payment(
