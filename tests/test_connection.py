@@ -250,10 +250,3 @@ def test_public_url_is_where_the_pages_are() -> None:
         status = payerkit.create_payer(client, PAYER)
 
     assert str(status.kyc_url).startswith("https://sandbox.example.com/base/kyc/")
-
-
-def test_sandbox_shows_itself_as_one() -> None:
-    """Nobody takes a client of the sandbox for one of the real service."""
-    with payerkit.sandbox() as client:
-        assert "sandbox" in repr(client)
-        assert client.sandbox.docs_url.startswith(client.base_url)

@@ -70,24 +70,19 @@ class Keyring(ModuleType):
         return self._password
 
 
-@pytest.fixture
-def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | Exception | None], Keyring]:
-    """Install a keyring that holds a password."""
-
-    def put(password: str | Exception | None) -> Keyring:
-        keyring = Keyring(password)
-        monkeypatch.setitem(sys.modules, "keyring", keyring)
-        monkeypatch.setitem(sys.modules, "keyring.errors", keyring)
-        return keyring
-
-    return put
-
-
 @pytest.fixture(autouse=True)
 def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the keyring of whoever runs the tests out of them, and ask nobody for a key, as in a program."""
     monkeypatch.setitem(sys.modules, "keyring", None)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # loaded by the tests of notebooks
+
+
+def install(monkeypatch: pytest.MonkeyPatch, password: str | Exception | None) -> Keyring:
+    """Install a keyring that holds a password."""
+    keyring = Keyring(password)
+    for name in ("keyring", "keyring.errors"):
+        monkeypatch.setitem(sys.modules, name, keyring)
+    return keyring
 
 
 def refusal(name: str, **options: Any) -> str:
@@ -112,8 +107,8 @@ def test_a_name_is_a_profile(profiles: WriteFile) -> None:
 
 
 def test_the_environment_may_name_a_profile(profiles: WriteFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PAYERKIT_BASE_URL is an address or a profile, as the argument is."""
-    profiles(STAGING)
+    """PAYERKIT_BASE_URL is an address or a profile; a byte-order mark of an editor on Windows is no part of a line."""
+    profiles("\ufeff" + STAGING)
     monkeypatch.setenv("PAYERKIT_BASE_URL", "staging")
 
     assert payerkit.connect(api_key="key").base_url == "https://api.stage.example.com"
@@ -125,13 +120,6 @@ def test_arguments_win_over_the_profile(profiles: WriteFile) -> None:
     client = payerkit.connect("eu-live", api_key="key", header="x-api-key", rate=None, api="v1", timeout=7)
 
     assert ("https://api.example.com", "x-api-key", None, "v1", 7) == settings(client)
-
-
-def test_the_file_of_an_editor_on_windows_is_read(profiles: WriteFile) -> None:
-    """A byte-order mark is no part of the first line."""
-    profiles("\ufeff" + STAGING)
-
-    assert payerkit.connect("staging", api_key="key").environment == "live"
 
 
 @pytest.mark.parametrize(
@@ -231,59 +219,43 @@ def test_a_key_in_the_file_is_refused(profiles: WriteFile, name: str, place: str
     assert (True, False) == (str(file) in message, KEY in message)
 
 
-def sent_key(client: payerkit.client.Client) -> str:
-    """Return the key of a client."""
-    return client.reveal_key()
-
-
-def test_the_key_of_a_profile_has_its_own_variable(profiles: WriteFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PAYERKIT_API_KEY_ and the name in capitals; an argument wins over it."""
+@pytest.mark.parametrize(
+    ("name", "api_key", "key", "asked"),
+    [
+        ("eu-live", None, "the-live-key", []),  # its variable: PAYERKIT_API_KEY_ and the name in capitals
+        ("eu-live", "argument", "argument", []),
+        ("staging", None, "the-stored-key", [("payerkit", "staging")]),  # without a variable, the keyring
+        ("https://api.example.com", None, "the-key-of-an-address", []),
+    ],
+)
+def test_each_profile_has_a_key_of_its_own(
+    name: str, api_key: str | None, key: str, asked: list[Any], profiles: WriteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An argument wins over the variable, and the variable over the keyring, which has keys of profiles only."""
     profiles(STAGING)
-    monkeypatch.setenv("PAYERKIT_API_KEY", "the key of another service")
+    keyring = install(monkeypatch, "the-stored-key")
+    monkeypatch.setenv("PAYERKIT_API_KEY", "the-key-of-an-address")
     monkeypatch.setenv("PAYERKIT_API_KEY_EU_LIVE", "the-live-key")
 
-    assert "the-live-key" == sent_key(payerkit.connect("eu-live"))
-    assert "argument" == sent_key(payerkit.connect("eu-live", api_key="argument"))
+    assert (key, asked) == (payerkit.connect(name, api_key=api_key).reveal_key(), keyring.asked)
 
 
-def test_the_key_of_another_service_is_not_used(profiles: WriteFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The live key in PAYERKIT_API_KEY never goes to a profile; the error names the variable and the keyring."""
-    profiles(STAGING)
-    monkeypatch.setenv("PAYERKIT_API_KEY", "the-live-key")
-    message = refusal("staging")
-
-    assert "set PAYERKIT_API_KEY_STAGING" in message
-    assert "keyring set payerkit staging" in message
-    assert "the-live-key" not in message
-
-
-def test_the_key_of_a_profile_is_not_used_elsewhere(profiles: WriteFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An address has its key from PAYERKIT_API_KEY alone."""
-    profiles(STAGING)
-    monkeypatch.setenv("PAYERKIT_API_KEY_STAGING", "the-staging-key")
-
-    assert "set PAYERKIT_API_KEY," in refusal("https://api.stage.example.com")
-
-
-def test_the_keyring_has_the_key(
-    profiles: WriteFile, install: Callable[..., Keyring], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "variable", "words"),
+    [
+        ("staging", "PAYERKIT_API_KEY", ["set PAYERKIT_API_KEY_STAGING", "keyring set payerkit staging"]),
+        ("https://api.stage.example.com", "PAYERKIT_API_KEY_STAGING", ["set PAYERKIT_API_KEY,"]),
+    ],
+)
+def test_the_key_of_another_service_is_not_used(
+    name: str, variable: str, words: list[str], profiles: WriteFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a variable, the keyring is asked for the profile; with one it is left alone."""
+    """A key never goes to a service for which it was not set; the error names what to set, and does not show it."""
     profiles(STAGING)
-    keyring = install("the-stored-key")
-    assert "the-stored-key" == sent_key(payerkit.connect("staging"))
-    monkeypatch.setenv("PAYERKIT_API_KEY_STAGING", "the-variable")
-    assert "the-variable" == sent_key(payerkit.connect("staging"))
+    monkeypatch.setenv(variable, "the-other-key")
+    message = refusal(name)
 
-    assert [("payerkit", "staging")] == keyring.asked
-
-
-def test_the_keyring_is_not_asked_for_an_address(install: Callable[..., Keyring]) -> None:
-    """It has keys of profiles only."""
-    keyring = install("the-stored-key")
-    refusal("https://api.example.com")
-
-    assert [] == keyring.asked
+    assert ([], False) == ([each for each in words if each not in message], "the-other-key" in message)
 
 
 @pytest.mark.parametrize(
@@ -295,11 +267,11 @@ def test_the_keyring_is_not_asked_for_an_address(install: Callable[..., Keyring]
     ],
 )
 def test_a_keyring_without_the_key(
-    profiles: WriteFile, install: Callable[..., Keyring], password: str | Exception | None, words: str
+    profiles: WriteFile, monkeypatch: pytest.MonkeyPatch, password: str | Exception | None, words: str
 ) -> None:
     """The error says what to do, whatever the keyring's is."""
     profiles(STAGING)
-    install(password)
+    install(monkeypatch, password)
 
     assert words in refusal("staging")
 
