@@ -33,7 +33,7 @@ _MOVES = {
     "you": "your move",
     "service": "the service's move",
     "nobody": "nothing is left to do",
-    "": "it depends on what it is the status of",
+    "": "it depends on the kind of the status",
 }
 
 _COLUMNS = columns("of status meaning whose_move final what_to_do ask_again basis", bool="final", Int64="ask_again")
@@ -51,7 +51,7 @@ class Explanation:
     """What a status means, whose move it is, and what to do. Notebooks show it as a table.
 
     Attributes:
-        of: What it is the status of: "kyc", "agreement", "account", "payment", "request", or "payer" for a payer as a
+        of: The kind of the status: "kyc", "agreement", "account", "payment", "request", or "payer" for a payer as a
             whole; "" if the word is a status of several things.
         status: The status; of a payer, a summary.
         meaning: What it means.
@@ -135,7 +135,7 @@ def _part_status(part: Explanation) -> str:
 
 
 def status_chip(explanation: Explanation) -> html.Html:
-    """Return a status in words as a chip: passed, failed, with the service, or with a person who has to act."""
+    """Return a status in words as a chip: passed, failed, waiting for the service, or waiting for a person."""
     return html.chip(_kind(explanation), in_words(explanation.status) or "no status")
 
 
@@ -232,7 +232,7 @@ def _fields(row: Any) -> dict[str, Any]:
 
 
 def explain_word(status: Any, of: str) -> Explanation:
-    """Return the explanation of one thing's status; of one that no source documents, or that is missing, too."""
+    """Return the explanation of a status, also of one that is missing, or that no source documents."""
     thing = _THINGS[of]
     if not isinstance(status, str) or not status.strip():
         return Explanation(of, "", f"The response has no status of the {thing}.", "you", what_to_do="Ask again.")

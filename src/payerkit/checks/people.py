@@ -71,9 +71,9 @@ def phone_national(value: str, country: str | None) -> bool | str:
 
 
 def _as_national(region: str, digits: str) -> Iterator[tuple[str, str]]:
-    """Yield the number that some digits may be inside a country, each with what then stands before them.
+    """Yield the national numbers that some digits may stand for, each with the zero that was lost, or "".
 
-    A table may have dropped a zero that belongs to the number. Where a national prefix is no zero, it may be there.
+    A table may have dropped a leading zero of the number. A national prefix other than zero is removed.
     """
     yield digits, ""
     yield f"0{digits}", "0"
@@ -229,7 +229,7 @@ _INITIALS_LAST = {"IN", "LK"}
 
 @dataclass(frozen=True, slots=True)
 class LegalForm:
-    """A row of `legal_forms.tsv`: how the form is written, where it exists, and whether people are called so, too."""
+    """A row of `legal_forms.tsv`: how the form is written, where it exists, and whether it is a personal name, too."""
 
     text: str
     countries: frozenset[str]

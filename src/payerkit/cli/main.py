@@ -1,4 +1,4 @@
-"""Runs a command: its arguments are in two tables beside this module, and what it does in the module of its name."""
+"""Runs a command. Its arguments are in two tables beside this module, its code in the module with its name."""
 
 from __future__ import annotations
 

@@ -263,9 +263,9 @@ class Client:
         raise result if isinstance(result, PayerkitError) else AssertionError
 
     def has_been_paid(self, request_id: str) -> bool | None:
-        """Return whether the service calls a request paid on the blockchain; None if it does not say it.
+        """Return whether a request is paid on the blockchain; None if the service does not say so.
 
-        It asks and raises as `request_members` does.
+        Raises the errors of `request_members`.
         """
         paid = self.request_members(request_id).get("hasBeenPaid")
         return paid if isinstance(paid, bool) else None

@@ -135,7 +135,7 @@ Secret = str | bytes | Iterable[str | bytes]
 """The secret of a webhook, or the secrets of several, of which one has to match."""
 
 _DIGITS = re.compile("(?:sha256=)?([0-9a-fA-F]{64})")
-"""A signature in hexadecimal digits; some write what it is in front."""
+"""A signature in hexadecimal digits, with or without the name of its algorithm in front."""
 
 
 @without_internal_frames

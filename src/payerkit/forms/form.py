@@ -651,7 +651,7 @@ class Form(PageWidget):
         return "answers" if self._state.phase == "review" else self._first_field()
 
     def _first_field(self) -> str:
-        """Return the field at which a person goes on."""
+        """Return the field at which the user continues."""
         return next(iter(self._entries.fields))
 
     def __repr__(self) -> str:

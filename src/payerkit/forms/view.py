@@ -489,7 +489,7 @@ def _line(finding: Finding, entries: Entries) -> Line:
 
 
 MAX_OPTIONS = 40
-"""The length of a list that people still scroll through; how many more there are is said below it."""
+"""The length of a list that people still scroll through; the number of further entries is shown below it."""
 
 
 class Suggestions(NamedTuple):

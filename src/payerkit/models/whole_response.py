@@ -63,9 +63,9 @@ _LEAST_LARGE = 2**132
 class Member(NamedTuple):
     """A member of an object, or an item of a list, which has no name.
 
-    path: where it stands, such as "metadata.chainId". holder: the path of the object or list. plain: the plain name of
-    what it is: of an item, that of its list; of the `id` in an object `request`, "requestid". value: parsed, if it is
-    JSON in a text. step: the place in `transactions` of the transaction that holds it; None if it stands elsewhere.
+    path: where it stands, such as "metadata.chainId". holder: the path of the object or list. plain: its plain name; an
+    item has the name of its list, and the `id` in an object `request` is "requestid". value: parsed, if it is JSON in a
+    text. step: the place in `transactions` of the transaction that holds it; None if it stands elsewhere.
     role: what it is read as, by `members.tsv`; "" for an unknown member.
     """
 
@@ -78,7 +78,7 @@ class Member(NamedTuple):
     role: str
 
     def usable(self) -> Iterator[str]:
-        """Yield what a wallet could use in it: hex in lower case without 0x, else in words what it is.
+        """Yield what a wallet could use in the member: hex in lower case without 0x, or a description of anything else.
 
         Hex is looked for in the name, too, and in any form: within text, in groups, as a number, as a list of bytes.
         """
@@ -266,7 +266,7 @@ def _is_transaction(value: Mapping[str, Any]) -> bool:
 
 
 def _is_message(value: Any) -> bool:
-    """Return True if an object is a message to sign, or enough of one to be taken for it."""
+    """Return True if an object is a message to sign, or looks like one."""
     names = {plain_name(str(name)) for name in value} if isinstance(value, Mapping) else set()
     return len(names & _MESSAGE) > 1 and not names.isdisjoint({"domain", "primarytype"})
 

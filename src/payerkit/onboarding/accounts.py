@@ -249,7 +249,7 @@ class Listing:
 
     @property
     def of_others(self) -> list[str]:
-        """The ids of new accounts that no task of this journal can claim: somebody else stored them."""
+        """The ids of new accounts that no task of this journal can claim: another program stored them."""
         is_claimed = any(
             each.state in {"sent", "unknown"} or each.needs_look or (each.unknown_sends and not each.facts.get("id"))
             for each in self.entries.values()

@@ -195,7 +195,7 @@ def outcome_of(error: PayerkitError) -> Outcome:
 def is_foreign(error: PayerkitError) -> bool:
     """Return True for a refusal that is not the API's: a gateway's page, a redirect.
 
-    Not for one that ends the run or is retried anyway, and not for one that broke off: nobody knows whose it is.
+    False for a refusal that ends the run or is retried anyway, and for one that was cut off, whose sender is not known.
     """
     is_of_another = isinstance(error, Refused) and error.foreign
     return is_of_another and not error.retryable and error.status_code != HTTPStatus.UNAUTHORIZED

@@ -84,8 +84,8 @@ def are_alike(one: str, other: str) -> bool:
     """Return True for different addresses that are easily taken for one another.
 
     They begin and end alike, or differ in a few digits only. Leading zeros do not count: each address begins with its
-    first other digit. Anybody can mine some zeros, and owners like them for cheaper calls, so that two addresses share
-    them by chance; and nobody counts them, so that one zero more or less is no difference.
+    first other digit. Zeros are easily mined, and liked for cheaper calls, so two addresses may share them by chance.
+    Readers do not count zeros, so one more or less does not show.
     """
     both = one[2:].lower(), other[2:].lower()
     counted = [digits.lstrip("0") for digits in both]

@@ -369,8 +369,8 @@ def _overflowing(effects: list[Effect]) -> list[Effect]:
 def _batch_payments(arguments: Mapping[str, Any], *, of_one_token: bool = False) -> Iterator[dict[str, Any]]:
     """Yield the arguments of each payment of a batch, with those that all payments share.
 
-    A batch of one token takes the first one's for all, and pays each in its own (RequestNetwork,
-    BatchNoConversionPayments).
+    A batch of one token collects all amounts in the token of the first payment, but pays each in its own token
+    (RequestNetwork, BatchNoConversionPayments).
     """
     shared = {name: item for name, item in arguments.items() if not isinstance(item, list)}
     if [] in arguments.get("paths_to_usd", ()):

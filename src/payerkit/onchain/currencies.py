@@ -114,7 +114,7 @@ def currency_aliases() -> Mapping[str, Currency]:
 
 
 def is_currency_id(text: str) -> bool:
-    """Return True if a text may be the id of a currency: other characters may only look like those of one."""
+    """Return True if a text may be the id of a currency: only ASCII, since other letters can look like ASCII ones."""
     return text.isascii() and text.isprintable()
 
 

@@ -191,10 +191,10 @@ def _find_repeated(comparisons: Sequence[Comparison], labels: Sequence[str]) -> 
 
 
 _EQUAL = "payee with token and amount"
-"""What two payments of one payee may share although each has an invoice of its own."""
+"""What two payments to one payee may share even if they pay different invoices."""
 
 _EQUAL_PAYOUT = "account with token and amount"
-"""Likewise of one bank account. All payments to bank accounts have the operator for their recipient."""
+"""What two payments to one bank account may share. The recipient of all payments to bank accounts is the operator."""
 
 _OF_EQUALS = {_EQUAL: "perhaps_paid.equal", _EQUAL_PAYOUT: "perhaps_paid.account"}
 """The findings where nothing else is shared."""

@@ -242,7 +242,7 @@ _FINE = {"", "true", "ok", "success", "approved", "verified", "signed", "initiat
 
 @dataclass(frozen=True, slots=True)
 class PaidStatus:
-    """What is said of a request. has_been_paid: None if it is not said; problem: then, why.
+    """What a service says about a request. has_been_paid: None if it does not say; problem: the reason for that.
 
     states: the words for its state, by the paths of the members that have them. paid_amount: what is paid of it,
     requested_amount: what it asks for; None if that is not said.
@@ -299,7 +299,7 @@ class PaidStatus:
         return is_said and not self.has_been_paid
 
     def rest_of(self, order: OrderTerms, policy: PaymentPolicy) -> Decimal | None:
-        """Return what is left to pay of an order, in its invoice currency; None if nothing is paid, or nobody knows.
+        """Return what is left to pay of an order, in its invoice currency; None if nothing is known to be paid.
 
         The service does not say in which currency it counts what is paid, so both have to be the same, or pegged to
         the same one. The order is for the whole amount of the request, or for its rest.

@@ -401,7 +401,7 @@ def find_fee_legs(compared: Comparison) -> Mapping[At, Effect]:
     """Return the payments of their own that only carry a fee, by where they stand.
 
     Such a leg goes to one of the wallets that may receive a fee, in the currency of a payment, in the same batch or
-    after it. If these legs and fees are too high together, they are payments, whatever they are called.
+    after it. Legs that are too high together with the other fees count as payments.
     """
     legs, payments = list[Effect](), list[Effect]()
     for effect in compared.paying:

@@ -198,7 +198,7 @@ def _is_id(text: str) -> bool:
 
 
 def _is_known(compared: Comparison, member: Member, hex_or_words: str, known: frozenset[str]) -> bool:
-    """Return True if what a wallet could use is no more than what was judged, or only reports."""
+    """Return True if a value that a wallet could use was checked with the transactions, or only reports something."""
     is_report = member.role in {"report", "request_id"} and _is_id(hex_or_words)
     is_compared = member.role == "payee" and len(compared.orders) == 1 and compared.orders[0].payee is not None
     is_compared |= is_chain_name(member.name) or member.path in _FEES
@@ -301,7 +301,7 @@ def _compare_currencies(order: OrderTerms, payout: Payout, policy: PaymentPolicy
 def least_above(
     amount: str, invoice_currency: str, payout: Payout, policy: PaymentPolicy = NO_POLICY
 ) -> Decimal | None:
-    """Return the least amount that reaches an account if an order is below it; None if it is not, or nobody knows."""
+    """Return the least amount that reaches an account if an order is known to be below it, or None."""
     asked, least = positive_number(amount), least_amount(payout.currency, payout.rails)
     if asked is None or least is None or _worth(invoice_currency, policy) != (payout.currency or "").upper():
         return None

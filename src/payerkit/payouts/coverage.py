@@ -242,7 +242,7 @@ class SeenPayment:
 class Coverage:
     """How far payments cover an order, after refunds.
 
-    paid: whether in full, None if that is not known. times: how often in full, None likewise. amount: the sum of the
+    paid: whether in full, None if that is not known. times: how often in full, or None. amount: the sum of the
     payments, None if it is not known, or of several tokens. excess: what was paid beyond the full times; None if the
     amounts cannot be compared with the order. paid_at: when it was paid in full, or else the last time. doubt: what
     speaks against the payments, as a sentence, or "". has_copies: some of them may be others under another hash.

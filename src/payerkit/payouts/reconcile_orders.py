@@ -266,7 +266,7 @@ def _bank_cells(latest: PayoutEvent | None) -> dict[str, Any]:
 
 
 def _joined(texts: Iterable[str | None]) -> str | None:
-    """Return different texts in one, or None if there are none."""
+    """Return the different texts, joined to one, or None."""
     return ", ".join(dict.fromkeys(text for text in texts if text)) or None
 
 

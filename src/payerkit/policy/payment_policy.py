@@ -392,7 +392,7 @@ class PaymentPolicy:
         return None if own is None else self.find_token(own.network, own.address)
 
     def find_token(self, network: str, address: str) -> Currency | None:
-        """Return the token at an address of a network, likewise."""
+        """Return the token at an address of a network; tokens of the table come before those of the policy."""
         own = (each for each in self.tokens if each.network == network and is_same(each.address, address))
         return find_token(network, address) or next(own, None)
 

@@ -42,7 +42,7 @@ _GAS_LIMITS = {APPROVE: 60_000, PAY_TOKEN: 100_000, PAY_NATIVE: 100_000}
 """Gas that a call of each function may need: slightly more than the contracts used when executed."""
 
 _SELECTORS = {keccak(signature.encode())[:4]: signature for signature in _GAS_LIMITS}
-"""The functions by the four bytes with which calldata of theirs begins."""
+"""The functions by the first four bytes of their calldata."""
 
 OPERATOR_ADDRESS = with_checksum("0x" + "0ff0" * 10)
 """Who receives the crypto of all payouts: an invented address, of which nobody has the key."""

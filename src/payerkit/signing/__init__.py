@@ -1,4 +1,4 @@
-"""What a person who signs sees and hands over."""
+"""What signers see, and the files that they hand over."""
 
 from payerkit._lazy import load_lazily
 

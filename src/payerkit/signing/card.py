@@ -59,7 +59,7 @@ def _rows(path: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
 
 
 def _text(path: str, value: Any) -> str:
-    """Return a value if it is an address, a number or the kind of the message; else only what it is."""
+    """Return a value if it is an address, a number or the kind of the message; otherwise, only its type."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, int | float):
@@ -108,7 +108,7 @@ _ACCOUNT = "bank account"
 """The name of what a payment pays out to, among what it was compared with."""
 
 _FIELDS = {"to": "address called"}
-"""Fields of a transaction whose names are no words for a person."""
+"""Fields of a transaction whose names need a plainer word."""
 
 _MOST_CALLDATA = 20_000
 """Characters of a transaction's calldata that a card shows; longer calldata is compared by its digest."""
@@ -140,7 +140,7 @@ class CardContent:
     once. problems: what is not ok, the worst first, under the title problems_title; advice: what to do about all of
     them. unchecked: what could not be checked. policy_advice: where to put the lines of these points. passed: what is
     ok. compared: what the payment was compared with; compared_with: the same in short. messages: what else there is to
-    sign, which nobody should because of this card: the member of the response that holds it, and what it says.
+    sign, which the card does not cover: the member of the response that holds it, and what it says.
     """
 
     def __init__(self, review: Comparison, *, order_source: str, sources: Mapping[str, str]) -> None:

@@ -161,7 +161,10 @@ _NEEDED = ("event", "reason", *dict.fromkeys(name for whose, what in _ABOUT.valu
 
 
 class StatusReport(NamedTuple):
-    """What one event says of a payer or an account. states: None for what it does not say. at: when, if known."""
+    """What one event says about a payer or an account.
+
+    states: None for a status that the event does not have. at: when, if known.
+    """
 
     states: tuple[Any, ...]
     at: datetime | None
@@ -196,7 +199,7 @@ class PayerEvents:
             )
 
     def since(self, client_user_id: str, snapshot: Snapshot) -> datetime | None:
-        """Return since when the statuses of a payer hold, as far as events say it of all of them.
+        """Return since when the statuses of a payer hold, or None unless events say so for all of them.
 
         Once the payer is compliant, the accounts count, too.
         """

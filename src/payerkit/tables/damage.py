@@ -146,7 +146,7 @@ def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator
 
 
 def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
-    """Yield the dates of columns in which others are text that no spreadsheet of this order of dates can read.
+    """Yield the dates of columns that also have, as text, dates that a spreadsheet of this date order cannot read.
 
     Such a column was text of one order, opened where another is usual: 12/31/1985 stays text, and 03/04/1985 becomes
     the wrong day without a word. No date of such a column has a day above 12.
@@ -459,7 +459,7 @@ def _lookalikes() -> Mapping[str, str]:
 
 
 def _two_alphabets(text: str) -> TextDamage | None:
-    """Find a word in which all letters of one alphabet look like letters of the other one of the word."""
+    """Find a word of two alphabets in which all letters of one look like letters of the other."""
     if text.isascii():
         return None
     for word in _WORD.findall(text):

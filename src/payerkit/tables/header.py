@@ -97,9 +97,9 @@ HOLDER_COLUMNS = {name: column for column, field in BANK_COLUMNS.items() for nam
 How = Literal["exact", "certain", "either", "ambiguous", "near", "unknown"]
 """How well a header is understood.
 
-exact: it is our name, or the name on the wire. certain: a known name of one field. either: of one that a payer and the
-account holder have. ambiguous: of several fields, or of one among other things. near: almost a known name, or one with
-other words around it. unknown: anything else.
+exact: it is our name, or the name on the wire. certain: a known name of one field. either: a known name of a field that
+payer and account holder both have. ambiguous: a known name of several fields, or of a field and something else. near:
+almost a known name, or one with other words around it. unknown: anything else.
 """
 
 _MAX_LENGTH = 100
@@ -113,8 +113,8 @@ _LEAST_NEAR = 0.85
 class HeaderReading:
     """What a header may name.
 
-    columns: ours, the likeliest first. needs: a column without which it is unsure. owner: whose the field is by the
-    header's own words: payer, holder, bank or somebody; "" if it does not say so.
+    columns: ours, the likeliest first. needs: a column without which it is unsure. owner: the owner of the field, as
+    the header names it: payer, holder, bank or somebody; "" if it names none.
     """
 
     columns: tuple[str, ...] = ()
@@ -160,7 +160,7 @@ def _beside() -> dict[str, list[tuple[list[str], str]]]:
 
 
 def likely_column(name: str) -> str | None:
-    """Return the column of ours that a person may have meant by a name; None if none is likely."""
+    """Return the column of payerkit that is likely meant by a name, or None."""
     found = read_header(name).columns or difflib.get_close_matches(name, list(map(str, OUR_NAMES)), n=1, cutoff=0.75)
     return OUR_NAMES[found[0]] if found else None
 
@@ -185,7 +185,7 @@ _IN_BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]\s*")
 
 
 def _read_without_remark(header: str) -> HeaderReading | None:
-    """Return the reading of a header with words in brackets: whose it is, a remark such as (required), or a doubt."""
+    """Return the reading of a header with words in brackets: the owner, a remark such as (required), or a doubt."""
     bare = _IN_BRACKETS.sub(" ", header).strip()
     remarks = _IN_BRACKETS.findall(header)
     if not remarks:
@@ -430,7 +430,7 @@ class _Top:
         return next(at for at, width in enumerate(widths) if 2 * width >= max(widths))
 
     def grouped(self, at: int) -> list[str] | None:
-        """Return the names of a row, each with the word above it that says whose it is.
+        """Return the names of a row, each with the owner that the row above it names.
 
         None if the row above is missing, a title or a note.
         """

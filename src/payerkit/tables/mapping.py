@@ -1,4 +1,4 @@
-"""The mapping of a file's columns to ours, which a person sees, corrects, passes on and keeps."""
+"""The mapping of a file's columns to those of payerkit, which the user sees, corrects, passes on and keeps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FileColumn:
 
     header: as in the file, "" for none. place: number of the column, from 0. column: ours that it fills, None if it is
     left out or open. candidates: our columns that it may be, the likeliest first. how: as in `HeaderReading`; "chosen"
-    for what a person decided, "second" if another column fills its column, "two_names" for cells like "Archer, Ada",
+    for a choice of the user, "second" if another column fills its column, "two_names" for cells like "Archer, Ada",
     "blank" if there is nothing in it.
     first_row: of a column without a header, the first row with a cell; 0 if that is unknown.
     """
@@ -47,7 +47,7 @@ class FileColumn:
 
     @property
     def is_open(self) -> bool:
-        """Return True if a person must say what the column is."""
+        """Return True if the user must say which field the column has."""
         return self.column is None and self.how not in {"chosen", "blank"}
 
     @property
@@ -454,7 +454,7 @@ def _is_ours(name: object) -> bool:
 
 
 def hint_for(name: str) -> str:
-    """Return which column of ours a person may have meant, as a sentence."""
+    """Return the sentence that proposes a column of payerkit."""
     likely = header.likely_column(name)
     return f" Did you mean {likely}?" if likely else ""
 
@@ -473,9 +473,9 @@ def _is_setting(key: str, value: Any) -> bool:
 def map_headers(
     names: Sequence[str], chosen: Mapped, unnamed: AnyMapping[int, int]
 ) -> tuple[tuple[FileColumn, ...], tuple[FieldProblem, ...]]:
-    """Return all columns of a file with those of ours that they fill, and problems of what a person chose.
+    """Return all columns of a file with the columns of payerkit that they fill, and the problems of the user's choices.
 
-    names: the headers in the file's order, "" for none. chosen: what a person decided, by header, by header with the
+    names: the headers in the file's order, "" for none. chosen: the choices of the user, by header, by header with the
     letter of its column, such as "Name (D)", or by the letter, "(D)"; None leaves a column out. unnamed: the first row
     with a cell of each column without a header, by its number; any other such column is blank.
     """
@@ -507,7 +507,7 @@ def map_headers(
 
 
 def _decide(columns: Sequence[FileColumn], chosen: Mapped) -> list[FieldProblem]:
-    """Decide the columns that a person chose, and return problems of the choices.
+    """Decide the columns that the user chose, and return the problems of the choices.
 
     A column for which no field was chosen is open, with the field that was likely meant.
     """
@@ -549,7 +549,7 @@ class _Owners(NamedTuple):
     names: set[str]
 
     def fits(self, name: str) -> bool:
-        """Return False for a column that the table would rather not have."""
+        """Return False for a column that does not suit the other columns of the table."""
         if name == "last_name":
             return "first_name" in self.names
         return self.has_payers or not self.has_accounts or name not in header.own_columns(PAYER)

@@ -196,7 +196,7 @@ _IN_WORDS = {
     "postcode": "it with its leading zero",
     "routing_number": "its nine digits",
 }
-"""What is said in place of a value that may be personal."""
+"""The text that is shown in place of a value that may be personal."""
 
 
 # A table that knows where it comes from

@@ -271,7 +271,7 @@ def _holds_two_names(cells: pd.Series[Any]) -> bool:
 
 
 def _examples(column: str | None, cells: pd.Series[Any]) -> tuple[str, ...]:
-    """Return the first different values of a column: their shape where they are personal, or nobody knows what."""
+    """Return the first different values of a column: their shape if they are, or may be, personal."""
     found: dict[str, None] = {}
     for value in cells.head(_FIRST_ROWS):
         text = "" if pd.isna(value) else " ".join(str(value).split())
@@ -302,8 +302,8 @@ def _read_cells(
 ) -> tuple[list[FoundInCell], Readings]:
     """Return what is found in the cells of a table, and what they would become: repaired, then read as one value.
 
-    known: what a corrections file says of its cells. A cell with an error after which nobody knows what it was has no
-    reading: the error holds only as long as the text stays. Whoever says the order of dates has corrected them.
+    known: what a corrections file says of its cells. A cell whose original value is lost has no reading: its error
+    holds only as long as the text stays. With a given date order, ambiguous dates count as corrected.
     """
     damage, repaired = _find_damage(raw, fields, frame)
     days = (text for name in filter(holds_days, frame.columns) for text in frame[name] if isinstance(text, str))
@@ -362,8 +362,8 @@ class RawTable:
     names: of all columns, in order, "" for none. rows: those below the header, all columns by number. sheet: the cells
     as they were read, with notes. header_row: number of the header's last row, 0 for a DataFrame. unnamed: for each
     column without a name that has cells, by its number, the first row with one. file: its name, "" for a DataFrame.
-    own: what the file says about itself, if payerkit wrote it. notes: rows below the table that are left out, each by
-    its number with what it is.
+    own: what the file says about itself, if payerkit wrote it. notes: the kind of each row below the table that is left
+    out, by its number.
     """
 
     names: tuple[str, ...]

@@ -89,7 +89,7 @@ class SheetInfo:
 
 
 CellText = tuple[str, NoteKind | None]
-"""The text of a cell, and what it is, if it is no text."""
+"""The text of a cell, and the kind of its value, or None for text."""
 
 
 def frame_of(rows: Sequence[list[str | None]], index: pd.Index[int]) -> pd.DataFrame:
@@ -146,7 +146,7 @@ _SIGNS = frozenset("-+(): ")
 _DIGITS = frozenset("0#")
 
 _Part = tuple[bool, str]
-"""Whether a part of a format stands for a digit, and its text."""
+"""A part of a format: whether it is a placeholder of a digit, and its text."""
 
 
 @cache
@@ -186,7 +186,7 @@ _DIGITS_KEPT = 15
 
 
 def value_text(value: Any, number_format: Callable[[], Callable[[int], str] | None] = lambda: None) -> CellText:
-    """Return a value of a cell as text, and what it is. number_format: finds how the format shows a number."""
+    """Return a value of a cell as text, and its kind. number_format: finds how the format shows a number."""
     if isinstance(value, str):
         return value, None
     if isinstance(value, bool):
@@ -197,7 +197,7 @@ def value_text(value: Any, number_format: Callable[[], Callable[[int], str] | No
 
 
 def _number_text(stored: str, shown: Callable[[int], str] | None) -> CellText:
-    """Return a stored number in full, without an exponent, as its format shows it if it is whole, and what it is."""
+    """Return a stored number in full, without an exponent, and its kind; a whole number as its format shows it."""
     number = Decimal(stored)
     if not number.is_finite():
         return "#NUM!", None  # as a spreadsheet shows it
@@ -213,7 +213,7 @@ def _number_text(stored: str, shown: Callable[[int], str] | None) -> CellText:
 
 
 def _date_text(value: dt.date | dt.time | dt.timedelta) -> CellText:
-    """Return a date as 1985-12-31, with its time unless that is midnight, or a time, and what it is."""
+    """Return a date as 1985-12-31, with its time unless that is midnight, or a time, and its kind."""
     if isinstance(value, dt.datetime):
         has_time = value.time() != dt.time()
         return (value.isoformat(" ", "seconds") if has_time else value.date().isoformat()), "date"
