@@ -69,12 +69,6 @@ def _render_step(step: Step, payer: PayerRow, *, consent_missing: bool = False) 
     )
 
 
-def _show(step: Step, payer: PayerRow) -> HTMLResponse:
-    """Return the page of a step that is open or under review, else that its link has ended."""
-    is_shown = payers.progress(payer, step) in {"open", "waiting"}
-    return _render_step(step, payer) if is_shown else _render("notice", status=410, step=_NAMES[step])
-
-
 async def handle_page_not_found(_request: Request, _error: Exception) -> Response:
     """Respond with the page for wrong links."""
     return _render("notice", status=404, step=None)
@@ -112,26 +106,27 @@ def _first_call(base_url: str) -> str:
     return f"curl -sS {url} -H {key} -H 'content-type: application/json' -d {shlex.quote(body)}"
 
 
-async def _show_step(step: Step, page: str, request: Request) -> Response:
-    """Show the agreement to sign, the identity check to submit or under review, or that the link has ended."""
+async def _visit_step(step: Step, page: str, request: Request) -> Response:
+    """Show a step, or that its link has ended; with a form, sign or submit it first, and show the result this once."""
     worlds: Worlds = request.state.worlds
-    return await worlds.visit(step, page, lambda _, payer: _show(step, payer))
-
-
-async def _complete_step(step: Step, page: str, request: Request) -> Response:
-    """Sign the agreement if the box is ticked, or submit the check, and show the result this once."""
-    worlds: Worlds = request.state.worlds
+    is_sent = request.method == "POST"
     # FastAPI's own parser of forms needs one more package.
-    form = parse_qs((await request.body()).decode("ascii", "replace"))
+    form = parse_qs((await request.body()).decode("ascii", "replace")) if is_sent else {}
 
-    def complete(session: WorldSession, payer: PayerRow) -> Response:
-        if step == "agreement" and form.get("consent") != ["yes"] and payers.progress(payer, step) == "open":
+    def respond(session: WorldSession, payer: PayerRow) -> Response:
+        if (
+            is_sent
+            and step == "agreement"
+            and form.get("consent") != ["yes"]
+            and payers.progress(payer, step) == "open"
+        ):
             return _render_step(step, payer, consent_missing=True)
-        return _render_step(step, payer) if payers.complete_step(session, payer, step) else _show(step, payer)
+        is_done = is_sent and payers.complete_step(session, payer, step)
+        is_shown = is_done or payers.progress(payer, step) in {"open", "waiting"}
+        return _render_step(step, payer) if is_shown else _render("notice", status=410, step=_NAMES[step])
 
-    return await worlds.visit(step, page, complete, write=True)
+    return await worlds.visit(step, page, respond, write=is_sent)
 
 
 for _step in get_args(Step):
-    router.add_api_route(f"/{_step}/{{page}}", partial(_show_step, _step), methods=["GET"])
-    router.add_api_route(f"/{_step}/{{page}}", partial(_complete_step, _step), methods=["POST"])
+    router.add_api_route(f"/{_step}/{{page}}", partial(_visit_step, _step), methods=["GET", "POST"])

@@ -183,15 +183,13 @@ class Worlds:
         """Return the result of work for the payer whose link of a step has this token. Raises PageNotFound."""
         is_link = (PayerRow.kyc_page if step == "kyc" else PayerRow.agreement_page) == token
 
-        def call(session: WorldSession) -> T:
-            return work(session, session.scalars(select(PayerRow).where(is_link)).one())
-
         def start() -> T:
             with self.database.transaction(write=False) as connection:
-                world = self._by_id.get(connection.scalar(select(PayerRow.world_id).where(is_link)) or 0)
-            if world is None:
+                found = connection.execute(select(PayerRow.world_id, PayerRow.id).where(is_link)).one_or_none()
+            if found is None or found.world_id not in self._by_id:
                 raise PageNotFound
-            return world.call(call, write=write)
+            world = self._by_id[found.world_id]
+            return world.call(lambda session: work(session, session.get_one(PayerRow, found.id)), write=write)
 
         return await self.database.run(start, write=write)
 
