@@ -218,8 +218,8 @@ def run_workers(
     """Run the task for every item, in as many threads as there are workers, until the run is stopped.
 
     For fewer items there are fewer threads. on_tick: called in this thread every 0.1 s. After an interrupt no item is
-    begun, and the calls under way end by themselves; after a second interrupt they are abandoned. Raises what the task
-    raises, but for RunStopped.
+    begun, and the calls under way end by themselves; after a second interrupt they are abandoned. Raises the errors of
+    the task, except RunStopped.
     """
     remaining, next_item = iter(items), threading.Lock()
     errors: list[Exception] = []

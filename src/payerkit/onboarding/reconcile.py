@@ -118,8 +118,8 @@ class Reconciler:
     def reconcile(self, tasks: Sequence[Task], delay: float) -> bool:
         """Take the next step for the tasks that are due: a payer, or all accounts of one payer.
 
-        delay: seconds between a send or a look and the next step. Return False if this run can do no more for them.
-        Raises PayerkitError, which means the same, or RunStopped; then the tasks stay unknown.
+        delay: seconds between a send or a look and the next step. Return False if this run can do no more for the
+        tasks. Raises PayerkitError if so, or RunStopped; then the tasks stay unknown.
         """
         due_since = self.journal.now() - delay
         entries = [(task, self.journal.entry(task.key)) for task in tasks]

@@ -51,7 +51,7 @@ class Reason(NamedTuple):
     rows: Sequence[int] = ()
 
     def hint_with_readings(self, naming: Naming) -> str:
-        """Return what to do, with what normalise=True would do about the cells of the rows."""
+        """Return what to do, and how normalise=True would change the cells of the rows."""
         return naming.with_readings(self.hint, self.column, self.rows)
 
     def text(self, naming: Naming) -> str:

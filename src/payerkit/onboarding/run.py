@@ -60,8 +60,8 @@ def onboard(  # noqa: PLR0913 - what a run is about, each by name
     An account that the service does not take yet, since its payer is not compliant, is *waiting*: the same call on
     another day sends it.
 
-    Rows with errors are not sent; rows with warnings are. The example rows of a template are errors, but for a sandbox.
-    Agreements and payments are never sent.
+    Rows with errors are not sent; rows with warnings are. The example rows of a template are errors, except in a
+    sandbox. Agreements and payments are never sent.
 
     Args:
         client: From `connect()` or `sandbox()`.

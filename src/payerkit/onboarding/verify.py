@@ -38,7 +38,7 @@ def verify_onboarding(client: Client, rows: Any, journal: str | Path | None = No
 
     Returns:
         One row for each row of the table with an account, then one for each listed account that none of them explains;
-        rows without a `client_user_id` are left out. Columns, of dtype string but for `row`: `state`: stored,
+        rows without a `client_user_id` are left out. Columns, of dtype string except `row`: `state`: stored,
         duplicate (listed more than once), perhaps_duplicate, perhaps_there (the list does not show enough to tell),
         failed (listed as one that cannot be paid), missing, unexplained, or unknown (the list could not be read, or may
         leave it out); `reason`, with what to do; `client_user_id` (an e-mail address is masked); `row`, the label in

@@ -324,7 +324,7 @@ class Comparison:
 
     transactions: those of the response, wherever they stand.
     ordered: what was ordered; usually one order, none if there is nothing to compare with. orders: what the payments
-    should be, one each: the same, but for the rest of a request that is paid in part.
+    should be, one each: those ordered, or the rest of a request that is paid in part.
     given_network: as given to this check or with the payment. network: that the transactions are for, if it is known.
     rate: as given to this check; it wins over the policy's.
     policy: what the user agreed to. now: the time of the check, with its time zone. paid: what the service says about

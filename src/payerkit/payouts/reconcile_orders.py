@@ -128,7 +128,7 @@ def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.Data
 def read_paid(payments: Any) -> list[dict[str, Any]]:
     """Return the rows of a frame of payments without duplicates, in the order of their times.
 
-    Raises InvalidInput for anything else.
+    Raises InvalidInput for anything but such a frame.
     """
     if not isinstance(payments, pd.DataFrame) or not set(DTYPES) <= set(payments.columns):
         raise InvalidInput("payments: expected a result of list_payments(), with all its columns.")

@@ -128,9 +128,9 @@ def open_database(db: str | Path, seal: Seal) -> Database:
 
 
 def open_existing(db: str | Path, environment: Mapping[str, str]) -> Database:
-    """Return a database with the key that the environment has, or the file beside it. Raises SetupError as above.
+    """Return a database with the key that the environment has, or the file beside it.
 
-    A SQLite file that does not exist is not created, but refused.
+    Raises SetupError if the key cannot be used, and for a SQLite file that does not exist: none is created.
     """
     file = sqlite_file(db)
     if file is not None and not file.exists():

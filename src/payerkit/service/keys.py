@@ -133,7 +133,7 @@ def check_api_keys(keys: Mapping[str, str], source: str, *, is_shared: bool) -> 
         problem = ""
         if not re.fullmatch(r"[a-z0-9-]{1,40}", name):
             problem = "expected 1 to 40 small letters, digits and hyphens as the name of a world, as in alice:KEY"
-        # Printable ASCII, which a header can carry, but for the comma and the colon between keys.
+        # Printable ASCII, which a header can carry, except the comma and the colon between keys.
         elif not re.fullmatch(r"[!-+\-.-9;-~]+", key):
             problem = "not a valid key; expected printable ASCII characters, without spaces, commas or colons"
         elif is_shared and len(key) < _MIN_LENGTH:

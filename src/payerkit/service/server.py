@@ -221,7 +221,7 @@ def _is_local(host: str) -> bool:
 
 
 def listen(host: str, port: int, name: str = "port") -> socket.socket:
-    """Return a socket that listens there. name: of the port in errors. Raises SetupError if it cannot."""
+    """Return a socket that listens at an address. name: of the port in errors. Raises SetupError if that fails."""
     given: Any = port
     if not isinstance(given, int) or not 0 <= port < 65536:
         raise SetupError(f"{name}: expected a number from 0 to 65535.")

@@ -107,7 +107,7 @@ def read_payers(
     raw = open_table(
         source, lambda text: text in chosen or is_known_header(text), sheet=sheet, header_row=kept.header_row
     )
-    if raw.own:  # it is read as the file that it was made of, but for what is given
+    if raw.own:  # the settings of the original file hold, unless others are given
         normalise = normalise or raw.own.token.settings.get("normalise", False)
         date_order = date_order or raw.own.token.settings.get("date_order")
         defaults = raw.own.token.settings.get("defaults", {}) if defaults is None else defaults

@@ -55,7 +55,7 @@ def open_for_owner(path: Path) -> IO[str]:
 
 
 def require_new_file(path: Path, kinds: Collection[str]) -> None:
-    """Raise InvalidInput unless a file of one of these kinds can be written there, and replaces none."""
+    """Raise InvalidInput unless a path is that of a new file of one of these kinds, in a folder that exists."""
     if path.suffix.lower() not in kinds:
         raise InvalidInput(f"path: expected a {' or '.join(kinds)} file, got {path.name}.")
     if not path.parent.is_dir():
@@ -66,7 +66,7 @@ def require_new_file(path: Path, kinds: Collection[str]) -> None:
 
 @contextmanager
 def new_file_for_owner(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file to write that its owner alone may read. It is there once it is whole, and replaces none."""
+    """Open a new file to write that its owner alone may read. It appears once it is complete, and replaces no other."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o600)
     try:

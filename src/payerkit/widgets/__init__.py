@@ -52,7 +52,7 @@ class PageCode:
 class PageWidget(anywidget.AnyWidget):
     """Base class of the widgets. Its state, which a notebook may save, holds no values.
 
-    The comm opens when the widget is first shown: a widget that only stands inside another one has none.
+    The comm opens when the widget is first shown: a widget that is only shown as a part of another one has no comm.
     """
 
     _esm = source("widgets/loader.js")
