@@ -26,11 +26,11 @@ import pytest
 import requests
 
 import payerkit
-from cases import first_cases, pairs, table
+from cases import first_cases, pairs, table, table_rows
 from clocks import within
 from conftest import KEY
 from far_end import Behaviour, FarEnd, Received, close, cut, drip, hang, message, raw, reply, reset
-from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
+from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome, errors
 from payerkit.client import Client, Timeout
 from payerkit.client import transport as pool
 from payerkit.client.call import RequestBody
@@ -73,44 +73,24 @@ def agreement(client: Client) -> Any:
 CALLS = {**WRITES, **READS, "update_agreement": agreement}
 GOOD = {name: ANSWERS["pay_native" if name == "initiate_payment" else name] for name in CALLS}
 
-HTML = b"<html><body>502 Bad Gateway</body></html>"
-ELSEWHERE = {"Location": "https://elsewhere.example.com/v2/payer"}
+FAULTS = {row["why"]: row for row in table_rows("faults")}
+REFUSALS = [why for why, row in FAULTS.items() if issubclass(getattr(errors, row["kind"]), Refused)]
+UNPROVEN = [why for why in FAULTS if why not in REFUSALS]
 
-REFUSALS: dict[str, tuple[Behaviour, type[PayerkitError], int]] = {
-    "redirect 302": (reply(302, b"", ELSEWHERE), Refused, 302),
-    "redirect 307, which would carry the body": (reply(307, b"", ELSEWHERE), Refused, 307),
-    "redirect to nowhere": (reply(308, b"", {"Location": "https://[::1"}), Refused, 308),
-    "400 of the service": (reply(400, '{"message": ["email must be an email"]}'), Refused, 400),
-    "400 cut off": (cut(400, b'{"message": "Bad'), Refused, 400),
-    "401": (reply(401, '{"statusCode": 401, "message": "Unauthorized"}'), WrongKey, 401),
-    "401 as HTML": (reply(401, HTML), WrongKey, 401),
-    "403": (reply(403, ""), WrongKey, 403),
-    "404": (reply(404, '{"message": "Payer with client user ID user-123 not found"}'), NotFound, 404),
-    "409": (reply(409), Refused, 409),
-    "422 with objects": (reply(422, '{"message": {"message": "bad", "field": "email"}}'), Refused, 422),
-    "429 for an hour": (reply(429, "{}", {"Retry-After": "3600"}), RateLimited, 429),
-}
 
-UNPROVEN: dict[str, tuple[Behaviour, type[PayerkitError], int | None]] = {
-    "reset after the request": (reset, ServiceError, None),
-    "closed after the request": (close, ServiceError, None),
-    "no HTTP": (raw(b"SSH-2.0-OpenSSH\r\n"), ServiceError, None),
-    "500": (reply(500, "{}"), ServiceError, 500),
-    "502 as HTML": (reply(502, HTML), ServiceError, 502),
-    "503 cut off": (cut(503, b"<html"), ServiceError, 503),
-    "504": (reply(504, ""), ServiceError, 504),
-    "408 of a proxy": (reply(408, ""), ServiceError, 408),
-    "half an answer": (cut(200, b'{"status": {'), UnreadableAnswer, 200),
-    "half a chunk": (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n100\r\n{"), UnreadableAnswer, 200),
-    "HTML with 200": (reply(200, HTML), UnreadableAnswer, 200),
-    "nothing with 200": (reply(200, b""), UnreadableAnswer, 200),
-    "204": (raw(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"), UnreadableAnswer, 204),
-    "another kind of JSON": (reply(200, "3"), UnreadableAnswer, 200),
-    "broken gzip": (reply(200, b"not gzip", {"Content-Encoding": "gzip"}), UnreadableAnswer, 200),
-    "invalid UTF-8": (reply(200, b'{"a": "\xff"}'), UnreadableAnswer, 200),
-    "brackets without end": (reply(200, b"[" * 100_000), UnreadableAnswer, 200),
-    "an answer too large": (reply(200, b" " * 200_000), UnreadableAnswer, 200),
-}
+def fault(why: str) -> tuple[Behaviour, type[PayerkitError], int | None]:
+    """Return what a far end does, and the error of a read that meets it, with its status."""
+    row = FAULTS[why]
+    status, text = int(row["status"] or 0), row["body"] if isinstance(row["body"], str) else json.dumps(row["body"])
+    body = text.encode("latin-1") * int(row["times"])
+    ways = {
+        "reset": reset,
+        "close": close,
+        "raw": raw(body),
+        "cut": cut(status, body),
+        "reply": reply(status, body, row["headers"]),
+    }
+    return ways[row["sends"]], getattr(errors, row["kind"]), status or None
 
 
 def outcome(url: str, call: Callable[[Client], Any], connected: Connect, **options: Any) -> PayerkitError:
@@ -120,10 +100,10 @@ def outcome(url: str, call: Callable[[Client], Any], connected: Connect, **optio
     return caught.value
 
 
-@pytest.mark.parametrize(("fault", "name"), pairs(REFUSALS, CALLS))
-def test_refusals(name: str, fault: str, connected: Connect) -> None:
+@pytest.mark.parametrize(("why", "name"), pairs(REFUSALS, CALLS))
+def test_refusals(name: str, why: str, connected: Connect) -> None:
     """What the service refused is told as refused, by its class, and sent once."""
-    behaviour, kind, status = REFUSALS[fault]
+    behaviour, kind, status = fault(why)
     with FarEnd([behaviour]) as far:
         error = outcome(far.url, CALLS[name], connected)
 
@@ -160,10 +140,10 @@ def test_every_refusal_has_a_code(behaviour: Behaviour, kind: type[Refused], cod
     assert (kind, code, False) == (type(error), error.code, error.retryable)
 
 
-@pytest.mark.parametrize(("fault", "name"), pairs(UNPROVEN, WRITES))
-def test_unproven_writes(name: str, fault: str, connected: Connect) -> None:
+@pytest.mark.parametrize(("why", "name"), pairs(UNPROVEN, WRITES))
+def test_unproven_writes(name: str, why: str, connected: Connect) -> None:
     """A write whose outcome nothing proves is told as unknown, and never sent twice."""
-    behaviour, _, status = UNPROVEN[fault]
+    behaviour, _, status = fault(why)
     with FarEnd([behaviour, reply(200)]) as far:
         error = outcome(far.url, WRITES[name], connected)
 
@@ -172,20 +152,20 @@ def test_unproven_writes(name: str, fault: str, connected: Connect) -> None:
         assert name == error.operation
 
 
-@pytest.mark.parametrize(("fault", "name"), pairs(UNPROVEN, READS))
-def test_failing_reads(name: str, fault: str, connected: Connect) -> None:
+@pytest.mark.parametrize(("why", "name"), pairs(UNPROVEN, READS))
+def test_failing_reads(name: str, why: str, connected: Connect) -> None:
     """A read is tried three times, and then told as what it met."""
-    behaviour, kind, status = UNPROVEN[fault]
+    behaviour, kind, status = fault(why)
     with FarEnd([behaviour]) as far:
         error = outcome(far.url, READS[name], connected)
 
         assert (kind, status, 3) == (type(error), error.status_code, len(far.ledger))
 
 
-@pytest.mark.parametrize(("fault", "name"), pairs(UNPROVEN, [*READS, "update_agreement"]))
-def test_what_may_be_repeated_survives_a_fault(name: str, fault: str, connected: Connect) -> None:
+@pytest.mark.parametrize(("why", "name"), pairs(UNPROVEN, [*READS, "update_agreement"]))
+def test_what_may_be_repeated_survives_a_fault(name: str, why: str, connected: Connect) -> None:
     """A read, and the write that sets a constant, come through when the second try does."""
-    behaviour, _, _ = UNPROVEN[fault]
+    behaviour, _, _ = fault(why)
     with FarEnd([behaviour, good(name)]) as far:
         result = CALLS[name](connected(far.url, max_response=100_000))
 
@@ -362,11 +342,11 @@ ECHOES = {
     "an echo for the length of a chunk": echo_as("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}\r\n"),
     "an echo for an address": echo_as("HTTP/1.1 302 Found\r\nLocation: https://{}/\r\nContent-Length: 0\r\n\r\n"),
 }
-LEAKY: dict[str, Behaviour] = ECHOES | {name: row[0] for name, row in (REFUSALS | UNPROVEN).items()}
+LEAKY: dict[str, Behaviour] = ECHOES | {why: fault(why)[0] for why in FAULTS}
 
 
-@pytest.mark.parametrize("fault", first_cases(LEAKY, 20))
-def test_no_failure_shows_a_secret(fault: str, connected: Connect) -> None:
+@pytest.mark.parametrize("why", first_cases(LEAKY, 20))
+def test_no_failure_shows_a_secret(why: str, connected: Connect) -> None:
     """Neither an error, nor its traceback with all locals, nor the logs hold the key or a secret of the body."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
@@ -374,7 +354,7 @@ def test_no_failure_shows_a_secret(fault: str, connected: Connect) -> None:
     logging.getLogger().setLevel(logging.DEBUG)
     try:
         for name, call in WRITES.items():
-            with FarEnd([LEAKY[fault]]) as far:
+            with FarEnd([LEAKY[why]]) as far:
                 error = outcome(far.url, call, connected)
             shown = {view: look(error) for view, look in VIEWS.items()} | {"log": log.getvalue()}
 
@@ -426,18 +406,20 @@ STATUS = payload(ANSWERS["get_payer_status"])
 @pytest.mark.parametrize("ending", [b"", b"\r\n", message(200, payload(ANSWERS["create_payer"]))])
 def test_what_follows_an_answer_is_nobodys_answer(ending: bytes, connected: Connect) -> None:
     """Bytes after an answer, in its packet or later, are not read as the answer to the next call."""
+    sent = threading.Semaphore(0)
 
     def late(connection_: socket.socket, _: Received) -> bool:
         connection_.sendall(message(200, STATUS) + ending)
         time.sleep(0.05)
         connection_.sendall(ending)
+        sent.release()
         return True
 
     with FarEnd([late]) as far:
         client = connected(far.url)
         for _ in range(3):
             assert payerkit.get_payer_status(client, "user-123").to_dict() == ANSWERS["get_payer_status"]
-            time.sleep(0.1)
+            assert sent.acquire(timeout=5)
 
 
 def test_a_connection_that_the_service_closed_is_not_used(connected: Connect) -> None:
