@@ -114,12 +114,8 @@ async def _visit_step(step: Step, page: str, request: Request) -> Response:
     form = parse_qs((await request.body()).decode("ascii", "replace")) if is_sent else {}
 
     def respond(session: WorldSession, payer: PayerRow) -> Response:
-        if (
-            is_sent
-            and step == "agreement"
-            and form.get("consent") != ["yes"]
-            and payers.progress(payer, step) == "open"
-        ):
+        has_consent = step != "agreement" or form.get("consent") == ["yes"]
+        if is_sent and not has_consent and payers.progress(payer, step) == "open":
             return _render_step(step, payer, consent_missing=True)
         is_done = is_sent and payers.complete_step(session, payer, step)
         is_shown = is_done or payers.progress(payer, step) in {"open", "waiting"}
