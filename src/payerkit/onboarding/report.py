@@ -100,7 +100,7 @@ class Overview:
     # Reasons
 
     def _said(self) -> list[tuple[str, str]]:
-        """Return the state of each row, and the reason in words, "" if there is none to add."""
+        """Return the state of each row, and the reason in words; "" if there is nothing to add."""
         raise NotImplementedError
 
     def _reasons_of_findings(self, found: Iterable[Problem], kind: str = "") -> Iterator[ReasonOfRow]:
