@@ -40,10 +40,14 @@ Behaviour = Callable[[socket.socket, Received], bool | None]
 
 @dataclass
 class FarEnd:
-    """Listens on a free port; the n-th request meets the n-th behaviour, later ones the last."""
+    """Listens on a free port; the n-th request meets the n-th behaviour, later ones the last.
+
+    is_http: False for a behaviour that reads by itself whatever comes.
+    """
 
     behaviours: Sequence[Behaviour]
     tls: ssl.SSLContext | None = None
+    is_http: bool = True
     ledger: list[Received] = field(default_factory=list)
     connections: int = 0
 
@@ -77,6 +81,9 @@ class FarEnd:
 
     def _answer(self, connection: socket.socket) -> None:
         with connection:
+            if not self.is_http:
+                self.behaviours[0](connection, Received("", "", {}, b""))
+                return
             while (request := read_request(connection)) is not None:
                 with self._lock:
                     self.ledger.append(request)

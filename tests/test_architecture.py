@@ -11,6 +11,7 @@ import tomllib
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -100,11 +101,14 @@ def test_nothing_but_the_starter_imports_the_service() -> None:
     assert {"connection", "cli"} == {one for one, other in imports() if other == "service"}
 
 
+def module_of(place: str) -> ModuleType:
+    """Return the module of a place, payerkit itself for ""."""
+    return importlib.import_module(f"payerkit.{place}".rstrip("."))
+
+
 def public_names() -> list[tuple[str, str]]:
     """Return each public name with its place, "" for the top."""
-    modules = {place: importlib.import_module(f"payerkit.{place}") for place in PLACES}
-    listed = {"": payerkit.__all__} | {place: getattr(module, "__all__", []) for place, module in modules.items()}
-    return [(place, name) for place, names in listed.items() for name in names]
+    return [(place, name) for place in ["", *PLACES] for name in getattr(module_of(place), "__all__", ())]
 
 
 def test_the_top_has_few_names() -> None:
@@ -118,7 +122,7 @@ def test_the_top_has_few_names() -> None:
 @pytest.mark.parametrize(("place", "name"), public_names())
 def test_public_names_are_documented(place: str, name: str) -> None:
     """Each can be imported from where it is listed, and has a docstring."""
-    module = importlib.import_module(f"payerkit.{place}".rstrip("."))
+    module = module_of(place)
 
     assert getattr(module, name).__doc__
     assert name in dir(module)

@@ -17,10 +17,10 @@ import payerkit
 from payerkit.cli.main import main
 from payerkit.client import SandboxClient
 from published import BANK_DETAILS, ORDER, PAYER
+from test_architecture import module_of, public_names
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-PLACES = [payerkit, *(getattr(payerkit, name) for name in dir(payerkit) if name not in payerkit.__all__)]
-PUBLIC = {name: getattr(place, name) for place in PLACES for name in getattr(place, "__all__", ())} | {
+PUBLIC = {name: getattr(module_of(place), name) for place, name in public_names()} | {
     name: value for name, value in vars(payerkit.errors).items() if inspect.isclass(value)
 }
 NAMES = sorted(PUBLIC)

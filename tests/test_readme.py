@@ -13,6 +13,7 @@ import payerkit
 from payerkit import errors
 from payerkit.cli import main as cli
 from payerkit.service import accounts, pay, payers, payouts
+from test_architecture import module_of, public_names
 
 FOLDER = Path(__file__).parent.parent
 README = FOLDER.joinpath("README.md").read_text("utf-8")
@@ -157,16 +158,7 @@ def test_commands_exist(command: tuple[str, str]) -> None:
 
 def test_public_functions_are_explained() -> None:
     """Every public function is in the README."""
-    places = {name: getattr(payerkit, name) for name in dir(payerkit) if name not in payerkit.__all__}
-    listed = [
-        (f"payerkit.{place}.", module, name)
-        for place, module in places.items()
-        for name in getattr(module, "__all__", ())
-    ]
-    names = [
-        f"{place}{name}("
-        for place, module, name in [*listed, *(("", payerkit, name) for name in payerkit.__all__)]
-        if inspect.isfunction(getattr(module, name))
-    ]
+    functions = [each for each in public_names() if inspect.isfunction(getattr(module_of(each[0]), each[1]))]
+    names = [f"payerkit.{place}.{name}(" if place else f"{name}(" for place, name in functions]
 
     assert [] == [name for name in names if name not in README]
