@@ -44,7 +44,8 @@ def add(world: World, client_user_id: str) -> dict[str, Any]:
 
 def accounts_of(world: World) -> list[dict[str, Any]]:
     """Return all accounts of a world, as listed."""
-    return world.call(lambda session: [*map(listed_account, session.scalars(select(AccountRow)))], write=False)
+    both = select(AccountRow, PayerRow.user_id).join(PayerRow, PayerRow.id == AccountRow.payer_id)
+    return world.call(lambda session: [listed_account(*each) for each in session.execute(both)], write=False)
 
 
 def test_everything_survives_a_restart(database: str | Path) -> None:

@@ -13,8 +13,8 @@ from typing_extensions import TypedDict
 from payerkit.service import fields
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
-from payerkit.service.payers import PASSED, find_payer
-from payerkit.service.tables import AccountRow
+from payerkit.service.payers import PASSED, read_payer
+from payerkit.service.tables import AccountRow, PayerRow
 from payerkit.service.world import CHANGES, WorldRouter, WorldSession
 
 DetailState = Literal["initiated", "pending", "approved", "verified", "failed", "rejected", "deactivated"]
@@ -133,9 +133,11 @@ def get_payment_details(
     ] = None,
 ) -> PaymentDetailsResponse:
     """Return a payer's bank details with every field that was sent, except document numbers; none for an unknown id."""
-    payer = find_payer(session, client_user_id)
+    payer = read_payer(session, client_user_id)
     accounts = session.scalars(_LIST, {"payer": payer.id})
-    listed: Any = [listed_account(each) for each in accounts if payment_details_id in {None, each.account_id}]
+    listed: Any = [
+        listed_account(each, payer.user_id) for each in accounts if payment_details_id in {None, each.account_id}
+    ]
     return {"paymentDetails": listed}
 
 
@@ -145,7 +147,7 @@ def put_detail_state(
 ) -> DetailStateRequest:
     """Set the state, as if the bank had decided so."""
     account = find_account(session, detail_id, AccountRow.world_id == session.world.id)
-    session.drop_changes("account", account)
+    session.drop_changes("account", account.id)
     set_account(session, account, body["status"], session.now)
     return body
 
@@ -165,7 +167,7 @@ def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, A
     Raises Problem if the settings require an approved identity check and the payer has none, or if the bank's name is
     the test value for a refusal.
     """
-    payer, bank = find_payer(session, client_user_id, called="User with ID"), str(body["bankName"]).strip()
+    payer, bank = read_payer(session, client_user_id, called="User with ID"), str(body["bankName"]).strip()
     if session.settings.needs_kyc and payer.kyc not in PASSED:
         raise Problem(403, "The payer's identity check is not approved yet", code="not_yet_passed_kyc_kyb")
     if bank.lower() == REFUSED_BANK.lower():
@@ -175,33 +177,41 @@ def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, A
     account_id = session.identifiers.uuid("payment detail", client_user_id, ordinal)
     outcome = _TEST_BANKS.get(bank.lower(), "approved")
     status = outcome if outcome in _UNDECIDED else "pending"
-    account = AccountRow(world_id=session.world.id, payer=payer, account_id=account_id, body=dict(body), status=status)
-    session.add(account)
+    due = session.now + session.settings.accounts_after
+    is_decided = status != outcome and due <= session.now
+    account = session.insert(
+        AccountRow,
+        payer_id=payer.id,
+        account_id=account_id,
+        body=dict(body),
+        status=outcome if is_decided else status,
+    )
     session.record("payment_detail", client_user_id, body, account_id)
-    if status != outcome:
-        session.change_later("account", account, outcome, session.now + session.settings.accounts_after)
-    return listed_account(account)
+    if is_decided:
+        _fire_update(session, account_id, client_user_id, outcome, due)
+    elif status != outcome:
+        session.change_later("account", account.id, outcome, due)
+    return listed_account(account, payer.user_id)
 
 
-def listed_account(account: AccountRow) -> dict[str, Any]:
+def listed_account(account: AccountRow, user_id: str) -> dict[str, Any]:
     """Return bank details as listed: everything that was sent except document numbers, and the service's fields."""
     sent = {name: value for name, value in account.body.items() if name != "documentNumber"}
-    return {
-        "id": account.account_id,
-        "userId": account.payer.user_id,
-        "rails": "local",
-        **sent,
-        "status": account.status,
-    }
+    return {"id": account.account_id, "userId": user_id, "rails": "local", **sent, "status": account.status}
 
 
 def set_account(session: WorldSession, account: AccountRow, status: str, at: float) -> None:
     """Set the status of bank details, and fire the event of it."""
     account.status = status
+    payer = session.get_one(PayerRow, account.payer_id)
+    _fire_update(session, account.account_id, payer.client_user_id, status, at)
+
+
+def _fire_update(session: WorldSession, account_id: str, client_user_id: str, status: str, at: float) -> None:
     reason = "The account did not pass its checks." if status in {"failed", "rejected"} else None
     body: dict[str, Any] = {
-        "paymentDetailsId": account.account_id,
-        "clientUserId": account.payer.client_user_id,
+        "paymentDetailsId": account_id,
+        "clientUserId": client_user_id,
         "status": status,
         "rejectionMessage": reason,
         "timestamp": format_time(at),

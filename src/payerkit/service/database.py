@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,63 +40,101 @@ _START_LOCK = 7_209_318
 class Database:
     """An open database.
 
-    Calls run in threads: those that write apart from those that only read, so that no stuck write holds up a read.
+    A transaction on SQLite takes less time than the way to a thread and back, so it runs where it is asked for, unless
+    another process has the lock. All others run in threads: those that write apart from those that only read, so that
+    no stuck write holds up a read.
     """
 
     def __init__(self, engine: sa.Engine, seal: Seal) -> None:
         self.engine = engine
         self.seal = seal
         self.is_sqlite = engine.dialect.name == "sqlite"
+        self._own: sa.Connection | None = None
+        self._waiting = 0  # writes in threads, which no later one overtakes
         self._readers, self._writers = ThreadPoolExecutor(8), ThreadPoolExecutor(1 if self.is_sqlite else 16)
 
     def close(self) -> None:
         """Close the connections; a transaction that runs comes to its end by itself."""
         for threads in (self._readers, self._writers):
             threads.shutdown(wait=False, cancel_futures=True)
+        if self._own is not None:
+            self._own.close()
         self.engine.dispose()
 
     async def run(self, work: Callable[..., T], *, write: bool) -> T:
-        """Return the result of work in a thread. Raises Problem (503) if those before it take too long."""
+        """Return the result of work, whose `wait` says whether it may wait for a lock of another process.
+
+        Raises Problem (503) if those before it take too long.
+        """
+        if self.is_sqlite and not (write and self._waiting):
+            try:
+                return work(wait=False)
+            except OperationalError as error:
+                if not _error_name(error).startswith("SQLITE_BUSY"):
+                    raise
         last = time.monotonic() + LOCK_SECONDS
 
         def start() -> T:
             if time.monotonic() > last:
                 raise _unavailable()
-            return work()
+            return work(wait=True)
 
-        return await asyncio.get_running_loop().run_in_executor(self._writers if write else self._readers, start)
+        self._waiting += write
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._writers if write else self._readers, start)
+        finally:
+            self._waiting -= write
 
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[sa.Connection]:
-        """Give a connection in a transaction, and commit it. Raises Problem (500) if its outcome is unknown."""
-        with self.engine.connect() as connection, connection.begin() as transaction:
+    def transaction(self, *, write: bool, wait: bool = True) -> Iterator[sa.Connection]:
+        """Give a connection in a transaction, and commit it. Raises Problem (500) if its outcome is unknown.
+
+        wait: False for a transaction in the event loop, which may not wait for a lock.
+        """
+        connected = self.engine.connect() if wait else nullcontext(self._own or self._open_own())
+        with connected as connection, connection.begin() as transaction:
             if self.is_sqlite:
-                # A deferred one that reads first cannot wait for the lock: SQLite fails it, lest it deadlock.
-                connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+                driver: Any = connection.connection.driver_connection
+                try:
+                    # A deferred one that reads first cannot wait for the lock: SQLite fails it, lest it deadlock.
+                    driver.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                except sqlite3.OperationalError as error:
+                    raise OperationalError("BEGIN", None, error) from error
             yield connection
             try:
                 transaction.commit()
             except SQLAlchemyError as error:
+                if not wait:
+                    connection.close()  # which rolls back what it could not commit
+                    self._own = None
                 if self.is_sqlite or problem_of(error).status == 507:
                     raise  # nothing was stored
                 LOGGER.error("database commit: %s", describe(error))  # noqa: TRY400 - a traceback would have values
                 message = "The database failed while storing this: see what is stored before you call again"
                 raise Problem(500, message) from error
 
-    def enter(self, clock: str, names: Iterable[str]) -> tuple[SandboxRow, dict[str, int]]:
-        """Return the row of the database as a whole, and the ids of the worlds, of which new ones are added.
+    def _open_own(self) -> sa.Connection:
+        """Open the connection of the event loop: to take one from the pool each time takes as long as to read a row."""
+        self._own = self.engine.connect()
+        driver: Any = self._own.connection.driver_connection
+        driver.execute("PRAGMA busy_timeout=0")
+        return self._own
 
-        Raises SetupError if the database was made with another kind of clock; the first service on it decides that.
-        """
-        with self.transaction(write=True) as connection, Session(connection) as session:
-            row = session.scalars(sa.select(SandboxRow).with_for_update()).one()  # services that start come one by one
-            row.clock = row.clock or clock
-            # Decisions are due at times of one clock; on another they would be due at once, or in months.
-            if row.clock != clock:
-                raise SetupError(f'clock: this database was made with clock="{row.clock}"; use that, or another one.')
-            known = set(session.scalars(sa.select(WorldRow.name)))
-            session.add_all(WorldRow(name=name) for name in names if name not in known)
-            return row, {each.name: each.id for each in session.scalars(sa.select(WorldRow))}
+    def sandbox_row(self, clock: str) -> SandboxRow:
+        """Return the row of the database as a whole, with the kind of clock of the first service on it."""
+        with self.transaction(write=True) as connection:
+            connection.execute(sa.update(SandboxRow).where(SandboxRow.clock.is_(None)).values(clock=clock))
+            return Session(connection).scalars(sa.select(SandboxRow)).one()
+
+    def find_or_add_world(self, name: str) -> int:
+        """Return the id of a world; add the world if it is new."""
+        with self.transaction(write=True) as connection:
+            if not self.is_sqlite:
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
+            found = connection.scalar(sa.select(WorldRow.id).where(WorldRow.name == name))
+            if found is None:
+                found = connection.scalar(sa.insert(WorldRow).values(name=name).returning(WorldRow.id))
+            return int(found or 0)
 
     def count_rows(self) -> dict[str, int]:
         """Return the number of rows of each table."""
@@ -109,7 +148,7 @@ class Database:
             for table in reversed(Base.metadata.sorted_tables):
                 if table.name not in {SandboxRow.__tablename__, WorldRow.__tablename__}:
                     connection.execute(sa.delete(table))
-            connection.execute(sa.update(WorldRow).values(advanced=0.0, rates={}, wallet={}))
+            connection.execute(sa.update(WorldRow).values(advanced=0.0))
             connection.execute(sa.update(SandboxRow).values(identity=str(uuid.uuid4()), clock=None))
 
 
@@ -236,6 +275,11 @@ def _prepare_tables(database: Database) -> None:
 
     If several services start at once, one of them does this, and the others wait for it. A failure changes nothing.
     """
+    with database.transaction(write=False) as connection:
+        if _is_prepared(connection):
+            return
+    if database.is_sqlite:
+        _use_write_ahead_log(database.engine)
     with database.transaction(write=True) as connection:
         if not database.is_sqlite:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
@@ -243,10 +287,6 @@ def _prepare_tables(database: Database) -> None:
             Base.metadata.create_all(connection, checkfirst=False)
             row = {"version": VERSION, "api_key": new_api_key(), "identity": str(uuid.uuid4())}
             connection.execute(sa.insert(SandboxRow), row)
-    if database.is_sqlite:
-        # So that readers do not wait for the writer. It fails while another service starts, which sets it, too.
-        with suppress(OperationalError), database.engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
 
 
 def _is_prepared(connection: sa.Connection) -> bool:
@@ -258,6 +298,22 @@ def _is_prepared(connection: sa.Connection) -> bool:
     if version == VERSION:
         return connection.scalar(sa.select(SandboxRow.api_key)) is not None  # which fails with another encryption key
     raise SetupError("db: the database is of another version of payerkit; use that version, or another database.")
+
+
+def _use_write_ahead_log(engine: sa.Engine) -> None:
+    """Let readers of a SQLite file not wait for its writer; repeat this while other services that start do the same."""
+    last = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            with engine.connect() as connection:
+                driver: Any = connection.connection.driver_connection
+                driver.execute("PRAGMA journal_mode=WAL")
+                return
+        except sqlite3.OperationalError as error:
+            # Each of two that change the mode has read before, so SQLite fails one at once, lest they deadlock.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > last:
+                raise SetupError(f"db: cannot open the database: {error}") from None
+            time.sleep(0.01)
 
 
 def _parse_url(db: str | Path) -> sa.URL:

@@ -20,7 +20,7 @@ from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from fastapi import Depends, Path
 from pydantic import Field
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from typing_extensions import TypedDict
 
 from payerkit._tsv import rows
@@ -29,7 +29,7 @@ from payerkit.onchain.currencies import Currency, find_currency, find_deployment
 from payerkit.service.errors import Problem
 from payerkit.service.fields import Address, Amount, AnyText, Hex, NonEmptyText, PathId, PaymentReference, RequestId
 from payerkit.service.settings import Settings
-from payerkit.service.tables import BillRow
+from payerkit.service.tables import BillRow, HoldingRow, RateRow
 from payerkit.service.world import WorldRouter, WorldSession
 
 T = TypeVar("T")
@@ -171,16 +171,14 @@ def add_bill(
     ordinal = session.count(BillRow, key=key)
     request_id = "01" + session.identifiers.token_bytes(32, f"{kind}request", text, ordinal).hex()
     salt = session.identifiers.token_bytes(8, f"{kind}salt", text, ordinal).hex()
-    bill = BillRow(
-        world_id=session.world.id,
+    return session.insert(
+        BillRow,
         request_id=request_id,
         payment_reference="0x" + payment_reference(request_id, salt, payee).hex(),
         key=key,
         is_payout=bool(kind),
         body=body,
     )
-    session.add(bill)
-    return bill
 
 
 def find_bill(session: WorldSession, condition: Any) -> BillRow | None:
@@ -194,7 +192,7 @@ def transactions_of(
     """Return the transactions that pay an order, and their metadata. has_wallet: False for an unknown wallet."""
     settings, coin = session.settings, native_currency(order.currency.network)
     holding = read_holding(session, order.currency)
-    allowance = holding["allowance"] if has_wallet else 0
+    allowance = holding.allowance if has_wallet else 0
     transactions = _create_transactions(order, bytes.fromhex(bill.payment_reference[2:]), settings, allowance)
     last = len(transactions) - 1
     cost = sum(each.wei + each.gas_cost for each in transactions)
@@ -205,8 +203,8 @@ def transactions_of(
         "paymentTransactionIndex": last,
     }
     if has_wallet:
-        metadata["hasEnoughBalance"] = holding["balance"] >= order.total
-        metadata["hasEnoughGas"] = coin is not None and read_holding(session, coin)["balance"] >= cost
+        metadata["hasEnoughBalance"] = holding.balance >= order.total
+        metadata["hasEnoughGas"] = coin is not None and read_holding(session, coin).balance >= cost
     if settings.protocol_fee:
         metadata["protocolFee"] = settings.protocol_fee
     return [each.to_json() for each in transactions], metadata
@@ -385,22 +383,26 @@ def check_steps(order: Order, steps: Sequence[Transaction], pay: Paid) -> None:
 def spend(session: WorldSession, order: Order, steps: Sequence[Transaction], pay: Paid) -> None:
     """Take what the transactions cost from the wallet. Raises Problem for one that would fail."""
     coin, total = native_currency(order.currency.network), pay.amount + pay.fee
-    if coin is not None:
-        _take(session, coin, sum(step.gas_cost for step in steps), "for gas")
+    held = read_holding(session, order.currency)
+    for_gas = held if coin in {None, order.currency} else read_holding(session, coin)
+    for step in steps:
+        if coin is not None:
+            _take(for_gas, step.gas_cost, "for gas")
+        if step.function == APPROVE:
+            held.allowance = step.arguments[1]
     if order.currency.kind != "native":
-        has_approval = len(steps) > 1
-        allowance = steps[-2].arguments[1] if has_approval else read_holding(session, order.currency)["allowance"]
-        if allowance < total:
-            raise Problem(409, f"The transaction would fail: the allowance of {order.currency.id} is too small")
-        set_holding(session, order.currency, {"allowance": allowance - total})
-    _take(session, order.currency, total, "for the payment")
+        if held.allowance < total:
+            raise Problem(409, f"The transaction would fail: the allowance of {held.currency} is too small")
+        held.allowance -= total
+    _take(held, total, "for the payment")
+    session.merge(held)
+    session.merge(for_gas)
 
 
-def _take(session: WorldSession, currency: Currency, units: int, purpose: str) -> None:
-    balance = read_holding(session, currency)["balance"]
-    if balance < units:
-        raise Problem(409, f"The transaction would fail: the wallet does not have enough {currency.id} {purpose}")
-    set_holding(session, currency, {"balance": balance - units})
+def _take(holding: HoldingRow, units: int, purpose: str) -> None:
+    if holding.balance < units:
+        raise Problem(409, f"The transaction would fail: the wallet does not have enough {holding.currency} {purpose}")
+    holding.balance -= units
 
 
 # Amounts
@@ -499,6 +501,11 @@ _DEFAULT_BALANCE = 1_000_000
 GAS_PRICE = 20_000_000_000
 """Wei per unit of gas; invented."""
 
+_RATES = select(RateRow.currency, RateRow.usd).where(RateRow.world_id == bindparam("world"))
+_HOLDING = select(HoldingRow.balance, HoldingRow.allowance).where(
+    HoldingRow.world_id == bindparam("world_id"), HoldingRow.currency == bindparam("currency")
+)
+
 
 class RatesResponse(TypedDict):
     """US dollars per unit: by symbol, and those set by a user, by currency id. Other tokens count as 1."""
@@ -561,7 +568,7 @@ CurrencyDep = Annotated[Currency, Depends(get_currency)]
 @router.call("GET /sandbox/rates", "sandbox_get_rates", "Read all exchange rates")
 def get_rates(session: WorldSession) -> RatesResponse:
     """Return the sandbox's exchange rates, which are invented."""
-    return {"bySymbol": dict(usd_rates()), "byCurrency": session.row.rates}
+    return {"bySymbol": dict(usd_rates()), "byCurrency": dict(read_rates(session).overrides)}
 
 
 @router.call("GET /sandbox/rates/{currency}", "sandbox_get_rate", "Read an exchange rate", 404)
@@ -577,7 +584,7 @@ def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) ->
     if not _RATE.fullmatch(usd) or not Decimal(usd):
         message = "must be a positive decimal, such as 1.10, with at most 30 digits before and after the point"
         raise Problem.of_field("usd", message, "rate")
-    session.row.rates = {**session.row.rates, currency.id: usd}
+    session.merge(RateRow(world_id=session.world.id, currency=currency.id, usd=usd))
     return {"currency": currency.id, "usd": usd}
 
 
@@ -594,8 +601,8 @@ def get_holding(currency: CurrencyDep, session: WorldSession) -> HoldingResponse
     holding = read_holding(session, currency)
     return {
         "currency": currency.id,
-        "balance": format_units(holding["balance"], currency),
-        "allowance": format_units(holding["allowance"], currency),
+        "balance": format_units(holding.balance, currency),
+        "allowance": format_units(holding.allowance, currency),
         "gasPrice": GAS_PRICE,
     }
 
@@ -603,20 +610,22 @@ def get_holding(currency: CurrencyDep, session: WorldSession) -> HoldingResponse
 @router.call("PUT /sandbox/wallet/{currency}", "sandbox_set_holding", "Set the demo wallet", 404)
 def put_holding(currency: CurrencyDep, body: HoldingRequest, session: WorldSession) -> HoldingResponse:
     """Set balance, allowance, or both."""
-    set_holding(session, currency, {name: parse_units(str(value), currency, name) for name, value in body.items()})
+    holding = read_holding(session, currency)
+    for name, decimal in body.items():
+        setattr(holding, name, parse_units(str(decimal), currency, name))
+    session.merge(holding)
+    session.flush()
     return get_holding(currency, session)
 
 
-def read_holding(session: WorldSession, currency: Currency) -> dict[str, int]:
-    """Return the wallet's `balance` of a currency and the payment contract's `allowance`, in base units."""
-    return session.row.wallet.get(currency.id) or {"balance": _DEFAULT_BALANCE * 10**currency.decimals, "allowance": 0}
-
-
-def set_holding(session: WorldSession, currency: Currency, changes: Mapping[str, int]) -> None:
-    """Store a new balance of a currency, a new allowance, or both."""
-    session.row.wallet = {**session.row.wallet, currency.id: {**read_holding(session, currency), **changes}}
+def read_holding(session: WorldSession, currency: Currency) -> HoldingRow:
+    """Return what the wallet holds of a currency; to store a change of it, merge it into the session."""
+    key = {"world_id": session.world.id, "currency": currency.id}
+    stored = session.sql.execute(_HOLDING, key).one_or_none()
+    balance, allowance = stored or (_DEFAULT_BALANCE * 10**currency.decimals, 0)
+    return HoldingRow(**key, balance=balance, allowance=allowance)
 
 
 def read_rates(session: WorldSession) -> Rates:
     """Return the rates, with those set by a user."""
-    return Rates(session.row.rates)
+    return Rates({currency: usd for currency, usd in session.sql.execute(_RATES, {"world": session.world.id})})  # noqa: C416 - rows are no pairs for mypy

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired, cast, get_args
+from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from fastapi import Request
 from pydantic import AfterValidator, Field, StrictBool
 from pydantic_core import PydanticCustomError
-from sqlalchemy import bindparam, select
+from sqlalchemy import Row, bindparam, select, update
 from typing_extensions import TypedDict
 
 from payerkit.service.clock import format_time
@@ -39,7 +39,8 @@ _EMAIL = rf"^{_ATOM}(\.{_ATOM})*@({_LABEL}\.)+{_TOP_LABEL}$"
 """The published format, `email`: words with dots, then a domain. Quoted words and domains in brackets, which are hardly
 in use, are refused."""
 
-_BY_KEY = select(PayerRow).where(PayerRow.key == bindparam("key"))
+_READ = select(*(each for each in PayerRow.__table__.c if each.key != "body")).where(PayerRow.key == bindparam("key"))
+_REPLACE = update(PayerRow).where(PayerRow.id == bindparam("row"))
 
 
 def _check_local_part(email: str) -> str:
@@ -163,10 +164,10 @@ def post_payer(body: PayerRequest, session: WorldSession, request: Request) -> P
 @router.call("GET /v2/payer/{clientUserId}", "get_payer_status", "Read a payer's status", 404)
 def get_payer(client_user_id: ClientUserId, session: WorldSession) -> PayerStatusResponse:
     """Return the statuses in all the service's words. The call is documented publicly, but not in the specification."""
-    payer = find_payer(session, client_user_id)
+    payer = read_payer(session, client_user_id)
     return {
-        "kycStatus": cast("KycState", payer.kyc),
-        "agreementStatus": cast("AgreementState", payer.agreement),
+        "kycStatus": payer.kyc,
+        "agreementStatus": payer.agreement,
         "isCompliant": is_compliant(payer),
         "userId": payer.user_id,
     }
@@ -214,35 +215,37 @@ def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: b
     name = str(body["clientUserId"])
     key = session.lookup_key(name)
     states = _states_from_email(str(body["email"]))
-    payer = session.scalar(_BY_KEY, {"key": key})
-    if payer is None:
-        payer = PayerRow(
-            world_id=session.world.id,
+    stored = session.sql.execute(_READ, {"key": key}).one_or_none()
+    if stored is not None and must_be_new:
+        raise Problem(409, "A payer with this client user ID exists already")
+    session.record("payer", name, body)
+    if stored is None:
+        return session.insert(
+            PayerRow,
             key=key,
             user_id=session.identifiers.uuid("payer", name),
-            kyc="not_started",
-            agreement="not_started",
+            body=dict(body),
+            **({"kyc": "not_started", "agreement": "not_started"} | states),
             kyc_page=session.identifiers.token_bytes(16, "kyc page", name).hex(),
             agreement_page=session.identifiers.token_bytes(16, "agreement page", name).hex(),
         )
-        session.add(payer)
-    elif must_be_new:
-        raise Problem(409, "A payer with this client user ID exists already")
-    elif "kyc" in states:
-        session.drop_changes("kyc", payer)
-    payer.body = dict(body)
-    for step, state in states.items():
-        setattr(payer, step, state)
-    session.record("payer", name, body)
-    return payer
+    session.sql.execute(_REPLACE, {"row": stored.id, "body": dict(body), **states})
+    if "kyc" in states:
+        session.drop_changes("kyc", stored.id)
+    return PayerRow(**stored._asdict() | states)
 
 
-def find_payer(session: WorldSession, client_user_id: str, *, called: str = "Payer with client user ID") -> PayerRow:
-    """Return the payer with this client user id. Raises Problem (404) for an unknown id.
+def find_payer(session: WorldSession, client_user_id: str) -> PayerRow:
+    """Return the payer with this client user id, to change it. Raises Problem (404) if there is none."""
+    return session.get_one(PayerRow, read_payer(session, client_user_id).id)
+
+
+def read_payer(session: WorldSession, client_user_id: str, *, called: str = "Payer with client user ID") -> Row[Any]:
+    """Return the columns of the payer with this client user id, but for its body. Raises Problem (404) as above.
 
     called: the published words, of which adding bank details has others.
     """
-    payer = session.scalar(_BY_KEY, {"key": session.lookup_key(client_user_id)})
+    payer = session.sql.execute(_READ, {"key": session.lookup_key(client_user_id)}).one_or_none()
     if payer is None:
         raise Problem(404, f"{called} {client_user_id} not found")
     return payer
@@ -251,7 +254,7 @@ def find_payer(session: WorldSession, client_user_id: str, *, called: str = "Pay
 def set_payer(session: WorldSession, payer: PayerRow, state: str, at: float, step: Step = "kyc") -> None:
     """Set the state of a payer's identity check, or of the agreement, and fire the event of it."""
     if step == "kyc":
-        session.drop_changes("kyc", payer)
+        session.drop_changes("kyc", payer.id)
     setattr(payer, step, state)
     body = {
         "clientUserId": payer.client_user_id,
@@ -276,7 +279,7 @@ def complete_step(session: WorldSession, payer: PayerRow, step: Step) -> bool:
         return False
     set_payer(session, payer, "signed" if step == "agreement" else "pending", session.now, step)
     if step == "kyc":
-        session.change_later("kyc", payer, "approved", session.now + session.settings.kyc_after)
+        session.change_later("kyc", payer.id, "approved", session.now + session.settings.kyc_after)
     return True
 
 
@@ -302,6 +305,6 @@ def progress(payer: PayerRow, step: Step) -> Progress:
     return "passed" if state in PASSED else "failed" if state in get_args(FailedKyc) else "waiting"
 
 
-def is_compliant(payer: PayerRow) -> bool:
+def is_compliant(payer: PayerRow | Row[Any]) -> bool:
     """Return True if the payer may pay out to a bank."""
     return payer.kyc in PASSED and payer.agreement in PASSED

@@ -67,13 +67,17 @@ def _check_faults(plan: object) -> str:
     return plan
 
 
-def _check_seconds(seconds: float) -> float:
-    if not 0 <= seconds < float("inf"):
+def _check_seconds(seconds: object) -> float:
+    try:
+        number = float(seconds)  # type: ignore[arg-type]  # any other type is an error, too
+    except (TypeError, ValueError, OverflowError):
+        number = -1.0
+    if not 0 <= number < float("inf"):
         raise ValueError("expected a number of seconds; 0 decides at once")
-    return seconds
+    return number
 
 
-Seconds = Annotated[float, AfterValidator(_check_seconds)]
+Seconds = Annotated[float, BeforeValidator(_check_seconds)]
 
 
 class Settings(BaseModel):

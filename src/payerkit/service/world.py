@@ -15,18 +15,19 @@ from inspect import Parameter, signature
 from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request
-from sqlalchemy import Connection, Select, bindparam, delete, func, select
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from payerkit.service.clock import START, Identifiers
 from payerkit.service.database import Database
-from payerkit.service.errors import ANY_CALL, API_CALL, NO_JSON, WRITE, Problem, describe_refusals
+from payerkit.service.errors import ANY_CALL, API_CALL, NO_JSON, WRITE, Problem, SetupError, describe_refusals
 from payerkit.service.faults import WRITE_METHODS, FaultInjector
 from payerkit.service.keys import DEFAULT_WORLD
 from payerkit.service.settings import Settings
 from payerkit.service.tables import Base, ChangeRow, EntryRow, EventRow, PayerRow, WorldRow
 
 T = TypeVar("T")
+Row = TypeVar("Row", bound=Base)
 
 WriteKind = Literal["payer", "agreement", "payment_detail", "payment", "request", "execution"]
 """What a row of the ledger records: one write that was stored."""
@@ -44,61 +45,79 @@ _ULID = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """The digits of a ULID: Crockford's base 32."""
 
 # Built once: to build a statement takes longer than to run it.
-_NEXT_DUE = select(func.min(ChangeRow.due)).where(ChangeRow.world_id == WorldRow.id).scalar_subquery()
-_WORLD = select(WorldRow, _NEXT_DUE).where(WorldRow.id == bindparam("world"))
-_LOCKED_WORLD = _WORLD.with_for_update(of=WorldRow)
+_IN_WORLD = WorldRow.id == bindparam("world")
+_NEXT_DUE = select(func.min(ChangeRow.due)).where(ChangeRow.world_id == bindparam("world")).scalar_subquery()
+_TIMES = select(WorldRow.advanced, _NEXT_DUE).where(_IN_WORLD)
+_LOCKED_TIMES = _TIMES.with_for_update(of=WorldRow)
+_IS_DUE = (ChangeRow.world_id == bindparam("world")) & (ChangeRow.due <= bindparam("now"))
+_CHANGE = (ChangeRow.due, ChangeRow.id, ChangeRow.kind, ChangeRow.subject_id, ChangeRow.state)
+_TAKE_DUE = delete(ChangeRow).where(_IS_DUE).returning(*_CHANGE)
+_DROP = delete(ChangeRow).where(ChangeRow.kind == bindparam("kind"), ChangeRow.subject_id == bindparam("subject"))
+
+
+_insert = cache(insert)
 
 
 @cache
 def _count(table: type[Base], *columns: str) -> Select[int]:
-    """Return the statement that counts the rows with a value in each column."""
-    return select(func.count()).select_from(table).filter_by(**{name: bindparam(name) for name in columns})
+    """Return the statement that counts the rows of a world with a value in each column."""
+    given = (getattr(table, name) == bindparam(name) for name in ("world_id", *columns))
+    return select(func.count()).select_from(table).where(*given)
 
 
 class WorldSession(Session):
     """The transaction of one call in a world.
 
-    row: that of the world. now: the time of its clock when the call began. is_due: whether a change is due by then.
+    sql: its connection, for statements that need no objects: the session takes longer, to track what it reads.
+    now: the time of the world's clock when the call began. is_due: whether a change is due by then.
     """
 
     def __init__(self, world: World, connection: Connection, *, write: bool) -> None:
         super().__init__(connection)
+        self.sql = connection
         self.world = world
         self.settings = world.settings
         self.identifiers = world.identifiers
+        self._fired: int | None = None
         # One that writes locks the row of its world, so that no other call writes there until it ends.
-        self.row, next_due = self.execute(_LOCKED_WORLD if write else _WORLD, {"world": world.id}).one()
-        self.now: float = self.row.advanced + (time.time() if self.settings.clock == "wall" else START)
+        times = connection.execute(_LOCKED_TIMES if write else _TIMES, {"world": world.id})
+        advanced, next_due = times.one()
+        self.now: float = advanced + (time.time() if self.settings.clock == "wall" else START)
         self.is_due = next_due is not None and next_due <= self.now
 
     def settle(self) -> None:
         """Make the changes whose time has come, in their order, each with its events."""
-        is_due = (ChangeRow.world_id == self.world.id) & (ChangeRow.due <= self.now)
-        columns = (ChangeRow.due, ChangeRow.id, ChangeRow.kind, ChangeRow.subject_id, ChangeRow.state)
-        changes = self.execute(delete(ChangeRow).where(is_due).returning(*columns)).all()
+        changes = self.sql.execute(_TAKE_DUE, {"world": self.world.id, "now": self.now}).all()
         for due, _, kind, subject_id, state in sorted(changes):
-            table, change = CHANGES[kind]
-            change(self, self.get_one(table, subject_id), state, due)
+            self._change(kind, subject_id, state, due)
+        self.flush()  # since most calls read with `sql`
 
-    def change_later(self, kind: str, row: Any, state: str, due: float) -> None:
+    def change_later(self, kind: str, subject_id: int, state: str, due: float) -> None:
         """Change a row at a time, or now, if the time has come."""
         if due <= self.now:
-            CHANGES[kind][1](self, row, state, due)
+            self._change(kind, subject_id, state, due)
         else:
-            self.flush()  # so that the row has an id
-            self.add(ChangeRow(world_id=self.world.id, kind=kind, subject_id=row.id, state=state, due=due))
+            self.insert(ChangeRow, kind=kind, subject_id=subject_id, state=state, due=due)
 
-    def drop_changes(self, kind: str, row: Any) -> None:
+    def _change(self, kind: str, subject_id: int, state: str, due: float) -> None:
+        table, change = CHANGES[kind]
+        change(self, self.get_one(table, subject_id), state, due)
+
+    def drop_changes(self, kind: str, subject_id: int) -> None:
         """Forget the changes to come of a row, which was changed otherwise."""
-        self.execute(delete(ChangeRow).where(ChangeRow.kind == kind, ChangeRow.subject_id == row.id))
+        self.sql.execute(_DROP, {"kind": kind, "subject": subject_id})
 
     def fire(self, name: str, time: float, body: Mapping[str, Any]) -> None:
         """Store an event. Its body is written once, since its bytes are signed."""
         text = json.dumps({"event": name, **body}, ensure_ascii=False, separators=(",", ":"))
-        random = self.identifiers.token_bytes(10, "delivery", text, self.count(EventRow, world_id=self.world.id))
-        number = int(time * 1000) << 80 | int.from_bytes(random)
+        if self._fired is None:
+            self._fired = self.count(EventRow)
+        number = int(time * 1000) << 80 | int.from_bytes(
+            self.identifiers.token_bytes(10, "delivery", text, self._fired)
+        )
+        self._fired += 1
         delivery = "".join(_ULID[number >> shift & 31] for shift in range(125, -1, -5))
-        self.add(EventRow(world_id=self.world.id, delivery_id=delivery, name=name, fired_at=time, body=text))
+        self.insert(EventRow, delivery_id=delivery, name=name, fired_at=time, body=text)
 
     def record(
         self, what: WriteKind, client_user_id: str | None, body: Mapping[str, Any], about: str | None = None
@@ -106,13 +125,19 @@ class WorldSession(Session):
         """Add an entry to the ledger. Its fingerprint is equal only for equal bodies, and reveals nothing."""
         fingerprint = self.lookup_key("body", json.dumps(body, sort_keys=True))[:16]
         entry = {"clientUserId": client_user_id, "id": about, "fingerprint": fingerprint}
-        self.add(EntryRow(world_id=self.world.id, what=what, body=entry))
+        self.insert(EntryRow, what=what, body=entry)
+
+    def insert(self, table: type[Row], **values: Any) -> Row:
+        """Store a new row, and return a copy of it: at once, since the session takes longer to track it."""
+        values["world_id"] = self.world.id
+        stored: Any = self.sql.execute(_insert(table), values)
+        return table(**values, **stored.inserted_primary_key._asdict())
 
     def count(self, table: type[Base], **values: Any) -> int:
-        """Return how many rows have some values, if ids depend on it, else 0."""
+        """Return how many rows of this world have some values, if ids depend on it, else 0."""
         if self.settings.seed is None:
             return 0
-        return self.scalar(_count(table, *values), values) or 0
+        return self.sql.scalar(_count(table, *values), {"world_id": self.world.id, **values}) or 0
 
     def lookup_key(self, *parts: str) -> str:
         """Return a keyed hash in this world, by which a row is found, since its encryption differs each time.
@@ -135,9 +160,12 @@ class World:
     faults: FaultInjector
     limits: CallLimits
 
-    def call(self, work: Callable[..., T], *, write: bool, **arguments: Any) -> T:
-        """Return the result of work, which is given a `session`; what is due by the clock is settled before."""
-        with self.database.transaction(write=write) as connection:
+    def call(self, work: Callable[..., T], *, write: bool, wait: bool = True, **arguments: Any) -> T:
+        """Return the result of work, which is given a `session`; what is due by the clock is settled before.
+
+        wait: as of `Database.transaction`. Without it, raises OperationalError, and does nothing, if there is a lock.
+        """
+        with self.database.transaction(write=write, wait=wait) as connection:
             session = WorldSession(self, connection, write=write)
             if write or not session.is_due:
                 if session.is_due:
@@ -145,7 +173,7 @@ class World:
                 result = work(session=session, **arguments)
                 session.flush()
                 return result
-        return self.call(work, write=True, **arguments)  # it reads, but what is due has to be written first
+        return self.call(work, write=True, wait=wait, **arguments)  # it reads, but what is due has to be written first
 
 
 class PageNotFound(Exception):  # noqa: N818 - a response, not a failure
@@ -161,8 +189,11 @@ class Worlds:
 
     def __init__(self, database: Database, settings: Settings, keys: Mapping[str, str]) -> None:
         self.database = database
-        stored, ids = database.enter(settings.clock, keys or [DEFAULT_WORLD])
+        stored = database.sandbox_row(settings.clock)
         self.identity = stored.identity  # random even with a seed: it tells databases apart
+        # Decisions are due at times of one clock; on another they would be due at once, or in months.
+        if stored.clock != settings.clock:
+            raise SetupError(f'clock: this database was made with clock="{stored.clock}"; use that, or another one.')
         self.keys = keys or {DEFAULT_WORLD: stored.api_key}
         self._by_id: dict[int, World] = {}
         self._by_key: dict[bytes, World] = {}  # by its hash, so that no time tells how much of a key is right
@@ -170,8 +201,9 @@ class Worlds:
             # With a seed, the first world has the ids that a sandbox with one key has.
             seed = settings.seed if settings.seed is None or name == DEFAULT_WORLD else f"{settings.seed} {name}"
             faults, limits = FaultInjector(settings.faults, seed), CallLimits(settings)
-            world = World(name, ids[name], database, settings, Identifiers(seed), faults, limits)
-            self._by_id[world.id] = self._by_key[hashlib.sha256(key.encode()).digest()] = world
+            world_id = database.find_or_add_world(name)
+            world = World(name, world_id, database, settings, Identifiers(seed), faults, limits)
+            self._by_id[world_id] = self._by_key[hashlib.sha256(key.encode()).digest()] = world
 
     def of_key(self, api_key: str) -> World | None:
         """Return the world that an API key opens, or None."""
@@ -183,13 +215,15 @@ class Worlds:
         """Return the result of work for the payer whose link of a step has this token. Raises PageNotFound."""
         is_link = (PayerRow.kyc_page if step == "kyc" else PayerRow.agreement_page) == token
 
-        def start() -> T:
-            with self.database.transaction(write=False) as connection:
-                found = connection.execute(select(PayerRow.world_id, PayerRow.id).where(is_link)).one_or_none()
-            if found is None or found.world_id not in self._by_id:
+        def call(session: WorldSession) -> T:
+            return work(session, session.scalars(select(PayerRow).where(is_link)).one())
+
+        def start(*, wait: bool) -> T:
+            with self.database.transaction(write=False, wait=wait) as connection:
+                world = self._by_id.get(connection.scalar(select(PayerRow.world_id).where(is_link)) or 0)
+            if world is None:
                 raise PageNotFound
-            world = self._by_id[found.world_id]
-            return world.call(lambda session: work(session, session.get_one(PayerRow, found.id)), write=write)
+            return world.call(call, write=write, wait=wait)
 
         return await self.database.run(start, write=write)
 
