@@ -48,7 +48,7 @@ def main() -> int:
             return payerkit.create_payer(client, PAYER)
 
         found = ratios(lambda: seconds_of(ours), lambda: seconds_of(bare), rounds=ROUNDS)
-    return 0 if report("create_payer", found, gate=0.75) else 1
+    return 0 if report("create_payer", found, gate=0.85) else 1
 
 
 if __name__ == "__main__":

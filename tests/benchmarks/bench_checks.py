@@ -1,10 +1,12 @@
-"""What the plan of a table costs, in seconds and memory."""
+"""What checking costs: the plan of a table in seconds and memory, and one body against writing and reading it."""
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from typing import Any
@@ -13,11 +15,14 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from rounds import ratios, report
+
 import payerkit
-from published import PAYER
+from published import BANK_DETAILS, PAYER
 
 ROWS, SECONDS, MEMORY = 20_000, 10, 200
 """A plan of so many rows should take at most so many seconds, which are reported, and takes at most so many MiB."""
+BODY, BODY_ROUNDS = 2_000, 21
 ROUTING = {"routingNumber": "026013356", "currency": "usd"}
 BAD = ["", "  ", "x\u200b", None, "12", "1985-02-30", "UK"]
 """What one row in a hundred has in one of its cells."""
@@ -55,14 +60,47 @@ def _spoilt(record: dict[str, Any], chance: random.Random) -> dict[str, Any]:
     return record
 
 
-def main() -> int:
-    """Print the time and the memory of a plan; return 1 if it takes too much memory."""
+def seconds(work: Callable[[], object]) -> float:
+    """Return how long some work takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def plan() -> bool:
+    """Report the time and the memory of a plan."""
     rows = table(ROWS)
-    before, started = getrusage(RUSAGE_SELF).ru_maxrss, time.perf_counter()
-    payerkit.plan_onboarding(rows, holder_is_payer=True)
-    taken, grown = time.perf_counter() - started, (getrusage(RUSAGE_SELF).ru_maxrss - before) / 1024
+    before = getrusage(RUSAGE_SELF).ru_maxrss
+    taken = seconds(lambda: payerkit.plan_onboarding(rows, holder_is_payer=True))
+    grown = (getrusage(RUSAGE_SELF).ru_maxrss - before) / 1024
     print(f"plan of {ROWS} rows: {taken:.1f} s (target {SECONDS}), {grown:.0f} MiB above the table; at most {MEMORY}")
-    return 0 if grown <= MEMORY else 1
+    return grown <= MEMORY
+
+
+def body(name: str, record: dict[str, str], check: Callable[..., Any]) -> bool:
+    """Report the check of one body against writing it as JSON and reading it."""
+
+    def checks() -> None:
+        for _ in range(BODY):
+            check(record)
+
+    def trips() -> None:
+        for _ in range(BODY):
+            json.loads(json.dumps(record))
+
+    found = ratios(lambda: seconds(checks), lambda: seconds(trips), rounds=BODY_ROUNDS)
+    print(f"{name}: {seconds(checks) / BODY * 1e6:.0f} microseconds a body")
+    return report(name, found, gate=30.0)  # 12 and 20 are usual
+
+
+def main() -> int:
+    """Print the ratios; return 1 if a gate is missed."""
+    passed = [
+        plan(),
+        body("check_payer", PAYER, payerkit.check_payer),
+        body("check_bank_details", BANK_DETAILS, payerkit.check_bank_details),
+    ]
+    return 0 if all(passed) else 1
 
 
 if __name__ == "__main__":
