@@ -23,10 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from rounds import report
 
 import payerkit
-from far_end import far_end_apart
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
 from published import ANSWERS, PAYER
+from thin_server import thin_server
 
 LATENCY = 0.2
 """That of the service, about, in seconds."""
@@ -79,7 +79,7 @@ def main() -> None:
     """Measure; exit with 1 if the gate fails."""
     rows = pd.DataFrame([{**PAYER, "clientUserId": f"bench-{row}"} for row in range(ROWS)])
     bodies = rows.to_dict("records")
-    with far_end_apart(RESPONSE, LATENCY) as url:
+    with thin_server(RESPONSE, LATENCY) as url:
         run(url, rows.head(200))
         found = [pool(url, bodies) / run(url, rows) for _ in range(ROUNDS)]
     sys.exit(not report(f"onboard, to a pool of {WORKERS} threads", found, gate=GATE))

@@ -1,6 +1,6 @@
 """What one call costs, checked and typed both ways, against a bare requests.Session with the same body and answer.
 
-The far end is in a process of its own, so that its work is in neither figure.
+The far end is a thin server in a process of its own, so that its work is in neither figure.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from rounds import ratios, report
 
 import payerkit
-from far_end import far_end_apart
 from published import ANSWERS, PAYER
+from thin_server import thin_server
 
 ROUNDS, CALLS = 21, 200
 
@@ -38,7 +38,7 @@ def seconds_of(call: Callable[[], object]) -> float:
 def main() -> int:
     """Print the ratio; return 1 if the gate is missed."""
     headers = {"x-api-key": "key-of-a-benchmark"}
-    with far_end_apart(json.dumps(ANSWERS["create_payer"])) as url, requests.Session() as session:
+    with thin_server(json.dumps(ANSWERS["create_payer"]), 0.0) as url, requests.Session() as session:
         client = payerkit.connect(url, api_key=headers["x-api-key"])
 
         def bare() -> object:

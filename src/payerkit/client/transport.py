@@ -160,6 +160,7 @@ class _Adapter(HTTPAdapter):
 
     def __init__(self, pool_size: int, context: SSLContext | None) -> None:
         self._context = context
+        self._pool: Any = None
         super().__init__(pool_connections=1, pool_maxsize=pool_size)
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
@@ -171,10 +172,17 @@ class _Adapter(HTTPAdapter):
         return super().proxy_manager_for(proxy, **options, ssl_context=self._context, proxy_ssl_context=self._context)
 
     def get_connection_with_tls_context(self, *args: Any, **options: Any) -> Any:
-        """Return the pool of the address, which opens connections of this module."""
-        pool: Any = super().get_connection_with_tls_context(*args, **options)
-        pool.ConnectionCls = _Connection if pool.scheme == "http" else _TLSConnection
-        return pool
+        """Return the pool of the address, with connections of this module; requests would look it up for every call."""
+        if self._pool is None:
+            pool: Any = super().get_connection_with_tls_context(*args, **options)
+            pool.ConnectionCls = _Connection if pool.scheme == "http" else _TLSConnection
+            self._pool = pool
+        return self._pool
+
+    def close(self) -> None:
+        """Close the idle connections, and every other one when its response is read."""
+        super().close()
+        self._pool = None
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
         """Leave verification to the context: requests would read the certificates again for each connection."""
