@@ -10,32 +10,23 @@ const unpack = async (packed) => {
   URL.revokeObjectURL(url);
   return module;
 };
-
-// Resolves with the code as a module.
 const load = async (model) => {
   const id = model.get('code_id'), code = codes.get(id) ?? Promise.withResolvers();
-  if (codes.has(id)) {
-    // The other widget may belong to a notebook whose kernel is busy or dies.
-    const module = await Promise.race([code.promise, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
-    if (module) return module;
-  }
+  // The other widget may belong to a notebook whose kernel is busy or dies.
+  const module = codes.has(id) && await Promise.race([code.promise, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+  if (module) return module;
   codes.set(id, code);
-  const onMessage = (message, buffers) => message.code_id === id && code.resolve(unpack(buffers[0]));
-  model.on('msg:custom', onMessage);
+  model.on('msg:custom', (message, buffers) => message.code_id === id && code.resolve(unpack(buffers[0])));
   model.send({ type: 'code' });
-  const module = await code.promise;
-  model.off('msg:custom', onMessage);
-  return module;
+  return code.promise;
 };
 
 // Draws the title of a widget, and why it is missing or holds no values any more.
 const drawNotice = (model, text, role = 'status') => {
-  const notice = document.createElement('div'), title = document.createElement('b'), reason = document.createElement('div');
+  const title = Object.assign(document.createElement('b'), { textContent: model.get('label') });
+  const reason = Object.assign(document.createElement('div'), { role, textContent: text }), notice = document.createElement('div');
   notice.style = `box-sizing: border-box; max-width: 860px; margin: 4px; padding: 8px 12px; border: 1px dashed; border-radius: 3px;
     color: var(--jp-ui-font-color2); font: var(--jp-ui-font-size1, 13px) / 1.4 var(--jp-ui-font-family, system-ui)`;
-  title.textContent = model.get('label');
-  reason.role = role;
-  reason.textContent = text;
   notice.append(title, reason);
   return notice;
 };
@@ -51,14 +42,11 @@ const render = async ({ model, el }) => {
   clearTimeout(timer);
   busy.remove();
   if (!code) return el.append(absent);
-  const { css, draw, watchKernel } = code;
   // A style in the element itself also works where a host draws widgets in a shadow root.
-  el.append(Object.assign(document.createElement('style'), { textContent: css }));
-  const remove = draw({ model, el, loss: watchKernel(model, el, disposal.signal, drawNotice) });
-  return () => {
-    disposal.abort();
-    remove();
-  };
+  el.append(Object.assign(document.createElement('style'), { textContent: code.css }));
+  const { signal } = disposal;
+  code.draw({ model, el, signal, loss: code.watchKernel(model, el, signal, drawNotice) });
+  return () => disposal.abort();
 };
 
 export default { render };

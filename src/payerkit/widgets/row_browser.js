@@ -1,15 +1,14 @@
 // Shows many rows by the page. The rows stay in the kernel: each page is asked for, and what it shows is in no widget
 // state. Buttons are made once, so that they keep focus and clicks.
-const draw = ({ model, el, loss }) => {
-  const { title, columns, states, size } = model.get('spec'), count = new Intl.NumberFormat('en').format;
+const draw = (widget) => {
+  const { title, columns, states, size } = widget.model.get('spec'), count = new Intl.NumberFormat('en').format;
   let wanted = { state: '', text: '', sort: 'state', descending: false, start: 0 }, found = 0, isCounted = false, typing;
-  const channel = openChannel(model, loss, (message, isOwn) => isOwn && !message.error && show(message)), { say } = channel;
+  const channel = openChannel(widget, (message, isOwn) => isOwn && !message.error && show(message)), { say } = channel;
   const ask = (changes) => {
     isCounted &&= 'start' in changes;
     wanted = { ...wanted, start: 0, ...changes };
     channel.ask({ ...wanted, type: 'page' });
   };
-
   const newChip = ([state, words, kind, mark]) => {
     const node = button(`${mark} ${words} `.trimStart(), `chip pk-${kind}`, () => ask({ state: wanted.state === state ? '' : state }));
     return { state, node, number: node.appendChild(create('b', {})) };
@@ -41,37 +40,30 @@ const draw = ({ model, el, loss }) => {
     chips.forEach(({ state, node, number }, at) => {
       const times = at ? counts[at - 1] : total, isOn = wanted.state === state;
       number.textContent = count(times);
-      node.hidden = !times && !isOn && !hasFocus(node);
-      setAttributes(node, { 'aria-pressed': isOn });
+      Object.assign(node, { hidden: !times && !isOn && !hasFocus(node), ariaPressed: isOn });
     });
-    for (const { name, node } of heads) setAttributes(node, { 'aria-sort': wanted.sort !== name ? 'none' : wanted.descending ? 'descending' : 'ascending' });
+    for (const { name, node } of heads) node.ariaSort = wanted.sort !== name ? 'none' : wanted.descending ? 'descending' : 'ascending';
     body.replaceChildren(...rows.map(drawRow));
     region.scrollTop = 0;
     place.textContent = found ? `Rows ${count(start + 1)} to ${count(start + rows.length)} of ${count(found)}` : 'No rows';
-    setAttributes(previous, { 'aria-disabled': !start });
-    setAttributes(next, { 'aria-disabled': start + rows.length >= found });
+    previous.ariaDisabled = !start;
+    next.ariaDisabled = start + rows.length >= found;
     say(found === total ? `${count(total)} rows.` : found ? `${count(found)} of ${count(total)} rows found.` : 'Nothing found. Choose another state, or search for another text.');
   };
-
-  const search = create('input', { id: channel.page, type: 'search', autocomplete: 'off', spellcheck: false });
   const find = () => {
     clearTimeout(typing);
     if (search.value.trim() !== wanted.text) ask({ text: search.value.trim() });
   };
-  search.addEventListener('input', () => {
+  const findSoon = () => {
     clearTimeout(typing);
     typing = setTimeout(find, 250);
-  });
+  };
+  const search = create('input', { id: channel.page, type: 'search', autocomplete: 'off', spellcheck: false, input: findSoon });
   onKey(search, (event) => event.key === 'Enter' && find());
-  const filter = create('div', { class: 'row', role: 'group', 'aria-label': 'State' }, ...chips.map(({ node }) => node));
-  const pager = create('div', { class: 'row', role: 'group', 'aria-label': 'Pages' }, previous, place, next);
+  const group = (label, ...nodes) => create('div', { class: 'row', role: 'group', 'aria-label': label }, ...nodes);
+  const filter = group('State', ...chips.map(({ node }) => node)), pager = group('Pages', previous, place, next);
   const tools = div('row', create('label', { for: channel.page }, 'Search'), search);
   const root = create('div', { class: 'payerkit rows', role: 'group', 'aria-label': title }, create('h3', {}, title), filter, tools, region, pager, channel.status);
-  const remove = mount(model, el, root, channel.receive);
+  mount(widget, root, channel.receive);
   ask({});
-  return () => {
-    clearTimeout(typing);
-    channel.stop();
-    remove();
-  };
 };

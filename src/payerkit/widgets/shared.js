@@ -1,6 +1,6 @@
-// Small helpers to build elements.
+// Small helpers to build elements. An attribute that is a function listens to the event of its name.
 const setAttributes = (node, attributes) => {
-  for (const name in attributes) node.setAttribute(name, attributes[name]);
+  for (const [name, value] of Object.entries(attributes)) typeof value === 'function' ? node.addEventListener(name, value) : node.setAttribute(name, value);
   return node;
 };
 const create = (tag, attributes, ...children) => {
@@ -9,21 +9,25 @@ const create = (tag, attributes, ...children) => {
   return node;
 };
 const div = (className, ...children) => create('div', { class: className }, ...children);
-const button = (text, className, onClick) => {
-  const node = create('button', { type: 'button', class: 'button ' + className }, text);
-  if (onClick) node.addEventListener('click', onClick);
-  return node;
+const button = (text, className, click = () => {}) => create('button', { type: 'button', class: 'button ' + className, click }, text);
+// Sends a message to the kernel, which is gone if that fails.
+const sendTo = (model, loss, message) => {
+  try {
+    model.send(message);
+  } catch {
+    loss.abort('restarted');
+  }
 };
 const newId = (letter) => letter + Math.random().toString(36).slice(2);
 // Hosts may draw a widget in a shadow root, which has a focus of its own.
 const focusIn = (node) => node.getRootNode().activeElement;
 const hasFocus = (node) => node.contains(focusIn(node));
+// Handles a press of the mouse that is not to take the focus from where it is.
+const keepFocus = (event) => event.preventDefault();
 
-// Draws a button that copies a text. Without the right to write to the clipboard, the text is selected, to be copied by
-// hand.
+// Draws a button that copies a text; without the right to write to the clipboard, it selects the text instead.
 const drawCopyButton = (label, text, about, what) => {
-  const node = setAttributes(button(label, ''), { 'aria-label': `${label}: ${about}` });
-  node.addEventListener('click', async () => {
+  const copy = async ({ currentTarget: node }) => {
     try {
       await navigator.clipboard.writeText(text);
       node.textContent = 'Copied ✓';
@@ -33,43 +37,39 @@ const drawCopyButton = (label, text, about, what) => {
       node.replaceWith(field);
       field.select();
     }
-  });
-  return node;
+  };
+  return setAttributes(button(label, '', copy), { 'aria-label': `${label}: ${about}` });
 };
 
 // JupyterLab and Notebook 7 handle keys in a form as commands, such as "d d" to delete the cell. Notebook 7 listens on the
 // document in the capture phase, so the guard listens on the window, before everybody else, and calls the handlers of
 // the form itself: what it stops reaches no listener of a field. What a key does by default, such as typing, stays.
 const roots = new Set(), keyHandlers = new WeakMap();
-
 // Calls a handler for the keys that are pressed in a node; the innermost node comes first.
 const onKey = (node, handler) => keyHandlers.set(node, handler);
-
+const hasModifier = ({ ctrlKey, metaKey }) => ctrlKey || metaKey;
 const guard = (event) => {
   const path = event.composedPath(), depth = path.findIndex((node) => roots.has(node));
   if (depth < 0) return;
   for (const node of path.slice(0, depth + 1)) keyHandlers.get(node)?.(event);
   // Shortcuts with Ctrl or Cmd pass, such as the one that saves, except those that edit text, and Enter.
-  const hasModifier = event.ctrlKey || event.metaKey;
-  if (!hasModifier || 'acvxyz'.includes(event.key.toLowerCase()) || event.key === 'Enter') event.stopPropagation();
+  if (!hasModifier(event) || 'acvxyz'.includes(event.key.toLowerCase()) || event.key === 'Enter') event.stopPropagation();
 };
+window.addEventListener('keydown', guard, true);
 
-// Shows a widget in an element, and hands it the messages of the kernel, until the function that it returns is called.
-const mount = (model, el, root, onMessage) => {
-  if (!roots.size) window.addEventListener('keydown', guard, true);
+// Shows a widget in an element, and hands it the messages of the kernel, until `signal` aborts.
+const mount = ({ model, el, signal }, root, onMessage) => {
   roots.add(el);
   model.on('msg:custom', onMessage);
   el.append(root);
-  return () => {
+  signal.addEventListener('abort', () => {
     model.off('msg:custom', onMessage);
     roots.delete(el);
-    if (!roots.size) window.removeEventListener('keydown', guard, true);
-  };
+  });
 };
 
 // Returns an AbortController that aborts when the kernel is gone, with what happened to it as the reason; the widget then
-// says so. JupyterLab tells models only of a restart that somebody asked for; its session, where there is one, knows the
-// rest.
+// says so. JupyterLab tells models only of a restart that somebody asked for; its session, if any, knows the rest.
 const watchKernel = (model, el, signal, drawNotice) => {
   const loss = new AbortController();
   const session = model.widget_manager?.context?.sessionContext, kernel = session?.session?.kernel?.id;

@@ -1,11 +1,11 @@
-// Adds a list of suggestions to a field. Tab and Enter take the highlighted one: the only one, the one that the text says
-// exactly, or the one that arrows went to. Before a list is there, Python decides which one that is.
-// `field.showOptions` takes the response to a search.
+// Adds a list of suggestions, and `showOptions`, which takes the response to a search. Tab and Enter take the highlighted
+// one: the only one, the one that the text says exactly, or that arrows went to; before there is a list, Python decides.
 const addCombobox = (field, form) => {
   const { name, input, label } = field;
   const list = create('ul', { id: input.id + 'l', role: 'listbox', 'aria-label': label + ': choices' }), foot = div('foot');
-  const popup = create('div', { class: 'choices', popover: 'manual' }, list, foot);
-  const arrow = create('button', { type: 'button', class: 'arrow', tabindex: -1, 'aria-label': `${label}: show choices` });
+  // A click in the list takes no focus from the input: leaving that closes the list.
+  const popup = create('div', { class: 'choices', popover: 'manual', mousedown: keepFocus }, list, foot);
+  const arrow = setAttributes(button('▾', 'arrow'), { tabindex: -1, 'aria-label': `${label}: show choices`, mousedown: keepFocus });
   let selected = -1, isOpen = false, isBrowsed, timer, searchId = 0;
 
   const select = (i) => {
@@ -53,35 +53,29 @@ const addCombobox = (field, form) => {
     select(isBrowsed ? chosen : match);
     form.say(`${options.length ? `${options.length + more} found.` : ''} ${foot.textContent}`);
   };
-
-  setAttributes(input, { role: 'combobox', 'aria-controls': list.id, 'aria-autocomplete': 'list', 'aria-expanded': false }).after(arrow, popup);
+  setAttributes(input, { role: 'combobox', 'aria-controls': list.id, 'aria-autocomplete': 'list', 'aria-expanded': false });
+  setAttributes(input, { click: () => isOpen || search(), blur: close }).after(arrow, popup);
   input.style.anchorName = popup.style.positionAnchor = '--' + input.id;
-  // Without this, a click in the list would take the focus from the input, and leaving closes the list.
-  for (const node of [popup, arrow]) node.addEventListener('mousedown', (event) => event.preventDefault());
   list.addEventListener('click', (event) => event.target.closest('li') && choose(event.target.closest('li')));
   arrow.addEventListener('click', () => {
     input.focus();
     isOpen ? close() : search();
   });
-  input.addEventListener('click', () => isOpen || search());
   input.addEventListener('input', () => {
     searchId++; // what was found for less text counts no more
     select(-1);
     clearTimeout(timer);
     timer = setTimeout(search, 80);
   });
-  input.addEventListener('blur', close);
   onKey(input, (event) => {
-    const { key } = event, { length } = list.children, step = { ArrowDown: 1, ArrowUp: -1 }[key];
-    if (event.isComposing || event.ctrlKey || event.metaKey) return;
-    if (step) {
+    const { key } = event, last = list.children.length - 1;
+    if (event.isComposing || hasModifier(event)) return;
+    const arrows = { ArrowDown: selected < last ? selected + 1 : 0, ArrowUp: selected > 0 ? selected - 1 : last };
+    const goal = { ...arrows, ...isBrowsed && { Home: 0, End: last } }[key];
+    if (goal !== undefined) {
       event.preventDefault();
-      if (!isOpen) search();
-      else if (length) select(selected < 0 && step < 0 ? length - 1 : (selected + step + length) % length);
+      isOpen ? select(Math.min(goal, last)) : search();
       isBrowsed = isOpen;
-    } else if (isBrowsed && (key === 'Home' || key === 'End')) {
-      event.preventDefault();
-      select(key === 'Home' ? 0 : length - 1);
     } else if (key === 'Escape') close();
     else if (key === 'Enter' || key === 'Tab') {
       if (key === 'Enter' && (isOpen || field.isEdited)) event.preventDefault();

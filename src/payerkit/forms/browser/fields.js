@@ -2,7 +2,7 @@
 const addAction = (input, [label, action], act) => {
   input.after(button(label, 'beside', () => act(action)));
   onKey(input, (event) => {
-    if (event.key !== 'Enter' || event.ctrlKey || event.metaKey || event.isComposing) return;
+    if (event.key !== 'Enter' || hasModifier(event) || event.isComposing) return;
     event.preventDefault();
     act(action);
   });
@@ -18,13 +18,8 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
   const hint = create('div', { class: 'help', id: id + 'h' }), notes = create('div', { class: 'notes', id: id + 'n' });
   const box = div('field', label, div('input', input), hint, notes);
   const field = { name, input, box, only, label: title, value: () => input.value };
-  let codeName = '', own = [], choices, wasTouched;
-
-  const showHint = () => { hint.textContent = codeName || own[1] || help; };
-  field.setCodeName = (text) => {
-    codeName = text;
-    showHint();
-  };
+  let own = [], choices, wasTouched;
+  field.showHint = () => { hint.textContent = field.codeName || own[1] || help; };
   // Says what is held of a secret, or gives an example of what to enter.
   field.showExample = () => {
     const shown = own[2] || example;
@@ -33,7 +28,7 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
   field.setHolder = (holder) => {
     own = holder === 'business' ? business : [];
     field.label = label.textContent = own[0] || title;
-    showHint();
+    field.showHint();
     field.nameButtons?.();
     field.showExample();
   };
@@ -61,7 +56,6 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
     input.focus(); // the button goes away with its note
     form.send({ type: 'use', name });
   };
-
   // Python gets the new value, or null if it is unchanged. isTaken: the text is to be replaced by the code that it means.
   field.commit = (isTaken) => {
     form.queue(name, field.isEdited ? field.value() : null, isTaken);
@@ -90,18 +84,16 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
 const TYPE = ['beneficiary_type', 'Choose the type first: a person and a company are asked for different things.'];
 
 // Shows the fields that are asked for: those of the type that a field chooses, such as that of payer or holder, and those
-// that the currency needs on its rails, with the others behind "More fields". A field that has a value, an error or the
-// focus is never hidden.
-// Returns the nodes to add, `arrange`, the field that chooses, and `setNeeds`, which takes what the currency needs from
-// Python.
+// that the currency needs on its rails, with the others behind "More fields". A field in use is never hidden. Returns the
+// nodes to add, `arrange`, the field that chooses, and `setNeeds`, which takes what the currency needs from Python.
 const arrangeFields = ({ optional = [], chooser: [chooser, chooseFirst] = TYPE }, fields, say) => {
   let showAll = false, asked = [], needed = [], needsText = '', wasArranged;
   const advice = div('help');
   const arrange = () => {
     const holder = fields[chooser]?.input.value, appeared = [];
     let hideable = 0, needsType = false;
-    for (const name in fields) {
-      const field = fields[name], { box, only } = field, wasHidden = box.hidden;
+    for (const [name, field] of Object.entries(fields)) {
+      const { box, only } = field, wasHidden = box.hidden;
       const applies = !only || only === holder, isHideable = optional.includes(name) && !asked.includes(name);
       field.setHolder(holder);
       box.classList.toggle('needed', needed.includes(name) || (applies && !!only && !optional.includes(name)));
@@ -113,9 +105,7 @@ const arrangeFields = ({ optional = [], chooser: [chooser, chooseFirst] = TYPE }
     if (wasArranged && appeared.length) say(`Fields added: ${appeared.join(', ')}.`);
     wasArranged = true;
     advice.textContent = needsText || (needsType ? chooseFirst : '');
-    moreButton.textContent = showAll ? 'Fewer fields' : `More fields (${hideable})`;
-    moreButton.hidden = !hideable;
-    moreButton.ariaExpanded = showAll;
+    Object.assign(moreButton, { textContent: showAll ? 'Fewer fields' : `More fields (${hideable})`, hidden: !hideable, ariaExpanded: showAll });
   };
   const setNeeds = (needs) => { [asked, needed, needsText] = needs; };
   const moreButton = button('', '', () => {

@@ -3,16 +3,11 @@
 const openOutbox = (model, address, loss, canSend) => {
   // touched: the new values of these fields, or null if unchanged. taken: those whose text stands for a code.
   let touched = {}, taken = [], timer;
-
   const send = (message) => {
     clearTimeout(timer);
     if (loss.signal.aborted) return;
-    try {
-      model.send({ ...message, ...address, touched, taken });
-      [touched, taken] = [{}, []];
-    } catch {
-      loss.abort('restarted');
-    }
+    sendTo(model, loss, { ...message, ...address, touched, taken });
+    [touched, taken] = [{}, []];
   };
   const isQueued = (name) => name in touched;
   const flush = (more) => Object.keys(touched).length && canSend() && send({ ...more, type: 'change' });
@@ -27,9 +22,9 @@ const openOutbox = (model, address, loss, canSend) => {
 
 // Draws the box of a section, such as "The payer is also the account holder"; a form without one gets no nodes.
 const drawBox = ([section, help, label] = [], id, send) => {
-  const input = create('input', { type: 'checkbox', id }), text = create('span', { class: 'help', 'aria-live': 'polite' });
+  const input = create('input', { type: 'checkbox', id, change: () => send({ type: 'tick', is_ticked: input.checked }) });
+  const text = create('span', { class: 'help', 'aria-live': 'polite' });
   const row = create('div', { class: 'row', hidden: '' }, input, create('label', { for: id }, label), text);
-  input.addEventListener('change', () => send({ type: 'tick', is_ticked: input.checked }));
   const show = (box) => {
     row.hidden = !box;
     [input.checked, text.textContent] = box ?? [false, ''];
@@ -37,11 +32,10 @@ const drawBox = ([section, help, label] = [], id, send) => {
   return { show, nodesIn: (name) => name === section ? [div('help', help), row] : [] };
 };
 
-// Draws one form from its spec, and tells Python what the user enters. Values are never part of the widget's state,
-// because JupyterLab may save that state in the notebook. They travel in custom messages (listed in form.py), and a
-// secret is removed from the page as soon as its field is left.
-// `model` is anywidget's; `signal` aborts when the form is removed, `loss` when the kernel is gone. Returns the form's
-// node, its heading, and `receive`, which takes the messages for this form.
+// Draws one form from its spec, and tells Python what the user enters. Values travel in custom messages (listed in
+// form.py), never in the widget's state, which JupyterLab may save in the notebook; a secret is removed from the page as
+// soon as its field is left. `model` is anywidget's; `signal` aborts when the form is removed, `loss` when the kernel is
+// gone. Returns the form's node, its heading, and `receive`, which takes the messages for this form.
 const drawForm = (spec, model, signal, loss) => {
   const { name: formName, title, environment, sections, timeout, unknown } = spec, id = newId('f'), fields = {}, postponed = [];
   // actionCount is Python's: it ignores a click that carries an older count, such as a second click or another tab's.
@@ -50,14 +44,7 @@ const drawForm = (spec, model, signal, loss) => {
   // a response is on its way, after it.
   const canSend = () => !pointerIsDown && !form.ariaBusy;
   const { send, queue, flush, isQueued } = openOutbox(model, { form: formName, page: id }, loss, canSend);
-
   const spoken = create('div', { class: 'spoken', 'aria-live': 'polite' }), say = (text) => { spoken.textContent = text; };
-  const arrange = (name) => name === shown.chooser && shown.arrange();
-  const focusField = ({ box, input }) => {
-    box.hidden = false;
-    input.focus();
-    box.scrollIntoView({ block: 'nearest' });
-  };
   const stopWaiting = () => {
     clearTimeout(patience);
     form.ariaBusy = null;
@@ -80,9 +67,11 @@ const drawForm = (spec, model, signal, loss) => {
 
   const heading = create('h3', { tabindex: -1 }, title), subject = create('span', { class: 'help' }), waitsFor = div('help');
   const badge = create('span', { class: 'pk-badge pk-' + environment }, environment[0].toUpperCase() + environment.slice(1));
-  const actions = drawActions(startAction), panel = div('panel'), box = drawBox(spec.box, id + 'b', send);
-  const go = (name) => phase === 'review' ? change(name) : focusField(fields[name]);
-  const banner = drawBanner({ timeout, setReady: actions.setReady, go });
+  const actions = drawActions(startAction), box = drawBox(spec.box, id + 'b', send);
+  const panel = create('div', { class: 'panel', click: ({ target }) => target.dataset.change && change(target.dataset.change) });
+  const go = (name) => phase === 'review' ? change(name) : focus(name);
+  const banner = drawBanner({ timeout, signal, setReady: actions.setReady, go });
+  const arrange = (name) => name === shown.chooser && shown.arrange();
   const context = { id, send, queue, arrange, say, act: startAction, actions: spec.actions };
   const addField = (row) => (fields[row[0]] = drawField(row, context)).box;
   const drawSection = ([name, rows]) =>
@@ -93,7 +82,6 @@ const drawForm = (spec, model, signal, loss) => {
   const shown = arrangeFields(spec, fields, say);
   body.querySelector('.grid').before(shown.advice);
   body.append(shown.moreButton);
-
   const showValues = ({ values, code_names: codeNames, page, action_count: count }) => {
     for (const name in values) {
       const field = fields[name], value = values[name];
@@ -104,7 +92,8 @@ const drawForm = (spec, model, signal, loss) => {
         field.input.value = value;
       }
       field.isEdited &&= !!page;
-      field.setCodeName(codeNames[name]);
+      field.codeName = codeNames[name];
+      field.showHint();
     }
   };
   const showFields = (view) => {
@@ -136,10 +125,11 @@ const drawForm = (spec, model, signal, loss) => {
     if (view.banner?.kind === 'sending') form.ariaBusy = true;
   };
   const focus = (where) => {
-    if (fields[where]) return focusField(fields[where]);
-    const node = where === 'answers' ? panel.querySelector('h4') : banner.node.hidden ? heading : banner.node;
+    const field = fields[where];
+    if (field) field.box.hidden = false;
+    const node = field?.input ?? (where === 'answers' ? panel.querySelector('h4') : banner.node.hidden ? heading : banner.node);
     node.focus({ preventScroll: true });
-    return node.scrollIntoView({ block: 'nearest' });
+    (field?.box ?? node).scrollIntoView({ block: 'nearest' });
   };
   const update = (view) => {
     const hadFocus = hasFocus(form), mayFocus = hadFocus || focusIn(form) === document.body;
@@ -163,7 +153,6 @@ const drawForm = (spec, model, signal, loss) => {
     else update(message);
   };
 
-  panel.addEventListener('click', ({ target }) => target.dataset.change && change(target.dataset.change));
   window.addEventListener('pointerdown', () => { pointerIsDown = true; }, { signal });
   for (const type of ['pointerup', 'pointercancel']) window.addEventListener(type, () => setTimeout(() => {
     pointerIsDown = false;
@@ -175,15 +164,9 @@ const drawForm = (spec, model, signal, loss) => {
     if (actions.canSubmit()) startAction('submit');
   });
   onKey(form, (event) => {
-    const target = event.composedPath()[0];
-    if ((event.ctrlKey || event.metaKey) && event.key === 'Enter' && target.matches('input, select') && actions.canSubmit()) {
-      event.preventDefault();
-      form.requestSubmit();
-    }
-  });
-  signal.addEventListener('abort', () => {
-    clearTimeout(patience);
-    banner.stop();
+    if (!hasModifier(event) || event.key !== 'Enter' || !event.composedPath()[0].matches('input, select')) return;
+    event.preventDefault();
+    form.requestSubmit();
   });
   // Text that was typed stays there to be read, and nothing says that a value is held.
   loss.signal.addEventListener('abort', () => {
@@ -196,7 +179,7 @@ const drawForm = (spec, model, signal, loss) => {
   // The kernel may hold other values than the empty fields.
   body.inert = true;
   shown.arrange();
-  const patience = setTimeout(() => banner.show({ kind: 'sending', title: 'The kernel is busy. The form waits for it.' }), 1500);
+  const patience = setTimeout(() => signal.aborted || banner.show({ kind: 'sending', title: 'The kernel is busy. The form waits for it.' }), 1500);
   send({ type: 'ready' });
   return { node: form, heading, receive };
 };

@@ -3,17 +3,16 @@
 const SLOW = 3000; // ms: a preview that takes longer is made only when somebody asks for it
 const WAITING = { preview: 'The file is being read and checked …' };
 
-const draw = ({ model, el, loss }) => {
-  const channel = openChannel(model, loss, (message, isOwn) => receive(message, isOwn), WAITING), { page: id, status, say, ask } = channel;
+const draw = (widget) => {
+  const { page: id, status, say, ask, receive } = openChannel(widget, (message, isOwn) => handle(message, isOwn), WAITING);
+  const title = widget.model.get('label');
   let previewing, started = 0, isSlow = false, groups = [], rows = [], view;
 
-  const body = create('tbody', {});
-  const titles = ['Column of the file', 'Is our column', 'How sure'].map((text) => create('th', { scope: 'col' }, text));
+  const body = create('tbody', {}), titles = ['Column of the file', 'Is our column', 'How sure'].map((text) => create('th', { scope: 'col' }, text));
   const table = create('table', {}, create('thead', {}, create('tr', {}, ...titles)), body);
   const region = create('div', { class: 'region', role: 'group', tabindex: 0, 'aria-label': 'Columns' }, table);
   const preview = create('div', { class: 'preview', role: 'group', tabindex: 0, 'aria-label': 'Preview', 'aria-busy': true });
   const note = div('help'), todo = create('span', {}), line = div('line');
-
   const sendPreview = () => {
     started = performance.now();
     ask({ type: 'preview' });
@@ -26,7 +25,6 @@ const draw = ({ model, el, loss }) => {
     if (!isSlow) previewing = setTimeout(sendPreview, wait);
   };
   const refresh = button('Preview again', '', sendPreview);
-
   const option = ([value, text]) => create('option', { value }, text);
   const fillSelect = (select, { column, candidates }) => {
     const isOpen = column === null, key = JSON.stringify([isOpen, candidates]);
@@ -58,19 +56,17 @@ const draw = ({ model, el, loss }) => {
   };
 
   const check = (name, text) => {
-    const box = create('input', { type: 'checkbox', id: id + name });
-    box.addEventListener('change', () => ask({ type: 'set', name, value: box.checked }));
+    const box = create('input', { type: 'checkbox', id: id + name, change: () => ask({ type: 'set', name, value: box.checked }) });
     return [box, div('row', box, create('label', { for: box.id }, text))];
   };
   const [normalise, normaliseRow] = check('normalise', 'Rewrite values that have exactly one meaning, such as 31.12.1985 or Germany');
   const [holder, holderRow] = check('holder_is_payer', 'For the preview: each payer holds the account, as with onboard(rows, holder_is_payer=True)');
   const orders = [['', 'as the other dates of the column show'], ['day_first', 'the third of April (day first)'], ['month_first', 'the fourth of March (month first)']];
-  const dates = create('select', { id: id + 'd' }, ...orders.map(option));
-  dates.addEventListener('change', () => ask({ type: 'set', name: 'date_order', value: dates.value || null }));
+  const setOrder = () => ask({ type: 'set', name: 'date_order', value: dates.value || null });
+  const dates = create('select', { id: id + 'd', change: setOrder }, ...orders.map(option));
   const accept = button('Take all proposals', '', () => ask({ type: 'accept' }));
   const goToOpen = () => rows[view.columns.findIndex((column) => column.problem)]?.select.focus();
   const next = button('Go to the first', '', goToOpen), use = button('Use this mapping', 'go', () => ask({ type: 'use' }));
-
   const sayTodo = () => say(view.todo, view.is_decided ? 'success' : 'warning');
   const show = (state) => {
     view = state;
@@ -84,13 +80,12 @@ const draw = ({ model, el, loss }) => {
     dates.value = state.date_order;
     holder.checked = !!state.holder_is_payer;
     holderRow.hidden = state.holder_is_payer === null;
-    setAttributes(use, { 'aria-disabled': !state.is_decided });
+    use.ariaDisabled = !state.is_decided;
     if (!state.can_accept && hasFocus(accept)) use.focus();
     accept.hidden = !state.can_accept;
     next.hidden = state.is_decided;
     line.hidden ||= !state.is_decided;
-    todo.textContent = state.todo;
-    todo.className = state.is_decided ? 'success' : 'warning';
+    Object.assign(todo, { textContent: state.todo, className: state.is_decided ? 'success' : 'warning' });
     sayTodo();
   };
   const showUse = (text) => {
@@ -107,29 +102,21 @@ const draw = ({ model, el, loss }) => {
     refresh.hidden = true;
     if (status.textContent === WAITING.preview) sayTodo();
   };
-  const receive = (message, isOwn) => {
-    if (message.error) {
-      if (isOwn && view) preview.ariaBusy = false;
-    } else if (message.type === 'preview') {
-      if (isOwn) showPreview(message);
-    } else if (groups.length || message.groups) {
+  const handle = (message, isOwn) => {
+    if (message.error) isOwn && view && setAttributes(preview, { 'aria-busy': false });
+    else if (message.type === 'preview') isOwn && showPreview(message);
+    else if (groups.length || message.groups) {
       show(message);
       if (message.type === 'use') isOwn && showUse(message.line);
       else if (isOwn || message.type !== 'state') askPreview(message.type === 'state' ? 0 : 600);
     }
   };
-
   line.hidden = refresh.hidden = true;
-  const root = create('div', { class: 'payerkit rows mapping', role: 'group', 'aria-label': model.get('label') },
-    create('h3', {}, model.get('label')),
+  const root = create('div', { class: 'payerkit rows mapping', role: 'group', 'aria-label': title },
+    create('h3', {}, title),
     div('help', 'Letters and digits of values that may be personal are shown as X, x and 0. Nothing of this is saved with the notebook.'),
     div('row', todo, next, accept), region, normaliseRow, div('row', create('label', { for: dates.id }, '03/04/1985 is'), dates), holderRow,
     create('h4', {}, 'Preview'), div('row', refresh), note, preview, div('row', use), line, status);
-  const remove = mount(model, el, root, channel.receive);
+  mount(widget, root, receive);
   ask({ type: 'state' });
-  return () => {
-    clearTimeout(previewing);
-    channel.stop();
-    remove();
-  };
 };

@@ -1,8 +1,7 @@
 // Shows one form of a Walkthrough at a time, below a list that says which step is shown, and which are done or locked.
 const drawSteps = (parts, model) => {
   const steps = parts.map(({ spec, form }) => {
-    const state = create('span', { class: 'help' }), step = { name: spec.name, title: spec.title, form, state, outcome: '', lock: '' };
-    step.button = button('', 'step', () => go(step));
+    const state = create('span', { class: 'help' }), step = { ...spec, form, state, outcome: '', lock: '', button: button('', 'step', () => go(step)) };
     step.button.append(create('span', {}, spec.title), state);
     return step;
   });
@@ -17,13 +16,11 @@ const drawSteps = (parts, model) => {
       const isCurrent = step === current, isDone = !!step.outcome;
       step.form.node.hidden = !isCurrent;
       step.state.textContent = step.lock || (isDone ? 'Done: ' + step.outcome : isCurrent ? 'You are here' : 'Not sent');
-      step.button.disabled = step.lock && !isCurrent;
       step.button.classList.toggle('is-done', isDone);
-      step.button.ariaCurrent = isCurrent ? 'step' : null;
+      Object.assign(step.button, { disabled: step.lock && !isCurrent, ariaCurrent: isCurrent ? 'step' : null });
     }
     const next = nextOf(current);
-    nextButton.hidden = !current.outcome || !next || next.lock;
-    nextButton.textContent = next ? `Next step: ${next.title}` : '';
+    Object.assign(nextButton, { hidden: !current.outcome || !next || next.lock, textContent: 'Next step: ' + next?.title });
     // One button at a time is the one to press: the form's own, if it has one.
     nextButton.classList.toggle('go', !current.form.node.querySelector('.actions .go'));
   };
@@ -38,27 +35,20 @@ const drawSteps = (parts, model) => {
   const receive = (message) => {
     if (!message.phase) return;
     const step = steps.find(({ name }) => name === message.form);
-    step.outcome = message.phase === 'done' ? message.outcome || 'sent' : '';
-    step.lock = message.waits_for;
+    Object.assign(step, { outcome: message.phase === 'done' ? message.outcome || 'sent' : '', lock: message.waits_for });
     show();
   };
   show();
   return { node, receive };
 };
 
-// Draws the forms of a widget: one, or the steps of a Walkthrough. The scripts share one scope, in this order, behind the
-// one that all widgets share: combobox, secrets, fields, surroundings, form, page.
-const draw = ({ model, el, loss }) => {
-  const disposal = new AbortController();
-  const parts = model.get('spec').forms.map((spec) => ({ spec, form: drawForm(spec, model, disposal.signal, loss) }));
+// Draws the forms of a widget: one, or the steps of a Walkthrough.
+const draw = (widget) => {
+  const { model, signal, loss } = widget;
+  const parts = model.get('spec').forms.map((spec) => ({ spec, form: drawForm(spec, model, signal, loss) }));
   const steps = parts.length > 1 && drawSteps(parts, model);
-  const onMessage = (message) => {
+  mount(widget, steps ? steps.node : parts[0].form.node, (message) => {
     parts.find(({ spec }) => spec.name === message.form)?.form.receive(message);
     if (steps) steps.receive(message);
-  };
-  const remove = mount(model, el, steps ? steps.node : parts[0].form.node, onMessage);
-  return () => {
-    remove();
-    disposal.abort();
-  };
+  });
 };

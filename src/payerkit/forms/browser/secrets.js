@@ -14,9 +14,8 @@ const groupTyped = (input, { inputType = '' }, before) => {
     if (inputType.endsWith('Backward')) at--;
     text = text.slice(0, at) + text.slice(at + 1);
   }
-  const grouped = inFours(text);
+  const grouped = inFours(text), [head] = grouped.match(RegExp(`^(?: ?\\S){${at}}${isDeletion ? '' : ' ?'}`));
   if (grouped !== input.value) {
-    const [head] = grouped.match(RegExp(`^(?: ?\\S){${at}}${isDeletion ? '' : ' ?'}`));
     input.value = grouped;
     input.setSelectionRange(head.length, head.length);
   }
@@ -31,7 +30,7 @@ const addSecret = (field, kind, form) => {
     showSwitch.textContent = hidden ? 'Show' : 'Hide';
     field.nameButtons();
   };
-  const showSwitch = button('', 'switch', () => setHidden(input.type === 'text'));
+  const showSwitch = setAttributes(button('', 'switch', () => setHidden(input.type === 'text')), { mousedown: keepFocus });
   const clearButton = button('Clear', 'clear', () => {
     field.setHeld();
     field.forget();
@@ -41,8 +40,6 @@ const addSecret = (field, kind, form) => {
   field.nameButtons = () => {
     for (const each of [showSwitch, clearButton]) each.ariaLabel = `${each.textContent} ${field.label}`;
   };
-  // The focus stays in the field, which would be emptied otherwise.
-  showSwitch.addEventListener('mousedown', (event) => event.preventDefault());
   input.after(showSwitch, clearButton);
   input.autocomplete = isAccount ? 'off' : 'new-password';
 

@@ -1,9 +1,7 @@
-// What stands around the fields of a form.
-
 // Draws the banner above the fields of a form: errors that lead to their fields, a request that is sent, its outcome.
 // go(name): leads to a field. setReady(isReady): says whether sending may succeed now.
 const MARKS = { error: '✗', warning: '!', success: '✓', info: 'i', sending: '…' };
-const drawBanner = ({ go, setReady, timeout }) => {
+const drawBanner = ({ go, setReady, timeout, signal }) => {
   const node = create('div', { class: 'banner', tabindex: -1, hidden: '' });
   let shown, clock;
   // Calls `say` every second with the seconds that passed.
@@ -30,31 +28,27 @@ const drawBanner = ({ go, setReady, timeout }) => {
     });
     return div('', time, end);
   };
-  const link = (text, name) => button(text, 'link', () => go(name));
   const show = (banner) => {
-    const now = JSON.stringify(banner);
-    if (now === shown) return;
-    const isSame = shown && banner && node.dataset.title === banner.title;
-    shown = now;
+    if (JSON.stringify(banner) === JSON.stringify(shown)) return;
+    const before = shown;
+    shown = banner;
     clearInterval(clock);
     setReady(true);
     node.hidden = !banner;
     if (!banner) return;
     const { kind, title, lines = [], details, wait } = banner;
     node.className = `banner pk-${kind === 'sending' ? 'neutral' : kind}`;
-    // Its role announces it, so a title that stays is left alone.
-    if (!isSame) {
-      node.dataset.title = title;
-      const mark = create('span', { class: 'mark', 'aria-hidden': true }, MARKS[kind]);
-      node.replaceChildren(create('div', { class: 'head', role: kind === 'error' ? 'alert' : 'status' }, mark, create('b', {}, title)));
-    }
+    const mark = create('span', { class: 'mark', 'aria-hidden': true }, MARKS[kind]);
+    const head = create('div', { class: 'head', role: kind === 'error' ? 'alert' : 'status' }, mark, create('b', {}, title));
     const isList = lines.some(([, name]) => name);
-    const rest = create(isList ? 'ul' : 'div', {}, ...lines.map(([text, name]) => create(isList ? 'li' : 'div', {}, name ? link(text, name) : text)));
+    const rest = create(isList ? 'ul' : 'div', {}, ...lines.map(([text, name]) => create(isList ? 'li' : 'div', {}, name ? button(text, 'link', () => go(name)) : text)));
     const folded = details ? [create('details', {}, create('summary', {}, 'Details'), div('', details))] : [];
     const timed = kind === 'sending' ? [countSeconds()] : wait ? [countDown(wait)] : [];
-    node.replaceChildren(node.firstChild, ...lines.length ? [rest] : [], ...timed, ...folded);
+    // Its role announces the head, so one whose title stays is left alone.
+    node.replaceChildren(before?.title === title ? node.firstChild : head, ...lines.length ? [rest] : [], ...timed, ...folded);
   };
-  return { node, show, stop: () => clearInterval(clock) };
+  signal.addEventListener('abort', () => clearInterval(clock));
+  return { node, show };
 };
 
 // Draws the row of buttons below a form, as Python lists them. start(action): starts an action; the button that submits
@@ -62,8 +56,6 @@ const drawBanner = ({ go, setReady, timeout }) => {
 const drawActions = (start) => {
   const node = div('row actions');
   let shown, isReady = true;
-
-  const isTooEarly = (each) => each.ariaDisabled === 'true';
   // Python knows which of its buttons may send; the page adds that now is too early.
   const setReady = (ready) => {
     isReady = ready;
@@ -77,7 +69,7 @@ const drawActions = (start) => {
     const each = button(label, className);
     if (action === 'submit') each.type = 'submit';
     // The second click of a double click may meet a button that the first one brought there.
-    else each.addEventListener('click', (event) => event.detail > 1 || isTooEarly(each) || start(action));
+    else each.addEventListener('click', (event) => event.detail > 1 || each.ariaDisabled === 'true' || start(action));
     return each;
   };
   const show = (buttons) => {
