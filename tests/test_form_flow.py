@@ -94,6 +94,19 @@ def start_sending(browser: Browser, gate: Gate, *, opens: float | None = None) -
     return thread
 
 
+def asked_by(form: Form) -> list[str]:
+    """Return a list that takes the method of each call that a form makes from now on."""
+    methods: list[str] = []
+    make = form._make
+
+    def note(call: Any) -> Any:
+        methods.append(call.method)
+        return make(call)
+
+    form._make = note  # type: ignore[method-assign]
+    return methods
+
+
 def interrupted(_connection: Any, _request: Received) -> None:
     """Interrupt the kernel while a request waits for its response, and never respond."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
@@ -505,6 +518,64 @@ def test_an_account_search_compares_what_was_sent() -> None:
     own = search.look([RECORD])
 
     assert ([], [RECORD], "found") == (other, own, search.state)
+
+
+def test_a_form_that_is_done_asks_once_when_it_is_drawn(shared: Client) -> None:
+    """Construction and an empty form ask nothing; a page that is opened later shows what the service says now."""
+    form = PayerForm(shared)
+    asked = asked_by(form)
+    Browser(form).post("ready")
+    form.fill(PAYER, client_user_id="flow-drawn")
+    form.submit()
+    shared.sandbox.complete_kyc("flow-drawn")
+    shown = Browser(form).post("ready")
+
+    assert ["POST", "GET"] == asked
+    assert ("done", "Status updated.", "approved") == (shown["phase"], title(shown), form.result.kyc_status)
+
+
+@pytest.mark.parametrize("kind", [PayerForm, PaymentForm])
+def test_a_form_that_cannot_ask_shows_what_it_knew(start: Callable[..., Started], kind: type[Form]) -> None:
+    """What fails while a form is drawn is told beside its response, and raises nothing."""
+    answer = {"kycStatus": "pending"} if kind is PayerForm else {"transactions": [], "requestId": "01"}
+    form, browser, _ = start(reply(200, json.dumps(answer)), reply(500), kind=kind, retries=ONCE)
+    form.submit(anyway=True)
+    before = form.result
+    shown = browser.post("ready")
+
+    assert ("done", "The service failed. Nothing was changed.") == (shown["phase"], title(shown))
+    assert (before, True) == (form.result, form.done)
+    assert shown["panel"]
+
+
+def test_a_payment_that_is_drawn_keeps_its_verdict_until_it_is_paid(shared: Client) -> None:
+    """That it is not paid yet stands below; above stands whether to sign it, and finally that it is paid."""
+    form, _ = opened(shared, PaymentForm)
+    form.submit()
+    unpaid = Browser(form).post("ready")
+    shared.sandbox.pay(form.result)
+    paid = Browser(form).post("ready")
+
+    assert ("Payment initiated.", True) == (title(unpaid), "not paid yet" in unpaid["panel"])
+    assert "Paid. Do not sign these transactions again." == title(paid)
+
+
+def test_a_step_that_is_opened_asks_once(shared: Client) -> None:
+    """Drawing a walkthrough asks only for the step that is open; opening another one asks for that."""
+    walk = Walkthrough(shared)
+    walk.payer.fill(PAYER, client_user_id="flow-steps")
+    walk.payer.submit()
+    walk.bank_details.fill(BANK_DETAILS)
+    walk.bank_details.submit()
+    asked = [asked_by(form) for form in (walk.payer, walk.bank_details, walk.payment)]
+    for name in ("payer", "bank_details", "payment"):
+        walk._on_message({"type": "ready", "form": name, "touched": {}})
+    drawn = [[*methods] for methods in asked]
+    for step in ("bank_details", "payment"):
+        walk.step = step
+
+    assert [["GET"], [], []] == drawn
+    assert [["GET"], ["GET"], []] == asked
 
 
 # Under attack: defects, odd messages, and values that change while an outcome is unknown.

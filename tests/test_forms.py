@@ -344,7 +344,7 @@ def test_a_payment_shows_its_verdict_first(client: Client) -> None:
     """A sent order shows the payment card, and the findings are the payment's."""
     form, browser = opened(client, PaymentForm)
     payment = form.submit()
-    panel = browser.post("ready")["panel"]
+    panel = browser.messages[-1]["content"]["panel"]
 
     assert "ok" == form.findings.verdict
     assert payment.card()._repr_html_() in panel
@@ -477,12 +477,13 @@ def test_rate_and_policy_of_a_payment_form_decide_its_verdict(client: Client) ->
     options: list[dict[str, Any]] = [{}, {"rate": "1"}, {"rate": "2"}, {"policy": policy}]
     for given, kind in zip(options, ("warning", "success", "error", "success"), strict=True):
         form = PaymentForm(client, **given)
+        browser = Browser(form)
         form.fill({**ORDER, "invoice_currency": "USD"})
         payment = form.submit(anyway=True)
         expected = payment.card(**given)
+        view = browser.messages[-1]["content"]
 
         assert expected.findings == form.findings
-        view = Browser(form).post("ready")
         assert kind == view["banner"]["kind"]
         assert expected._repr_html_() in view["panel"]
 

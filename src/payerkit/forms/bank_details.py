@@ -75,6 +75,7 @@ class BankDetailsForm(Form):
     model = BankDetails
     title = "Bank details"
     submit_label = "Add bank details"
+    asking_action = "list"
     is_reviewed = True
     may_repeat = False
     unknown_outcome = "It is not known whether the account was stored."

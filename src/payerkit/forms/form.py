@@ -6,13 +6,16 @@ notebook. Each has the `form` that it is for, since the page of a `Walkthrough` 
 - To the kernel: `type` ("ready", "change", "search", "use", "action" or "tick"), `page` (the sender), `touched`
   (fields that were left: the new value, or None if it is unchanged), `taken` (those of them whose text is to be
   replaced by the code that it means), `is_late` (they were left while a response was on its way), and the parameters
-  of the type.
+  of the type. A `Walkthrough` adds `is_behind` for a form whose step is not open.
 - To the browser: the view of the form, for all pages; or the options that a search found. `page` names the page that
   a message replies to.
 
 A form blocks while it makes requests. It first posts a view that says so, which leaves at once, since the kernel sends
 it from a thread of its own. Each press of a button has the action count of the view that it was made on, and one made
 before the kernel has shown a new state is dropped; so clicks that wait in the queue send nothing.
+
+A form that is done asks the service once when it is drawn, when its step of a `Walkthrough` is opened, and when its
+button is pressed; nothing polls.
 """
 
 from __future__ import annotations
@@ -113,6 +116,8 @@ class Form(PageWidget):
     """What to do then."""
     members: ClassVar[Sequence[str]] = ()
     """What this form has beside what all have, for users."""
+    asking_action: ClassVar[str]
+    """The action of the button that asks the service about what was stored."""
     field_actions: ClassVar[Mapping[str, tuple[str, str]]] = {}
     """The buttons beside fields, by the name of the field: the label and the action of each."""
 
@@ -206,6 +211,18 @@ class Form(PageWidget):
     def _run_action(self, action: str) -> None:
         """Run the action of a button. "edit" keeps the values, "new" clears them."""
         self._reopen(clear=action == "new")
+
+    def ask_again(self) -> None:
+        """If the form is done, ask the service once about what was stored. A failure is shown, not raised."""
+        if self._is_done:
+            with self._changing():
+                self._ask_again()
+
+    def _ask_again(self) -> None:
+        """Press the button that asks the service about what was stored, if the form has it."""
+        if self._is_done and self.asking_action in {button.action for button in self._state.buttons}:
+            self._error = None
+            self._run_action(self.asking_action)
 
     @contextmanager
     def _changing(self) -> Iterator[bool]:
@@ -565,7 +582,7 @@ class Form(PageWidget):
         changed = {*touched, *self._entries.changed_since(before)}
         match kind:
             case "ready":
-                return self._view(fields if self._entries else ())
+                return self._first_view(is_behind=message.get("is_behind") is True)
             case "change" | "use":
                 return self._change_view(changed)
             case "search":
@@ -580,6 +597,12 @@ class Form(PageWidget):
                         self._tick(is_ticked=message.get("is_ticked") is True)
                 return self._view()
         return self._act(message)
+
+    def _first_view(self, *, is_behind: bool) -> dict[str, Any]:
+        """Return the view for a page that draws the form; a form that is done and in front asks the service first."""
+        if not is_behind:
+            self._ask_again()
+        return self._view(self._entries.fields if self._entries else ())
 
     def _change_view(self, changed: Collection[str]) -> dict[str, Any]:
         """Return the view after some values changed.

@@ -57,6 +57,7 @@ class PayerForm(Form):
     model = Payer
     title = "Payer"
     submit_label = "Onboard payer"
+    asking_action = "refresh"
     unknown_outcome = "It is not known whether the payer was registered."
     unknown_outcome_advice = "You can send it again: the same client user id does not create a second payer."
 

@@ -90,6 +90,7 @@ class PaymentForm(Form):
     model = PaymentEntry
     title = "Payment"
     submit_label = "Initiate payment"
+    asking_action = "check"
     is_reviewed = True
     unknown_outcome = "It is not known whether the payment was initiated."
     unknown_outcome_advice = (
@@ -407,6 +408,11 @@ class PaymentForm(Form):
         title = f"{visible(payer)} has no approved account."
         banner = None if approved else Banner.of("warning", title, "Store an account, or wait until one is approved.")
         self._state = FormState(banner=banner)
+
+    def _ask_again(self) -> None:
+        super()._ask_again()
+        if self._is_done and self._error is None and not self._progress.is_paid:
+            self._state = replace(self._state, banner=_BANNERS[self._card(self._result).verdict])
 
     def _check_payment(self) -> Failure | None:
         """Ask whether the payment is paid. Raises InvalidInput for a payment without an id."""

@@ -74,12 +74,14 @@ class Walkthrough(PageWidget):
         self.set_trait("spec", {"forms": [each for form in self._forms.values() for each in form.spec["forms"]]})
         for form in self._forms.values():
             form.show_in(self.send)
+        self.observe(lambda change: self._forms[change["new"]].ask_again(), "step")
 
     def _on_message(self, message: Any) -> None:
         """Hand a message to the form that it names; ignore one that names none."""
         form = self._forms.get(str(message.get("form"))) if isinstance(message, Mapping) else None
         if form is not None:
-            form._on_message(message)  # noqa: SLF001 - the forms of a page share its messages
+            is_behind = form.name != self.step
+            form._on_message({**message, "is_behind": is_behind})  # noqa: SLF001 - the forms of a page share its messages
 
     def _on_payer_done(self, change: Any) -> None:
         if change["new"] and self.payer.client_user_id is not None:
