@@ -27,7 +27,6 @@ const draw = (widget) => {
     if (start >= 0 && (!isCounted || start < found)) ask({ start });
   };
   const place = create('span', {}), previous = button('Previous', '', () => step(-1)), next = button('Next', '', () => step(1));
-
   const drawRow = ([label, state, ...cells]) => {
     const [, words, kind, mark] = states[state];
     const chip = create('td', {}, create('span', { class: `pk-chip pk-${kind}` }, `${mark} ${words}`));
