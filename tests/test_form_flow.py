@@ -287,9 +287,10 @@ def test_an_interrupt_afterwards_leaves_the_outcome_unknown(start: Callable[...,
     assert ("done", "1") == (looked["phase"], form.result.id)
 
 
-def test_an_interrupt_while_the_accounts_are_listed_keeps_the_account(start: Callable[..., Started]) -> None:
+@pytest.mark.parametrize("behaviour", [interrupted, reply(500)], ids=["an interrupt", "a failure"])
+def test_a_list_that_does_not_come_keeps_the_account(start: Callable[..., Started], behaviour: Behaviour) -> None:
     """The account is stored by then: the form shows it."""
-    form, browser, _ = start(listed(), STORED, interrupted)
+    form, browser, _ = start(listed(), STORED, behaviour)
 
     assert ("done", "1", None) == (browser.submit()["phase"], form.result.id, form.error)
 
@@ -619,16 +620,6 @@ def test_a_failure_after_the_request_left_leaves_the_outcome_unknown(
 
     assert ("unknown", ["look"]) == (shown["phase"], [button[1] for button in shown["buttons"]])
     assert "It is not known whether the account was stored." in json.dumps(shown["banner"])
-
-
-def test_an_interrupt_after_the_request_left_is_an_unknown_outcome(start: Callable[..., Started]) -> None:
-    """From Python, too: the cell gets InterruptedCall, not a plain interrupt after which one would send again."""
-    kind = breaking(PaymentForm, "_call", KeyboardInterrupt())
-    form, _, _ = start(reply(200, json.dumps({"transactions": []})), kind=kind)
-    with pytest.raises(InterruptedCall):
-        form.submit(anyway=True)
-
-    assert "unknown" == form._state.phase
 
 
 def test_a_defect_after_the_account_was_stored_shows_it(start: Callable[..., Started]) -> None:

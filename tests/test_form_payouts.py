@@ -371,13 +371,18 @@ def test_a_failed_check_keeps_the_payment(form: PaymentForm, browser: Browser, s
     assert form.result.card()._repr_html_() in view["panel"]
 
 
-def test_the_walkthrough_fills_in_the_stored_account(service: PayoutService, connected: Callable[..., Client]) -> None:
-    """After the bank details, the payment is that of this payer to this account, and can be sent at once."""
-    walk = Walkthrough(connected(service.url))
+def stored(walk: Walkthrough) -> Walkthrough:
+    """Onboard the payer of a walkthrough and store an account, and return the walkthrough."""
     walk.payer.fill(PAYER)
     walk.payer.submit()
     walk.bank_details.fill(BANK_DETAILS)
     walk.bank_details.submit()
+    return walk
+
+
+def test_the_walkthrough_fills_in_the_stored_account(service: PayoutService, connected: Callable[..., Client]) -> None:
+    """After the bank details, the payment is that of this payer to this account, and can be sent at once."""
+    walk = stored(Walkthrough(connected(service.url)))
     shown = Browser(walk.payment).post("ready")
     walk.payment.fill(amount="10", payment_currency="fUSDC-sepolia")
 
@@ -415,10 +420,7 @@ def test_the_walkthrough_leaves_a_choice_alone(service: PayoutService, connected
     """Whoever entered a wallet pays the wallet."""
     walk = Walkthrough(connected(service.url))
     walk.payment.fill(payee=PAYEE)
-    walk.payer.fill(PAYER)
-    walk.payer.submit()
-    walk.bank_details.fill(BANK_DETAILS)
-    walk.bank_details.submit()
+    stored(walk)
 
     assert {"paid_to": "wallet", "payee": PAYEE} == values(walk.payment)
 
@@ -427,21 +429,20 @@ def test_another_payer_in_a_walkthrough_gets_no_account_of_the_first(
     service: PayoutService, connected: Callable[..., Client]
 ) -> None:
     """A new payer clears what was filled in for the one before."""
-    walk = Walkthrough(connected(service.url))
-    walk.payer.fill(PAYER)
-    walk.payer.submit()
-    walk.bank_details.fill(BANK_DETAILS)
-    walk.bank_details.submit()
+    walk = stored(Walkthrough(connected(service.url)))
     walk.payer.fill(client_user_id="user-124", ssn=PAYER["ssn"])
     walk.payer.submit()
 
     assert {} == values(walk.payment)
 
 
+ABOUT_THE_FIRST = {"requestId": "request-1", "requestID": "request-1"}
+
+
 def events_about(*statuses: str, **more: Any) -> list[dict[str, Any]]:
     """Return the deliveries of events about the payout of the first request, a minute apart."""
     return [
-        line_of(PROCESSING | {"requestId": "request-1", "requestID": "request-1"} | each, f"delivery-{minute}", **more)
+        line_of(PROCESSING | ABOUT_THE_FIRST | each, f"delivery-{minute}", **more)
         for minute, each in enumerate(
             {"subStatus": status, "timestamp": f"2025-10-03T14:{minute:02}:00Z"}
             for minute, status in enumerate(statuses)
@@ -475,38 +476,27 @@ def test_events_say_what_the_bank_does(
     assert ("" if over else "primary") == view["buttons"][0][3]
 
 
-def test_a_reason_of_an_event_is_shown(service: PayoutService, connected: Callable[..., Client]) -> None:
-    """Why a payout failed stands in events only."""
-    failed = FAILED | {"requestId": "request-1", "requestID": "request-1"}
-    form = PaymentForm(connected(service.url), events=[line_of(failed)])
-    form.fill(TO_CHASE)
-    form.submit()
-    service.is_paid = True
-    form.check_again()
-
-    assert "Returned by the bank" in Browser(form).post("ready")["panel"]
-
-
 @pytest.mark.parametrize(
-    "lines",
+    ("lines", "shown"),
     [
-        [],
-        [line_of(PROCESSING), line_of(COMPLIANCE, "another")],  # of another request, and of none
-        [line_of(PROCESSING | {"requestId": "request-1", "requestID": "request-1", "subStatus": ""})],
-        events_about("fiat_sent", test="true"),  # sent by hand, to try the receiver
+        ([line_of(FAILED | ABOUT_THE_FIRST)], "Returned by the bank"),  # only events have the reason
+        ([], "none is known"),
+        ([line_of(PROCESSING), line_of(COMPLIANCE, "another")], "none is known"),  # of another request, and of none
+        ([line_of(PROCESSING | ABOUT_THE_FIRST | {"subStatus": ""})], "none is known"),
+        (events_about("fiat_sent", test="true"), "none is known"),  # sent by hand, to try the receiver
     ],
 )
-def test_events_that_say_nothing_of_the_payout_do_not_count(
-    service: PayoutService, connected: Callable[..., Client], lines: list[dict[str, Any]]
+def test_only_events_about_the_payout_count(
+    service: PayoutService, connected: Callable[..., Client], lines: list[dict[str, Any]], shown: str
 ) -> None:
-    """Only what the service says about this payout is shown."""
+    """What the service says about this payout is shown, with its reason; that of another one is not."""
     form = PaymentForm(connected(service.url), events=lines)
     form.fill(TO_CHASE)
     form.submit()
     service.is_paid = True
     form.check_again()
 
-    assert "none is known" in Browser(form).post("ready")["panel"]
+    assert shown in Browser(form).post("ready")["panel"]
 
 
 def test_a_payment_that_is_not_paid_asks_no_events(service: PayoutService, connected: Callable[..., Client]) -> None:

@@ -18,11 +18,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 import payerkit
-from browser.jupyter_pages import OUTPUTS, Jupyter, NotebookPage, Theme, write_notebook
+from browser.jupyter_pages import OUTPUTS, THEMES, Jupyter, NotebookPage, write_notebook
 from cases import DATA
 from published import TYPED_PAYER
 
-THEMES: tuple[Theme, ...] = ("light", "dark", "contrast")
 WIDTHS = (1280, 700)
 HEIGHT = 2200
 """The widths at which a state is looked at, and a height that shows all of it."""
@@ -144,12 +143,13 @@ def enter(page: NotebookPage, label: str, text: str) -> None:
     page.page.keyboard.press("Tab")
 
 
-def write(page: NotebookPage, label: str, text: str) -> None:
-    """Type a text into a field, and stay in it."""
+def write(page: NotebookPage, label: str, text: str) -> Locator:
+    """Type a text into a field, and stay in it; return the field."""
     control = field(page, label)
     control.click()
     control.press("ControlOrMeta+a")
     control.press_sequentially(text)
+    return control
 
 
 def choose(page: NotebookPage, label: str, value: str) -> None:

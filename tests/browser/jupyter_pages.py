@@ -19,7 +19,11 @@ from browser.traces import Frames
 
 Scheme = Literal["light", "dark"]
 Theme = Literal["light", "dark", "contrast"]
-THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
+THEMES: dict[Theme, str] = {
+    "light": "JupyterLab Light",
+    "dark": "JupyterLab Dark",
+    "contrast": "JupyterLab Dark High Contrast",
+}
 SHEETS = {name: f"@jupyterlab/theme-{words[11:].lower().replace(' ', '-')}-extension" for name, words in THEMES.items()}
 """The packages of the themes, whose names follow theirs."""
 SETTINGS: dict[str, dict[str, object]] = {
@@ -188,6 +192,15 @@ class NotebookPage:
             self.page.evaluate(f"{axe}\n;0")
         found = self.page.evaluate("outputs => axe.run(outputs, {resultTypes: ['violations']})", OUTPUTS)["violations"]
         return [f"{rule['id']}: {' '.join(map(str, node['target']))}" for rule in found for node in rule["nodes"]]
+
+    def look_closely(self, *places: str) -> list[str]:
+        """Return what axe-core finds in each theme, and which of these places scroll sideways in light."""
+        found = []
+        for theme in reversed(THEMES):  # light comes last
+            self.theme(theme)
+            found += self.violations()
+        wide = "place => [...document.querySelectorAll(place)].some(node => node.scrollWidth > node.clientWidth)"
+        return [*found, *(place for place in places if self.page.evaluate(wide, place))]
 
 
 class Jupyter(JupyterServer):

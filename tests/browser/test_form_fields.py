@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from browser.form_states import enter, focused, form_of
+from browser.form_states import enter, focused, form_of, write
 from browser.jupyter_pages import NotebookPage
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
@@ -16,16 +16,6 @@ MISTYPED_IBAN = "GB29NWBK60161331926818"
 def said(notebook: NotebookPage) -> str:
     """Return what the form told screen readers last."""
     return str(notebook.page.locator(".payerkit .spoken").text_content()).strip()
-
-
-def write(notebook: NotebookPage, label: str, text: str) -> Locator:
-    """Type over what stands in a field, without leaving it."""
-    control = notebook.control(label)
-    expect(control).to_be_visible()  # a field may come with the kernel's reply
-    control.focus()
-    control.press("ControlOrMeta+a")
-    control.press_sequentially(text)
-    return control
 
 
 def options_of(notebook: NotebookPage, label: str) -> Locator:
@@ -246,12 +236,8 @@ def test_labels_and_fields_follow_the_type(notebook: NotebookPage) -> None:
         ("germ", "Tab", "DE", "ssn"),  # the only one
         ("germ", "Enter", "DE", "country"),
         ("us", "Tab", "US", "ssn"),  # exactly, though others contain it
-        ("cote", "Tab", "CI", "ssn"),
-        ("England", "Tab", "GB", "ssn"),
         ("united", "Tab", "united", "ssn"),  # several
-        ("united", "Enter", "united", "country"),
-        ("Atlantis", "Tab", "Atlantis", "ssn"),  # none
-        ("Atlantis", "Enter", "Atlantis", "country"),
+        ("Atlantis", "Enter", "Atlantis", "country"),  # none
     ],
 )
 @pytest.mark.parametrize("pause", [0, 400])

@@ -12,11 +12,6 @@ from browser.form_states import SOURCES, form_of
 from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 
 
-def focused(notebook: NotebookPage) -> str:
-    """Return the name of the field that has the focus, or the text of another element."""
-    return str(notebook.page.evaluate("document.activeElement.name || document.activeElement.innerText"))
-
-
 @form_of("filled bank")
 def test_a_person_checks_the_answers_and_sends(notebook: NotebookPage) -> None:
     """With the keyboard alone: Enter shows the answers, a link leads back to a field, and Send sends."""

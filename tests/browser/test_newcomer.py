@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
+from browser.form_states import field, press
 from browser.jupyter_pages import OUTPUTS, NotebookPage
 from browser.traces import find_text
 from cases import DATA
@@ -40,23 +41,15 @@ class Newcomer:
         self.shown = self.page.locator(OUTPUTS)
         self.typed: set[str] = set()
 
-    def field(self, label: str) -> Locator:
-        """Find the visible field with a label."""
-        return self.shown.get_by_label(label, exact=True).filter(visible=True).first
-
     def type(self, values: dict[str, str]) -> None:
         """Type each value into the field with its label, which was never typed into before, and leave it with Tab."""
         assert self.typed.isdisjoint(values)
         self.typed |= values.keys()
         for label, text in values.items():
-            self.field(label).click()
+            field(self.notebook, label).click()
             self.page.keyboard.type(text)
             self.page.keyboard.press("Tab")
             self.notebook.wait_idle()
-
-    def press(self, name: str) -> None:
-        """Press a button by what stands on it."""
-        self.shown.get_by_role("button", name=name, exact=True).filter(visible=True).first.click()
 
     def take_offers(self) -> list[str]:
         """Press each button that offers a reading, until none is left; return what stood on them."""
@@ -80,19 +73,19 @@ class Newcomer:
         agreement.value.get_by_role("button", name="Sign the agreement").click()
         expect(agreement.value.get_by_text("You have signed the agreement.")).to_be_visible()
         agreement.value.close()
-        self.press("The payer has signed")
+        press(self.notebook, "The payer has signed")
         with self.page.context.expect_page() as check:
             self.shown.get_by_role("link", name="Open the identity check").click()
         check.value.get_by_role("button").first.click()
         check.value.wait_for_load_state()
         check.value.close()
-        self.press("Refresh status")
+        press(self.notebook, "Refresh status")
 
     def store_account(self) -> None:
         """Look at what was entered, and send it."""
-        self.press("Add bank details")
+        press(self.notebook, "Add bank details")
         self.sees("Check your answers")
-        self.press("Send")
+        press(self.notebook, "Send")
         self.sees("Account added.")
 
 
@@ -116,14 +109,14 @@ def proof(saved: dict[str, Any]) -> str:
 @pytest.mark.browser_all
 def test_a_german_company_gets_an_account_in_rupees(newcomer: Newcomer, folder: Path) -> None:
     """Names of countries and of the currency are enough, the rails are known, and the file shows what was stored."""
-    newcomer.field("Payer type").select_option(label="Business: a company")
+    field(newcomer.notebook, "Payer type").select_option(label="Business: a company")
     newcomer.type(COMPANY)
     taken = newcomer.take_offers()
-    newcomer.press("Onboard payer")
+    press(newcomer.notebook, "Onboard payer")
     newcomer.sees("Open the agreement")
     newcomer.sign()
     newcomer.sees("approved")
-    newcomer.press("Next step: Bank details")
+    press(newcomer.notebook, "Next step: Bank details")
     newcomer.type(RUPEES)
     newcomer.shown.get_by_label("The payer is also the account holder").check()
     newcomer.store_account()
