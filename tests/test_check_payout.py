@@ -345,6 +345,21 @@ def test_that_nobody_asked_is_shown() -> None:
     assert "The service was not asked whether this request is paid already." in str(paying().card())
 
 
+ODD_VALUES: list[Any] = [{"a": 1}, [], 5, 0.5]
+ODD_ANSWERS: list[Any] = [None, 5, "paid", [], ["paid"], [{"hasBeenPaid": True}]]
+ODD_ANSWERS += [{name: value} for name in ("hasBeenPaid", "status", "requestId") for value in ODD_VALUES]
+
+
+@pytest.mark.parametrize("answer", ODD_ANSWERS, ids=str)
+def test_an_answer_of_another_form_is_no_statement(answer: Any) -> None:
+    """A list, a number or an object where a word belongs neither fails the check nor proves anything."""
+    service = SaysMore()
+    service.members = answer
+    findings = check_payment(paying(), policy=AGREED, client=service)
+
+    assert ("look", {"paid_unknown"}) == (findings.verdict, codes(findings, "warning"))
+
+
 @pytest.mark.parametrize("client", [5, "sandbox", object()])
 def test_what_is_no_client_is_refused(client: Any) -> None:
     """A misuse is no look."""
