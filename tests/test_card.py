@@ -37,11 +37,11 @@ from example_payments import (
     order,
     payment,
 )
-from payerkit import InvalidInput, PaymentPolicy
+from payerkit import InvalidInput, PaymentOrder, PaymentPolicy
 from payerkit.findings import Finding
 from payerkit.models import Payment
 from payerkit.onchain.currencies import find_deployment
-from payerkit.payment.compare import DecodedTransaction, decode_payment
+from payerkit.payment.compare import Comparison, DecodedTransaction, decode_payment
 from payerkit.policy import AgreedFee
 from payerkit.signing import PaymentCard
 from payerkit.signing.card import Point, _points
@@ -550,6 +550,12 @@ def decoded(*transaction: Any) -> DecodedTransaction:
     return decode_payment(payment(transaction, asked=ETH))[0]
 
 
+def device_shows(*transaction: Any, asked: PaymentOrder | None = ETH) -> tuple[str, ...]:
+    """Return what a device shows for a transaction: to, data, value."""
+    compared = Comparison(payment(transaction, asked=asked))
+    return device_lines(compared.transactions[0], compared.network, compared.token(compared.transactions[0].to))
+
+
 @pytest.mark.parametrize(
     ("call", "digest"),
     [
@@ -572,7 +578,7 @@ def test_what_is_no_calldata_has_no_digest(call: str | None) -> None:
     """A digest of guessed bytes would be compared with the wrong one; so would one of more than networks accept."""
     unreadable = decoded(PAYEE, call, 0)
 
-    assert (None, 1) == (digest_of(unreadable), len(device_lines(unreadable, "sepolia")))
+    assert (None, 1) == (digest_of(unreadable), len(device_shows(PAYEE, call, 0)))
 
 
 ENVELOPE = (f"Contract: {TOKEN}", "Value: 0 ETH", "Network: sepolia (chain id 11155111)")
@@ -600,7 +606,7 @@ TEN = "10 fUSDC (10000000 base units, if the device does not know the token)"
 )
 def test_devices_read_a_few_calls(transaction: Any, shown: tuple[str, ...]) -> None:
     """Amount, spender or payee in words; then what surrounds the call."""
-    assert shown == device_lines(decoded(*transaction), "sepolia")
+    assert shown == device_shows(*transaction)
 
 
 @pytest.mark.parametrize(
@@ -617,7 +623,7 @@ def test_devices_read_a_few_calls(transaction: Any, shown: tuple[str, ...]) -> N
 )
 def test_of_everything_else_a_device_shows_bytes(transaction: Any) -> None:
     """The digest is what a person can compare then, with what it does not cover beside it."""
-    shown = device_lines(decoded(*transaction), "sepolia")
+    shown = device_shows(*transaction)
 
     assert "Bytes only (blind signing): compare the calldata digest." == shown[0]
     assert f"Calldata digest: {digest_of(decoded(*transaction))}" == shown[1]
@@ -626,7 +632,7 @@ def test_of_everything_else_a_device_shows_bytes(transaction: Any) -> None:
 
 def test_without_a_network_nothing_is_guessed() -> None:
     """Neither the token, nor the coin, nor the chain."""
-    shown = device_lines(decoded(*APPROVAL), None)
+    shown = device_shows(*APPROVAL, asked=None)
 
     assert "Amount: 10000000 base units of an unknown token" == shown[1]
     assert ("Value: 0 wei", "Network: not known") == shown[-2:]

@@ -14,7 +14,7 @@ from payerkit import InvalidInput, PaymentPolicy, check_payment, samples
 from payerkit.errors import NotSent
 from payerkit.onchain.currencies import find_currency
 from payerkit.policy import AcceptedAllowance, AddressBook, AgreedFee, KnownAddress
-from payerkit.policy.payment_policy import NO_POLICY, PERCENTAGES, address_line, rate_line, token_line
+from payerkit.policy.payment_policy import NO_POLICY, PERCENTAGES, address_line, rate_lines, token_line
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 FEES = "0xfeE5000000000000000000000000000000000001"
@@ -78,7 +78,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
             address_line(PAYEE, 'A "name" \\ of\x07 mine'),
             {"addresses": [{"address": PAYEE, "name": 'A "name" \\ of\\x07 mine'}]},
         ),
-        (rate_line("ETH-sepolia-sepolia", "USD", Decimal(2500)), {"rates": {"ETH-sepolia-sepolia/USD": "2500"}}),
+        (rate_lines({("ETH-sepolia-sepolia", "USD"): Decimal(2500)}), {"rates": {"ETH-sepolia-sepolia/USD": "2500"}}),
     ],
     ids=["an invisible character", "a rate"],
 )

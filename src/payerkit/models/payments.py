@@ -258,11 +258,16 @@ class PaymentMetadata(Response):
     protocol_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared protocol fee")
     platform_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared platform fee")
 
-    @property
-    def odd(self) -> tuple[str, ...]:  # type: ignore[override]  # with what is odd about its fees
-        """Wire names of the fields whose values have an unexpected type, or are a fee with such a field."""
-        fees = {"protocolFee": self.protocol_fee, "platformFee": self.platform_fee}
-        return super().odd + tuple([name for name, fee in fees.items() if fee is not None and fee.odd])
+    @classmethod
+    def read(cls, content: Any, **known: Any) -> Self:
+        """Return parsed JSON as an object. Raises ValueError if it is not a JSON object.
+
+        `odd` also lists a fee with a field of an unexpected type.
+        """
+        metadata = super().read(content, **known)
+        fees = {"protocolFee": metadata.protocol_fee, "platformFee": metadata.platform_fee}
+        metadata._known["odd"] += tuple(name for name, fee in fees.items() if fee is not None and fee.odd)
+        return metadata
 
     def _cell(self, name: str, value: Any) -> str:
         # Counted from 1, like the transactions in the table.

@@ -63,9 +63,10 @@ _LEAST_LARGE = 2**132
 class Member(NamedTuple):
     """A member of an object, or an item of a list, which has no name.
 
-    path: where it stands, such as "metadata.chainId". holder: the path of the object or list. plain: its plain name; an
-    item has the name of its list, and the `id` in an object `request` is "requestid". value: parsed, if it is JSON in a
-    text. step: the place in `transactions` of the transaction that holds it; None if it stands elsewhere.
+    path: where it stands, such as "metadata.chainId". holder: the path of the object or list. own: its plain name; ""
+    for an item. plain: the same in its place: an item has the name of its list, and the `id` in an object `request` is
+    "requestid". value: parsed, if it is JSON in a text. step: the place in `transactions` of the transaction that holds
+    it; None if it stands elsewhere.
     role: what it is read as, by `members.tsv`; "" for an unknown member.
     """
 
@@ -73,6 +74,7 @@ class Member(NamedTuple):
     name: str
     path: str
     plain: str
+    own: str
     value: Any
     step: int | None
     role: str
@@ -119,8 +121,8 @@ class WholeResponse:
         others = {
             each.holder
             for each in self.members
-            if each.role == "request_id" and plain_name(each.holder) not in {"", "metadata"}
-            if request_id is not None and comparable(each.value) != comparable(request_id)
+            if each.role == "request_id" and request_id is not None and comparable(each.value) != comparable(request_id)
+            if plain_name(each.holder) not in {"", "metadata"}
         }
         found = defaultdict[str, list[Member]](list)
         for each in self.members:
@@ -137,10 +139,10 @@ class WholeResponse:
         """
         claims, others = list[Member](), list[Member]()
         for each in self.members:
-            if is_chain_name(each.name):
+            if each.own in CHAIN_NAMES:
                 if each.value is not None:
                     claims.append(each)
-            elif plain_name(each.name).endswith(tuple(_NAMES)) and named_network(each.value):
+            elif each.own.endswith(tuple(CHAIN_NAMES)) and named_network(each.value):
                 others.append(each)
         return claims, others
 
@@ -216,13 +218,13 @@ def _members(whole: WholeResponse, path: str, plain: str, value: Any, step: int 
     if isinstance(value, Mapping):
         for name, item in islice(value.items(), MAX_MEMBERS + 1):
             own = plain_name(str(name))
-            own = f"{plain}id" if own == "id" else own
+            full = f"{plain}id" if own == "id" else own
             inner = _join(path, str(name))
-            found.append(Member(path, str(name), inner, own, _parsed(whole, item), step, roles.get(own, "")))
+            found.append(Member(path, str(name), inner, full, own, _parsed(whole, item), step, roles.get(full, "")))
     elif isinstance(value, list):
         for place, item in enumerate(value[: MAX_MEMBERS + 1]):
             inner, role = f"{path}[{place}]", roles.get(plain, "")
-            found.append(Member(path, "", inner, plain, _parsed(whole, item), step, role))
+            found.append(Member(path, "", inner, plain, "", _parsed(whole, item), step, role))
     return found
 
 
@@ -293,14 +295,11 @@ _PIECE = re.compile(r"0x[0-9a-fA-F]{1,38}|[0-9a-fA-F]{2}")
 """An item of a list that is part of a hex number; decimal numbers do not match."""
 
 
-_NAMES = {"chain", "chainid", "chainname", "network", "networkid", "networkname"}
+CHAIN_NAMES = {"chain", "chainid", "chainname", "network", "networkid", "networkname"}
+"""The plain names of members that say which network a transaction is for."""
+
 _NUMBER = re.compile(r"(?:eip155:)?(?:0[xX](?P<hex>[0-9a-fA-F]{1,64})|(?P<decimal>[0-9]{1,78}))")
 """A chain id as text; with `eip155:` in front by CAIP-2."""
-
-
-def is_chain_name(name: str) -> bool:
-    """Return True if a member with this name says which network a transaction is for."""
-    return plain_name(name) in _NAMES
 
 
 def named_network(value: object) -> Network | None:

@@ -102,7 +102,7 @@ def _same(one: str, other: str) -> int:
 
 
 class Lookalikes:
-    """Addresses, to be asked for those that another one is easily taken for."""
+    """Addresses by their parts, to be asked for those that another one may be taken for."""
 
     def __init__(self, addresses: Iterable[str] = ()) -> None:
         self._by_part: dict[tuple[int, str], list[str]] = {}
@@ -117,10 +117,6 @@ class Lookalikes:
     def near(self, address: str) -> Iterable[str]:
         """Return the added addresses that share a part with an address; all that are like it are among them."""
         return dict.fromkeys(each for part in _parts(address) for each in self._by_part.get(part, ()))
-
-    def find(self, address: str) -> str | None:
-        """Return an added address that an address is like, or None."""
-        return next((each for each in self.near(address) if are_alike(address, each)), None)
 
 
 def _parts(address: str) -> list[tuple[int, str]]:

@@ -83,23 +83,20 @@ def _count_words(kind: AbiType, data: bytes, start: int, left: int) -> int:
     Raises OverlappingDataError if there are too few, and ValueError for data that ends too early. A few kilobytes whose
     arrays point at the same items decode to millions of values, so this follows offsets and lengths alone.
     """
-    parts, head = kind.parts, start
-    if kind.kind in {"bytes", "array"}:
+    parts, first, words = kind.parts, start, 0
+    if kind.kind == "bytes":
+        words = 1 - (-_number_at(data, start) // WORD)
+    elif kind.kind == "array":
         length = _number_at(data, start)
-        if kind.kind == "bytes":
-            return _use(left, 1 - (-length // WORD))
-        if length * parts[0].head_words > left:
+        if max(1, length * parts[0].head_words) > left:
             raise OverlappingDataError
-        parts, head, left = parts * length, start + WORD, _use(left, 1)
-    first = head
+        parts, first, left = parts * length, start + WORD, left - 1
+    head = first
     for part in parts:
         if part.is_dynamic:
             left = _count_words(part, data, first + _number_at(data, head), left)
         head += part.head_words * WORD
-    return _use(left, (head - first) // WORD)
-
-
-def _use(left: int, words: int) -> int:
+    words += (head - first) // WORD
     if words > left:
         raise OverlappingDataError
     return left - words

@@ -35,7 +35,7 @@ from payerkit.onchain.currencies import (
 from payerkit.payment.money import declared_fees, find_fee_legs, peg_of
 from payerkit.payment.orders import match_orders
 from payerkit.policy.address_book import KnownAddress
-from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy, given_policy
+from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.wire import our_name
 from payerkit.wording import listed, shown
 
@@ -90,38 +90,10 @@ def network_of(order: OrderTerms, policy: PaymentPolicy) -> str | None:
     return None if network is None else network.name
 
 
-def resolve_currency(token: str | None, network: str | None, policy: PaymentPolicy = NO_POLICY) -> Currency | None:
-    """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""
-    if token is None or network is None:
-        return None
-    native = native_currency(network)
-    if token == NATIVE:
-        return native
-    # A conversion path names a native currency by its hash.
-    return native if native and token.lower() == currency_hash(native) else policy.find_token(network, token)
-
-
 def contract_at(address: str | None, network: str, preferred: Collection[str] = ()) -> Deployment | None:
     """Return the contract deployed at an address of a network, one with a preferred name first."""
     here = [each for each in deployments_at(address) if each.network == network]
     return min(here, key=lambda each: each.contract not in preferred, default=None)
-
-
-def contract_name(
-    transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy = NO_POLICY
-) -> str | None:
-    """Return the name of the contract or token that a transaction goes to; None if it is not known.
-
-    Without a network, only a name that is the same on all networks.
-    """
-    address, function = str(transaction.to), transaction.call.function
-    if network is None:
-        names = {each.contract for each in deployments_at(address)} | {token.id for token in tokens_at(address)}
-        return names.pop() if len(names) == 1 else None
-    if contract := contract_at(address, network, function.contracts if function else ()):
-        return f"{contract.contract} {contract.version}"
-    token = resolve_currency(address, network, policy)
-    return f"token {token.id}" if token else None
 
 
 _MOST_DIGITS = 100
@@ -244,13 +216,14 @@ _FINE = {"", "true", "ok", "success", "approved", "verified", "signed", "initiat
 class PaidStatus:
     """What a service says about a request. has_been_paid: None if it does not say; problem: the reason for that.
 
-    states: the words for its state, by the paths of the members that have them. paid_amount: what is paid of it,
-    requested_amount: what it asks for; None if that is not said.
+    states: the words for its state, by the paths of the members that have them. is_in_part: True if a part is paid, but
+    not all. paid_amount: what is paid of it, requested_amount: what it asks for; None if that is not said.
     """
 
     has_been_paid: bool | None
     problem: str = ""
     states: tuple[tuple[str, Explanation], ...] = ()
+    is_in_part: bool = False
     paid_amount: Decimal | None = None
     requested_amount: Decimal | None = None
 
@@ -269,10 +242,12 @@ class PaidStatus:
         most = {}
         for name in ("paid_amount", "requested_amount"):
             most[name] = max(filter(None, [read_number(each.value) for each in statements[name]]), default=None)
+        is_part_said = any(state.status == "partially_paid" for _, state in states) or most["paid_amount"] is not None
         return cls(
             has_been_paid=True if is_paid else False if is_unpaid else None,
             problem="The service does not say.",
             states=tuple(states),
+            is_in_part=is_part_said and not is_paid,
             **most,
         )
 
@@ -291,12 +266,6 @@ class PaidStatus:
         ids = {comparable(each.value) for each in statements["request_id"] if not each.holder}
         is_other = not ids <= {request_id.lower()}
         return cls(None, "The service responds about another request.") if is_other else cls.of(statements)
-
-    @property
-    def is_in_part(self) -> bool:
-        """Whether a part is paid, but not all."""
-        is_said = self.paid_amount is not None or any(state.status == "partially_paid" for _, state in self.states)
-        return is_said and not self.has_been_paid
 
     def rest_of(self, order: OrderTerms, policy: PaymentPolicy) -> Decimal | None:
         """Return what is left to pay of an order, in its invoice currency; None if nothing is known to be paid.
@@ -440,4 +409,25 @@ class Comparison:
 
     def token(self, token: str | None) -> Currency | None:
         """Return the currency of a token address or `NATIVE`; None if the network or the token is not known."""
-        return resolve_currency(token, self.network, self.policy)
+        if token is None or self.network is None:
+            return None
+        native = native_currency(self.network)
+        if token == NATIVE:
+            return native
+        # A conversion path names a native currency by its hash.
+        is_native = native is not None and token.lower() == currency_hash(native)
+        return native if is_native else self.policy.find_token(self.network, token)
+
+    def contract_name(self, transaction: DecodedTransaction) -> str | None:
+        """Return the name of the contract or token that a transaction goes to; None if it is not known.
+
+        Without a network, only a name that is the same on all networks.
+        """
+        address, function = str(transaction.to), transaction.call.function
+        if self.network is None:
+            names = {each.contract for each in deployments_at(address)} | {token.id for token in tokens_at(address)}
+            return names.pop() if len(names) == 1 else None
+        if contract := contract_at(address, self.network, function.contracts if function else ()):
+            return f"{contract.contract} {contract.version}"
+        token = self.token(address)
+        return f"token {token.id}" if token else None

@@ -12,7 +12,7 @@ from payerkit.models.payments import Payment
 from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import effect_units
 from payerkit.onchain.calldata import NOTES, DecodedCall, Effect, read_call, read_effects
-from payerkit.payment.compare import Comparison, DecodedTransaction, contract_name, resolve_currency
+from payerkit.payment.compare import Comparison, DecodedTransaction
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.wording import visible
 
@@ -79,11 +79,11 @@ def decode_transactions(
 
 
 def _transaction_rows(compared: Comparison, transaction: DecodedTransaction) -> list[dict[str, Any]]:
-    call, network, policy = transaction.call, compared.network, compared.policy
+    call = transaction.call
     shared = {
         "step": transaction.index,
-        "network": network,
-        "contract": contract_name(transaction, network, policy),
+        "network": compared.network,
+        "contract": compared.contract_name(transaction),
         "to": None if transaction.to is None else visible(transaction.to),
         "function": call.function.name if call.function else None,
         "selector": call.selector or None,
@@ -92,7 +92,7 @@ def _transaction_rows(compared: Comparison, transaction: DecodedTransaction) -> 
         "note": (note := _note(transaction)),
     }
     effects = [
-        _effect_columns(effect, network, policy, f"{_purpose(compared, effect)} {note}".strip())
+        _effect_columns(compared, effect, f"{_purpose(compared, effect)} {note}".strip())
         for effect in transaction.effects
     ]
     return [dict.fromkeys(TRANSACTION_COLUMNS) | shared | columns for columns in effects or [{}]]
@@ -110,8 +110,8 @@ def _note(transaction: DecodedTransaction) -> str:
     return f"{origin} {NOTES[transaction.call.code]}".strip()
 
 
-def _effect_columns(effect: Effect, network: str | None, policy: PaymentPolicy, note: str) -> dict[str, Any]:
-    token = resolve_currency(effect.token, network, policy)
+def _effect_columns(compared: Comparison, effect: Effect, note: str) -> dict[str, Any]:
+    token, network, policy = compared.token(effect.token), compared.network, compared.policy
     is_converted = effect.unit == "request"
     converted = "Amount and fee are in units of the request's currency, converted on execution." if is_converted else ""
     cells = _effect_cells(effect)

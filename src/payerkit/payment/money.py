@@ -25,10 +25,11 @@ from payerkit.onchain.amounts import (
     positive_number,
     share_of,
     simplest_percentage,
+    to_units,
 )
 from payerkit.onchain.calldata import UNLIMITED, At, Effect, EffectKind
 from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
-from payerkit.policy.payment_policy import MOST_PERCENT, AgreedFee, fee_line, rate_line, setting_line
+from payerkit.policy.payment_policy import MOST_PERCENT, AgreedFee, fee_line, rate_lines, setting_line
 
 if TYPE_CHECKING:
     from payerkit.payment.compare import Comparison, DecodedTransaction, OrderTerms
@@ -110,15 +111,10 @@ class _Exchange:
         prices = (price for digits in range(8, _MOST_DIGITS) if self.off_by(price := self._price(digits)) < 1)
         return next(prices, self._price(_MOST_DIGITS))
 
-    @property
-    def units(self) -> Decimal:
-        """The amount in whole units of the token."""
-        return Decimal(self.paid).scaleb(-self.token.decimals, EXACT)
-
     def _price(self, digits: int) -> Decimal:
         """Return what one unit of the token costs in the invoice currency."""
-        price = EXACT.divide(self.expected, self.units or Decimal(1))
-        return price.normalize(Context(prec=digits))
+        units = to_units(self.paid, self.token.decimals)
+        return EXACT.divide(self.expected, units or Decimal(1)).normalize(Context(prec=digits))
 
     def due(self, rate: Decimal) -> Decimal:
         """Return what a rate asks for, in base units, unrounded."""
@@ -147,7 +143,7 @@ def _compare_exchange(compared: Comparison, payment: Effect, exchange: _Exchange
     peg = peg_of(exchange.token)
     if peg is not None and peg == peg_of(exchange.invoice):
         return _compare_by_peg(compared, payment, exchange)
-    lines = rate_line(order.payment_currency, order.invoice_currency, exchange.rate)
+    lines = rate_lines({(order.payment_currency, order.invoice_currency): exchange.rate})
     return payment_finding("amount_unchecked", payment, **exchange.words, policy_lines=lines)
 
 
@@ -199,7 +195,7 @@ _OFF_PEG = {
 
 def _in_money(exchange: _Exchange) -> str:
     """Return by how much an amount in a pegged token differs, exactly, in the currency of the peg."""
-    more = EXACT.subtract(exchange.units, exchange.expected)
+    more = EXACT.subtract(Decimal(exchange.paid), exchange.due(Decimal(1))).scaleb(-exchange.token.decimals, EXACT)
     whole, _, rest = format_number(EXACT.abs(more)).partition(".")
     return f"{whole}.{rest:0<2} {peg_of(exchange.token)} {'more' if more > 0 else 'less'} than ordered"
 
@@ -249,7 +245,7 @@ def _rate_lines(compared: Comparison, payment: Effect) -> str:
     if order is None or compared.currency(order) is None or compared.rate_of(order) is not None:
         return ""
     is_listed = compared.policy.find_currency(order.invoice_currency) is not None
-    return rate_line(order.payment_currency, order.invoice_currency, "?") if is_listed else ""
+    return rate_lines({(order.payment_currency, order.invoice_currency): "?"}) if is_listed else ""
 
 
 def is_bounded(compared: Comparison, payment: Effect) -> bool:
@@ -438,7 +434,7 @@ def check_fees(compared: Comparison) -> Iterator[Finding]:
     for charge in charges:
         yield _check_charge(compared, charge)
     found = {(charge.recipient or "").lower() for charge in charges}
-    others = [*_find_missing(compared, found), *_find_unused(compared, found)]
+    others = [*_check_unpaid(compared, found)]
     yield from others
     if compared.payments and not charges and not others:
         yield payment_finding("fee_none", compared.transactions[compared.payments[0].step])
@@ -496,22 +492,17 @@ def _judge(charge: Charge, claim: FeeClaim | None, agreed: AgreedFee | None, *, 
     return ("fee.below" if is_less else "fee.declared") if claim else "fee_unknown"
 
 
-def _find_missing(compared: Comparison, found: Collection[str]) -> Iterator[Finding]:
-    """Yield a finding for each declared fee that no transaction has, unless it is so small that it rounds to nothing.
+def _check_unpaid(compared: Comparison, found: Collection[str]) -> Iterator[Finding]:
+    """Yield the findings about wallets that receive no fee, although the service or a call names them for one.
 
+    A declared fee may be so small that it rounds to nothing, and a call may name a known wallet. A batch contract may
+    pay its own fee to the wallet that a call names, so that a declaration of the service does not make it known.
     found: who receives a fee, in lower case.
     """
     nothing = [Charge(payment, None, 0, payment.amount or 0) for payment in compared.payments]
     for address, claim in compared.declared_fees.items():
         if address not in found and not all(each.is_share(claim.percentage) for each in nothing):
             yield payment_finding("fee_missing", compared.transactions[compared.payments[0].step], declared=claim)
-
-
-def _find_unused(compared: Comparison, found: Collection[str]) -> Iterator[Finding]:
-    """Yield a finding for each wallet that is named as a fee's recipient, unless it is known or receives one.
-
-    A batch contract may pay its own fee to the wallet, so a declaration of the service does not make that wallet known.
-    """
     reported = {*_NO_RECIPIENTS, *found}
     for effect in compared.paying:
         recipient = (effect.fee_recipient or "").lower()

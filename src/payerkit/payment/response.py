@@ -13,10 +13,10 @@ from payerkit.findings import Finding, payment_finding
 from payerkit.models.payments import Payout
 from payerkit.models.whole_response import (
     CALLDATA_NAMES,
+    CHAIN_NAMES,
     Member,
     chain_number,
     comparable,
-    is_chain_name,
     named_network,
     plain_name,
 )
@@ -73,7 +73,7 @@ def check_members(transaction: DecodedTransaction) -> Iterator[Finding]:
     Chain ids are compared with those of the whole response.
     """
     for name, value in transaction.extra_fields.items():
-        if value is None or is_chain_name(name):
+        if value is None or plain_name(name) in CHAIN_NAMES:
             continue
         if name not in CALLDATA_NAMES:
             yield payment_finding("member_unknown", transaction, field=shown(name))
@@ -169,7 +169,7 @@ def _check_unread(compared: Comparison) -> Iterator[Finding]:
                 held.append(f"{shown(member.path)} ({uses[0] if ' ' in uses[0] else size})")
         if member.holder in inside:
             inside.add(member.path)
-        elif member.path not in inside and not (member.role or member.path in _FEES or is_chain_name(member.name)):
+        elif member.path not in inside and not (member.role or member.path in _FEES or member.own in CHAIN_NAMES):
             inside.add(member.path)
             unknown.append(shown(f"{member.holder}.{member.name}".removeprefix(".")))
     if unknown:
@@ -179,12 +179,12 @@ def _check_unread(compared: Comparison) -> Iterator[Finding]:
 
 
 def _known_hex(compared: Comparison) -> frozenset[str]:
-    """Return the hex that the transactions, the orders, the ids, the payer's wallet and the policy have, without 0x."""
+    """Return the hex that transactions, orders, ids, the payer's wallet, fees and allowances have, without 0x."""
     payout, policy = compared.payment.payout, compared.policy
     texts = [each for each in (compared.payment.request_id, payout and payout.request_id) if each and _is_id(each)]
     texts += [] if payout is None else [payout.client_user_id, payout.reference or "", payout.wallet or ""]
     texts += [order.payee or "" for order in compared.ordered]
-    texts += [each.address for each in (*policy.fees, *policy.book)] + [each.spender for each in policy.allowances]
+    texts += [each.address for each in policy.fees] + [each.spender for each in policy.allowances]
     for transaction in compared.transactions:
         data = (transaction.data or "").removeprefix("0x")
         words = [data[place : place + 64] for place in range(8, len(data), 64)]
@@ -201,12 +201,13 @@ def _is_known(compared: Comparison, member: Member, hex_or_words: str, known: fr
     """Return True if a value that a wallet could use was checked with the transactions, or only reports something."""
     is_report = member.role in {"report", "request_id"} and _is_id(hex_or_words)
     is_compared = member.role == "payee" and len(compared.orders) == 1 and compared.orders[0].payee is not None
-    is_compared |= is_chain_name(member.name) or member.path in _FEES
+    is_compared |= member.own in CHAIN_NAMES or member.path in _FEES
     is_value = member.plain == "hex" and member.step is not None  # of a transaction's native value
     if is_report or is_compared or is_value or hex_or_words in known:
         return True
-    address = f"0x{hex_or_words}"
-    return not hex_or_words.strip("0") or bool(known_contract_at(address, compared.policy) or burned_at(address))
+    address, policy = f"0x{hex_or_words}", compared.policy
+    is_burned = not hex_or_words.strip("0") or bool(burned_at(address))
+    return is_burned or address in policy.book or bool(known_contract_at(address, policy))
 
 
 def _first(names: list[str]) -> str:

@@ -14,7 +14,7 @@ from payerkit.checks.inputs import is_blank
 from payerkit.checks.texts import invisible
 from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
 from payerkit.findings import Finding, Findings, finding_of_kind
-from payerkit.onchain.addresses import Lookalikes, is_mixed, lookalikes, read_address, shape
+from payerkit.onchain.addresses import Lookalikes, are_alike, is_mixed, lookalikes, read_address, shape
 from payerkit.onchain.currencies import networks
 from payerkit.wording import count_of, listed, visible
 
@@ -165,8 +165,9 @@ class AddressBook:
             >>> book.lookalike("0x692300000000000000000000000000000000C7D7").name
             'Example Payee'
         """
-        known = None if address is None or address in self else self._alike.find(address)
-        return None if known is None else self.entries(known)[0]
+        if address is None or self.entries(address):
+            return None
+        return next((self.entries(each)[0] for each in self._alike.near(address) if are_alike(address, each)), None)
 
     def entries(self, address: str | None) -> Sequence[KnownAddress]:
         """Return the entries of an address in any case, on all networks."""

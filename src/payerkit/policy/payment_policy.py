@@ -59,14 +59,9 @@ def token_line(id: str, network: str, address: str, decimals: int | None, symbol
     return _table("[[tokens]]", id=id, network=network, address=with_checksum(address), decimals=known, symbol=symbol)
 
 
-def rate_line(payment: str, invoice: str, rate: Decimal | str) -> str:
-    """Return the lines with the price of one unit of a payment currency in an invoice currency, both by id."""
-    return _rates_table({(payment, invoice): rate})
-
-
-def _rates_table(rates: Mapping[tuple[str, str], Decimal | str]) -> str:
-    lines = [f"{_value(f'{payment}/{invoice}')} = {_value(rate)}" for (payment, invoice), rate in rates.items()]
-    return "\n".join(["[rates]", *lines])
+def rate_lines(rates: Mapping[tuple[str, str], Decimal | str]) -> str:
+    """Return the lines with the price of one unit of a payment currency in an invoice currency, by both ids."""
+    return _table("[rates]", **{_value(f"{payment}/{invoice}"): rate for (payment, invoice), rate in rates.items()})
 
 
 PERCENTAGES = ("rate_tolerance", "peg_tolerance", "batch_fee")
@@ -217,6 +212,8 @@ class PaymentPolicy:
     batch_fee: Decimal | None
     rate_source: RateSource | None
     source: str = field(compare=False)
+    book: AddressBook = field(init=False, compare=False)
+    """The address book, or an empty one."""
 
     def __init__(  # noqa: PLR0913 - each has a name
         self,
@@ -240,6 +237,7 @@ class PaymentPolicy:
             fees=_read_all(fees, AgreedFee, "fees"),
             allowances=_read_all(allowances, AcceptedAllowance, "allowances"),
             addresses=addresses,
+            book=_EMPTY_BOOK if addresses is None else addresses,
             rates=dict(_read_rate(currencies, rate) for currencies, rate in (rates or {}).items()),
             tokens=tuple(map(_read_token, tokens)),
             rate_source=rate_source,
@@ -303,7 +301,7 @@ class PaymentPolicy:
             *(allowance_line(each.token, each.spender, each.most) for each in self.allowances),
             *(address_line(one.address, one.name, one.network, one.role) for one in self.addresses or ()),
             *(token_line(one.id, one.network, one.address, one.decimals, _own_symbol(one)) for one in self.tokens),
-            _rates_table(self.rates) if self.rates else "",
+            rate_lines(self.rates) if self.rates else "",
         ]
         return "\n\n".join(filter(None, parts))
 
@@ -332,11 +330,6 @@ class PaymentPolicy:
         settings = {name: getattr(self, name) for name in PERCENTAGES}
         return {name: value for name, value in settings.items() if value is not None}
 
-    @property
-    def book(self) -> AddressBook:
-        """The address book of the policy, or an empty one."""
-        return _EMPTY_BOOK if self.addresses is None else self.addresses
-
     def agreed_fee(self, address: str | None) -> AgreedFee | None:
         """Return the fee that was agreed for a recipient, or None."""
         return next((fee for fee in self.fees if is_same(fee.address, address)), None)
@@ -346,7 +339,7 @@ class PaymentPolicy:
 
         Return None for a wallet that is itself known.
         """
-        if address is None or address in self.book or self.agreed_fee(address):
+        if address is None or self.book.entries(address) or self.agreed_fee(address):
             return None
         known = (each.address for each in (self.book.lookalike(address), *self.fees) if each is not None)
         return next((each for each in known if are_alike(each, address)), None)

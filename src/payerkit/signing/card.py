@@ -20,7 +20,7 @@ from payerkit.onchain.amounts import format_amount, format_effect_amount
 from payerkit.onchain.calldata import UNLIMITED, Effect
 from payerkit.onchain.currencies import networks, real_money_note
 from payerkit.payment.check import MAX_TRANSACTIONS, findings_of
-from payerkit.payment.compare import Comparison, DecodedTransaction, OrderTerms, contract_name
+from payerkit.payment.compare import Comparison, DecodedTransaction, OrderTerms
 from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.signing.device import device_lines, digest_of
 from payerkit.signing.sentence import payment_sentence
@@ -292,12 +292,12 @@ class TransactionToSign:
         self.title = f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}"
         self.origin = transaction.origin
         self.to = str(with_checksum(transaction.to))[:80] if transaction.to else "no address"
-        self.contract = contract_name(transaction, network, review.policy) or "unknown"
+        self.contract = review.contract_name(transaction) or "unknown"
         self.function = call.function.name if call.function else call.selector or "unknown"
         self.does = [row for effect in shown for row in _does(review, effect)]
         self.does += [("more", f"{hidden} of its payments and approvals are not shown here")] if hidden else []
         self.lookup = [*_lookup(review, transaction)]
-        self.device, digest = device_lines(transaction, network, review.policy), digest_of(transaction)
+        self.device, digest = device_lines(transaction, network, review.token(transaction.to)), digest_of(transaction)
         self.other_digest = [digest] if digest and not any(digest in line for line in self.device) else []
         self.calldata = data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)"
 

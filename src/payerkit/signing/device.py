@@ -5,8 +5,7 @@ from __future__ import annotations
 from payerkit.onchain.addresses import keccak, with_checksum
 from payerkit.onchain.amounts import format_number, to_units
 from payerkit.onchain.currencies import Currency, native_currency, networks
-from payerkit.payment.compare import DecodedTransaction, resolve_currency
-from payerkit.policy.payment_policy import NO_POLICY, PaymentPolicy
+from payerkit.payment.compare import DecodedTransaction
 
 _NOT_BYTES = {"missing", "not_hex", "elided", "odd", "too_long"}
 """Codes of calldata that is not a sequence of bytes, so that it has no digest."""
@@ -29,17 +28,15 @@ _UNLIMITED = 2**255
 """Devices call an allowance unlimited from here on (ERC-7730, descriptor of ERC-20 tokens: threshold 0x80...0)."""
 
 
-def device_lines(
-    transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy = NO_POLICY
-) -> tuple[str, ...]:
+def device_lines(transaction: DecodedTransaction, network: str | None, token: Currency | None) -> tuple[str, ...]:
     """Return what a signing device shows for a transaction of which it has no descriptor, one line each.
 
     The first line says whether the device can read the transaction. Devices read plain transfers, and `approve` and
-    `transfer` of tokens; of everything else they show bytes.
+    `transfer` of tokens; of everything else they show bytes. token: that which the transaction goes to, if it is known.
     """
     if digest_of(transaction) is None:
         return ("Nothing can be shown: the calldata cannot be read.",)
-    shown = _readable(transaction, network, policy)
+    shown = _readable(transaction, token)
     first = shown or ("Bytes only (blind signing): compare the calldata digest.",)
     digest = () if shown else (f"Calldata digest: {digest_of(transaction)}",)
     return (*first, *digest, *_envelope(transaction, network))
@@ -52,14 +49,13 @@ _READABLE = {
 """Functions of tokens that devices read: their word for it, the amount, and the title and argument of the address."""
 
 
-def _readable(transaction: DecodedTransaction, network: str | None, policy: PaymentPolicy) -> tuple[str, ...]:
+def _readable(transaction: DecodedTransaction, token: Currency | None) -> tuple[str, ...]:
     """Return the lines of a call that devices read by themselves; none for any other."""
     call = transaction.call
     if call.code == "empty":
         return ("A plain transfer.",)
     if call.function is None or call.arguments is None or not call.canonical or call.function.contracts != ("ERC20",):
         return ()
-    token = resolve_currency(transaction.to, network, policy)
     if call.function.name not in _READABLE:
         return ()
     verb, amount, title, address = _READABLE[call.function.name]
