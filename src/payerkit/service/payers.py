@@ -236,7 +236,7 @@ def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: b
 
 
 def find_payer(session: WorldSession, client_user_id: str) -> PayerRow:
-    """Return the payer with this client user id, to change it. Raises Problem (404) if there is none."""
+    """Return the payer with this client user id, to change it. Raises Problem (404) for an unknown id."""
     return session.get_one(PayerRow, read_payer(session, client_user_id).id)
 
 
