@@ -116,7 +116,7 @@ def test_the_top_has_few_names() -> None:
     names = payerkit.__all__
 
     assert len({*names}) == len(names)
-    assert len(names) <= 44, "src/payerkit/__init__.pyi: list a new name in a place, or raise this limit on purpose"
+    assert len(names) <= 46, "src/payerkit/__init__.pyi: list a new name in a place, or raise this limit on purpose"
 
 
 @pytest.mark.parametrize(("place", "name"), public_names())

@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import payerkit
@@ -97,6 +98,28 @@ def test_the_whole_journey(client: SandboxClient) -> None:
     assert (Decimal("25.50"), Decimal("25.50")) == (paid.request_amount, paid.paid_amount)
     assert ("25.500000", transaction, "invoice-001") == seen
     assert before - Decimal("25.5255") == client.sandbox.wallet("fUSDC-sepolia")["balance"]  # with the fee of 0.1 %
+
+
+def test_requests_are_listed_before_they_are_paid(client: SandboxClient) -> None:
+    """In the order in which they came, those of `/v1/pay` too; by wallet, those that it paid."""
+    payment = new_payment(client, reference="invoice-001")
+    client.sandbox.advance(seconds=90)
+    direct = payerkit.initiate_payment(client, ORDER)
+    client.sandbox.pay(payment)
+    paid, unpaid = payerkit.list_requests(client, page_size=1).to_dict("records")
+    names = ("request_id", "reference", "status", "has_been_paid", "payee", "payer")
+
+    operator = "0x" + "0de0" * 10
+    assert (payment.request_id, "invoice-001", "paid", True, None, operator) == tuple(map(cell, map(paid.get, names)))
+    expected = (direct.request_id, None, "pending", False, ORDER["payee"], None)
+    assert expected == tuple(map(cell, map(unpaid.get, names)))
+    assert 90 == (unpaid["created_at"] - paid["created_at"]).total_seconds()
+    assert [payment.request_id] == payerkit.list_requests(client, wallet=operator)["request_id"].tolist()
+
+
+def cell(value: Any) -> Any:
+    """Return a cell, with None for a missing one."""
+    return None if pd.isna(value) else value
 
 
 def test_the_operator_is_paid(module_client: SandboxClient) -> None:

@@ -19,7 +19,7 @@ from payerkit.models import Payment, PaymentRequest, PayoutOrder
 from payerkit.onchain.amounts import EXACT, format_number, positive_number
 from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.payment.money import peg_of
-from payerkit.payouts.payment_list import total_of
+from payerkit.payouts.payment_list import id_key, total_of
 from payerkit.wire import our_name, read_decimal
 
 ID_NAMES = ("request_id", "payment_reference", "reference")
@@ -197,11 +197,6 @@ class NewsIndex:
         """Return the events about the request with one of these ids, each given with its name."""
         found = {place: event for key in ids for place, event in self._by_id.get(key, {}).items()}
         return PayoutNews([found[place] for place in sorted(found)])
-
-
-def id_key(value: str) -> str:
-    """Return an id or a reference without what tells nothing apart: the case of letters, and blanks around words."""
-    return " ".join(value.split()).casefold()
 
 
 def ids_of(row: Mapping[str, Any]) -> list[tuple[str, str]]:

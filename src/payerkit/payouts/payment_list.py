@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -85,11 +86,11 @@ def _row(record: Mapping[str, Any], *, reveal: bool) -> dict[str, Any]:
     """Return the columns of a payment but those of its fees; its reference is shown."""
     given = record.get("request")
     request = given if isinstance(given, dict) else {}
-    cells: dict[str, Any] = {name: _text(record.get(wire_name(name))) for name in DTYPES}
-    cells |= {name: _text(request.get(wire_name(name)) or record.get(wire_name(name))) for name in _OF_REQUEST}
+    cells: dict[str, Any] = {name: cell_text(record.get(wire_name(name))) for name in DTYPES}
+    cells |= {name: cell_text(request.get(wire_name(name)) or record.get(wire_name(name))) for name in _OF_REQUEST}
     is_paid, customer = request.get("hasBeenPaid"), request.get("customerInfo")
     return cells | {
-        "payment_id": _text(record.get("id")),
+        "payment_id": cell_text(record.get("id")),
         "timestamp": pandas_time(read_time(record.get("timestamp"), milliseconds=True)),
         "amount": read_decimal(record.get("amount")),
         "has_been_paid": is_paid if isinstance(is_paid, bool) else None,
@@ -97,9 +98,14 @@ def _row(record: Mapping[str, Any], *, reveal: bool) -> dict[str, Any]:
     }
 
 
-def _text(value: object) -> str | None:
+def cell_text(value: object) -> str | None:
     """Return text or a number as text; None for anything else, and for empty text."""
     return str(value) or None if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def id_key(value: str) -> str:
+    """Return an id or a reference without what tells nothing apart: the case of letters, and blanks around words."""
+    return " ".join(value.split()).casefold()
 
 
 class Fee(NamedTuple):
@@ -117,9 +123,9 @@ def _read_fees(value: object) -> list[Fee] | None:
         return None
     return [
         Fee(
-            our_name(_text(fee.get("type")) or "unknown"),
+            our_name(cell_text(fee.get("type")) or "unknown"),
             read_decimal(fee.get("amount")),
-            _text(fee.get("currency")) or "",
+            cell_text(fee.get("currency")) or "",
             read_decimal(fee.get("amountInUSD")),
         )
         for fee in value
@@ -156,8 +162,8 @@ def total_of(amounts: Iterable[Decimal | None]) -> Decimal | None:
 PAYMENT_TYPES = ("direct", "conversion", "crosschain", "recurring")
 """The types of payments (operator's documentation, GET /v2/payments)."""
 
-MAX_PAGE = 1000
-"""Payments of a page at most; the documentation has no limit, a service may have a lower one."""
+_LISTS = {"payments": ("/v2/payments", 1000), "requests": ("/v2/request", 100)}
+"""The routes of lists and their largest pages. For payments, the documentation has no limit; a service may have one."""
 
 _MOST_PAGES = 2000
 """Pages of a list at most: a service may have no end of them."""
@@ -187,8 +193,8 @@ def list_payments(  # noqa: PLR0913 - the published filters, each by name
 ) -> pd.DataFrame:
     """Return the payments that were seen on the blockchain, those of all pages; `reconcile` compares them with orders.
 
-    `GET /v2/payments`: publicly documented, **beyond the specification**. A request that nobody has paid is in no list,
-    so an empty list does not prove that a request is unpaid, or that it was never created.
+    `GET /v2/payments`: publicly documented, **beyond the specification**. It has no unpaid requests: `list_requests`
+    returns these, too.
 
     Args:
         client: From `connect()` or `sandbox()`.
@@ -225,7 +231,7 @@ def list_payments(  # noqa: PLR0913 - the published filters, each by name
 
     Warns:
         PaymentListWarning: If a payment may be missing: the list changed while it was read, or its pages have fewer
-            payments than the service counts. A list without a word on its end is read until a page has nothing new.
+            payments than the service counts.
 
     Example:
         >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
@@ -243,84 +249,87 @@ def list_payments(  # noqa: PLR0913 - the published filters, each by name
         "payment_currency": payment_currency,
     }
     query = _read_filters(filters) | _read_period(from_date, to_date)
-    if type(page_size) is not int or not 1 <= page_size <= MAX_PAGE:
-        raise InvalidInput(f"page_size: expected a number from 1 to {MAX_PAGE}. Nothing was sent.")
-    records, problem = read_all_pages(client, query, page_size)
-    if problem:
-        warnings.warn(PaymentListWarning(problem), stacklevel=4)  # the caller is above two decorators
+    records = read_all_pages(client, "payments", query, page_size)
     return payments_frame(records, reveal=reveal is True)
 
 
-class PaymentPage:
-    """One page of a list of payments, from parsed JSON; null counts as an empty one. Raises ValueError for another.
+class Page:
+    """One page of a list, from parsed JSON; null counts as an empty one. Raises ValueError for another.
 
-    total: how many the service counts; has_more: whether others follow.
+    total: how many records the service counts; has_more: whether others follow.
     """
 
-    def __init__(self, content: Any) -> None:
-        payments = content.get("payments", "missing") if isinstance(content, dict) else "missing"
-        payments = [] if payments is None else payments
-        if not isinstance(payments, list) or not all(isinstance(each, dict) for each in payments):
-            raise ValueError("expected a list of payments")
+    def __init__(self, name: str, content: Any) -> None:
+        records = content.get(name, "missing") if isinstance(content, dict) else "missing"
+        records = [] if records is None else records
+        if not isinstance(records, list) or not all(isinstance(each, dict) for each in records):
+            raise ValueError(f"expected a list of {name}")
         said = pagination if isinstance(pagination := content.get("pagination"), dict) else {}
         total, has_more = said.get("total"), first(said, "hasMore", "has_more")
-        self.payments: list[dict[str, Any]] = payments
+        self.records: list[dict[str, Any]] = records
         self.total = total if isinstance(total, int) and not isinstance(total, bool) else None
         self.has_more = has_more if isinstance(has_more, bool) else None
 
 
-def read_all_pages(client: Client, query: Mapping[str, str], page_size: int) -> tuple[list[dict[str, Any]], str]:
-    """Return the payments of all pages, and why one may be missing, or "".
+def read_all_pages(
+    client: Client, name: Literal["payments", "requests"], query: Mapping[str, str], page_size: int
+) -> list[dict[str, Any]]:
+    """Return the records of all pages of a list, and warn if one may be missing.
 
-    The reading ends at a page that brings nothing new, even if the service says that more follow, and after many pages.
-    If it does not say where the list ends, each page begins with the last payment of the one before, so that it shows
-    if the list changes meanwhile.
+    The reading ends where the service says so, else at a page that brings nothing new, and after many pages.
     """
+    route, most = _LISTS[name]
+    if type(page_size) is not int or not 1 <= page_size <= most:
+        raise InvalidInput(f"page_size: expected a number from 1 to {most}. Nothing was sent.")
+    noun = name.removesuffix("s")
     records: list[dict[str, Any]] = []
-    last: list[str] = []
     seen: set[str] = set()
-    totals: list[int] = []
-    overlap, changed = 0, False
+    totals: dict[int, None] = {}
+    is_changed, problem = False, None
     for _ in range(_MOST_PAGES):
         call = Call(
-            operation="list_payments",
+            operation=f"list_{name}",
             method="GET",
-            route="/v2/payments",
-            query={**query, "limit": str(page_size), "offset": str(len(records) - overlap)},
-            read=PaymentPage,
+            route=route,
+            query={**query, "limit": str(page_size), "offset": str(len(records))},
+            read=partial(Page, name),
             hints=dict.fromkeys((404, 405), _NOT_OFFERED),
         )
         page = client.send(call)
-        totals += [] if page.total is None or page.total in totals else [page.total]
-        marks = [json.dumps(each, sort_keys=True) for each in page.payments]
-        start = overlap if marks[:overlap] == last[-1:] else 0
-        changed |= marks != last and (start < overlap or (page.total is None and not seen.isdisjoint(marks[start:])))
-        is_followed = len(marks) > start if page.total is None else len(records) + len(marks) - start < page.total
+        totals |= {} if page.total is None else {page.total: None}
+        marks = {json.dumps(each, sort_keys=True) for each in page.records}
+        is_followed = page.total is None or len(records) + len(page.records) < page.total
         is_followed = is_followed if page.has_more is None else page.has_more
         is_stuck = is_followed and seen.issuperset(marks)
-        records += [] if is_stuck else page.payments[start:]
+        is_changed |= page.total is None and not is_stuck and not seen.isdisjoint(marks)
+        records += [] if is_stuck else page.records
+        seen |= marks
         if is_stuck or not is_followed:
-            return records, _problem(totals, len(records), changed=changed, stuck=is_stuck)
-        seen.update(marks)
-        last, overlap = marks, int(page.has_more is None and page.total is None and len(marks) > 1)
-    return records, (
-        f"After {_MOST_PAGES:,} pages with {count_of(len(records), 'payment')} the service says that more follow: some "
-        "may be missing. Call again with a larger page_size, or a shorter period."
-    )
+            is_end = not is_stuck or (page.total is None and page.has_more is None and not marks)
+            problem = _problem(noun, list(totals), len(records), is_changed=is_changed, is_end=is_end)
+            break
+    if problem is None:
+        problem = (
+            f"After {_MOST_PAGES:,} pages with {count_of(len(records), noun)} the service says that more follow: some "
+            "may be missing. Call again with a larger page_size, or a narrower filter."
+        )
+    if problem:
+        warnings.warn(PaymentListWarning(problem), stacklevel=5)  # the caller is above two decorators
+    return records
 
 
-def _problem(totals: list[int], read: int, *, changed: bool, stuck: bool) -> str:
-    """Return why a payment may be missing from a list, or ""."""
-    some = "some may be missing. Call again with a shorter period, from from_date to to_date."
+def _problem(noun: str, totals: list[int], read: int, *, is_changed: bool, is_end: bool) -> str:
+    """Return why a record may be missing from a list, or ""."""
+    some = "some may be missing. Call again with a narrower filter."
     one = "may be missing, or be there twice. Call again."
     if len(totals) > 1:
-        counts = f"{totals[0]:,} to {count_of(totals[-1], 'payment')}"
+        counts = f"{totals[0]:,} to {count_of(totals[-1], noun)}"
         return f"While the list was read, its length changed from {counts}: one {one}"
-    if changed:
-        return f"While the list was read, it changed: a payment {one}"
+    if is_changed:
+        return f"While the list was read, it changed: a {noun} {one}"
     if totals and totals[0] != read:
-        return f"The service counts {count_of(totals[0], 'payment')}, and its pages have {read:,}: {some}"
-    if stuck:
+        return f"The service counts {count_of(totals[0], noun)}, and its pages have {read:,}: {some}"
+    if not is_end:
         return f"The service does not say that the list ends, and its next page has nothing new: {some}"
     return ""
 

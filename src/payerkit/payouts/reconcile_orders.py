@@ -39,11 +39,10 @@ from payerkit.payouts.coverage import (
     PayoutNews,
     SeenPayment,
     cover,
-    id_key,
     ids_of,
     read_expected_orders,
 )
-from payerkit.payouts.payment_list import DTYPES, find_duplicates
+from payerkit.payouts.payment_list import DTYPES, find_duplicates, id_key
 from payerkit.wording import count_of
 
 if TYPE_CHECKING:

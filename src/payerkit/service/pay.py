@@ -177,6 +177,7 @@ def add_bill(
         payment_reference="0x" + payment_reference(request_id, salt, payee).hex(),
         key=key,
         is_payout=bool(kind),
+        created_at=session.now,
         body=body,
     )
 

@@ -165,11 +165,16 @@ class PaidPayment(TypedDict):
 
 
 class Pagination(TypedDict):
-    """Which part of all payments these are."""
+    """Which part of a whole list this is."""
 
     total: int
     limit: int
     offset: int
+
+
+class PaymentPagination(Pagination):
+    """Which part of all payments these are."""
+
     hasMore: bool
 
 
@@ -177,13 +182,40 @@ class PaidPayments(TypedDict):
     """A page of payments, in the order in which they were seen."""
 
     payments: list[PaidPayment]
+    pagination: PaymentPagination
+
+
+RequestStatus = Literal["pending", "partially_paid", "paid"]
+
+
+class ListedRequest(TypedDict):
+    """A request, paid or not, or a payment to a wallet, which has no reference of the user's."""
+
+    requestId: fields.RequestId
+    paymentReference: fields.PaymentReference
+    amount: str
+    invoiceCurrency: str
+    paymentCurrency: str
+    hasBeenPaid: bool
+    status: RequestStatus
+    reference: str | None
+    createdAt: fields.Time
+    txHash: fields.TransactionHash | None
+    payee: fields.Address | None
+    payer: fields.Address | None
+
+
+class ListedRequests(TypedDict):
+    """A page of requests, in the order in which they were created."""
+
+    requests: list[ListedRequest]
     pagination: Pagination
 
 
 class RequestState(PaidRequest):
     """What is known of a request."""
 
-    status: Literal["pending", "partially_paid", "paid"]
+    status: RequestStatus
     isListening: bool
     isCryptoToFiatAvailable: bool
     txHash: fields.TransactionHash | None
@@ -237,6 +269,52 @@ def post_request(body: NewPayoutRequest, session: WorldSession) -> CreatedReques
     return {"requestId": bill.request_id, "paymentReference": bill.payment_reference}
 
 
+Limit = Annotated[int, Query(ge=1, le=100)]
+Offset = Annotated[int, Query(ge=0, le=2**31)]
+
+
+@router.call("GET /v2/request", "list_requests", "List requests")
+def get_requests(
+    session: WorldSession,
+    wallet: Annotated[fields.Id | None, Query(alias="walletAddress", description="A wallet that paid.")] = None,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> ListedRequests:
+    """Return the requests of this key, unpaid ones too."""
+    query = select(BillRow).where(BillRow.world_id == session.world.id)
+    if wallet is not None:
+        key = session.lookup_key(f"wallet {wallet.lower()}")
+        query = query.where(BillRow.id.in_(select(PaymentRow.bill_id).where(PaymentRow.key == key)))
+    total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
+    found = session.scalars(query.order_by(BillRow.id).limit(limit).offset(offset)).all()
+    listed: Any = [_listed_request(session, bill) for bill in found]
+    return {"requests": listed, "pagination": {"total": total, "limit": limit, "offset": offset}}
+
+
+def _listed_request(session: WorldSession, bill: BillRow) -> dict[str, Any]:
+    found = payments_of(session, bill)
+    return {
+        "requestId": bill.request_id,
+        "paymentReference": bill.payment_reference,
+        **{name: bill.body[name] for name in ("amount", "invoiceCurrency", "paymentCurrency")},
+        **_paid_members(found),
+        "reference": bill.body.get("reference"),
+        "createdAt": format_time(bill.created_at),
+        "payee": bill.body.get("payee"),
+        "payer": found[0].body["wallet"] if found else None,
+    }
+
+
+def _paid_members(found: Sequence[PaymentRow]) -> dict[str, Any]:
+    """Return what the payments of a bill say of it."""
+    is_paid = _is_paid(found)
+    return {
+        "hasBeenPaid": is_paid,
+        "status": "paid" if is_paid else "partially_paid" if found else "pending",
+        "txHash": found[0].transaction_hash if found else None,
+    }
+
+
 @router.call("GET /v2/request/{requestId}/pay", "request_payment", "Read the transactions that pay a request", 403, 404)
 def get_transactions(
     request_id: fields.RequestPathId,
@@ -273,10 +351,9 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Requ
     payments = [_listed(each, rates, is_paid=is_paid) for each in found]
     state = {
         **_request_of(bill, is_paid=is_paid),
-        "status": "paid" if is_paid else "partially_paid" if found else "pending",
+        **_paid_members(found),
         "isListening": not is_paid,
         "isCryptoToFiatAvailable": bill.is_payout,
-        "txHash": found[0].transaction_hash if found else None,
         "requestAmount": order["amount"],
         "paidAmount": format_units(sum(each.body["amount"] for each in found), currency_of(order["paymentCurrency"])),
         "amountInUsd": in_usd(Fraction(Decimal(order["amount"])), currency_of(order["invoiceCurrency"]), rates),
@@ -300,8 +377,8 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
     payment_currency: Annotated[fields.Id | None, Query(alias="paymentCurrency")] = None,
     from_date: Annotated[fields.Id | None, Query(alias="fromDate", examples=["2026-01-01T00:00:00Z"])] = None,
     to_date: Annotated[fields.Id | None, Query(alias="toDate", examples=["2026-01-02T00:00:00Z"])] = None,
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
-    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    limit: Limit = 20,
+    offset: Offset = 0,
 ) -> PaidPayments:
     """Return the payments that have all that is asked for. A request that nobody has paid is not among them."""
     listed = find_currency(payment_currency or "")
@@ -329,8 +406,9 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
     rates = read_rates(session)
     is_paid = {each.bill_id: _is_paid(payments_of(session, each.bill)) for each in found}
     payments: Any = [_listed(each, rates, is_paid=is_paid[each.bill_id]) for each in found]
-    pagination: Pagination = {"total": total, "limit": limit, "offset": offset, "hasMore": offset + len(found) < total}
-    return {"payments": payments, "pagination": pagination}
+    has_more = offset + len(found) < total
+    page: PaymentPagination = {"total": total, "limit": limit, "offset": offset, "hasMore": has_more}
+    return {"payments": payments, "pagination": page}
 
 
 @router.call("POST /sandbox/transactions", "sandbox_execute", "Sign and send transactions", 403, 404, 409)

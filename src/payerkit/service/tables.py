@@ -14,7 +14,7 @@ from sqlalchemy.types import TypeDecorator
 
 from payerkit.service.keys import Encrypted
 
-VERSION = 1
+VERSION = 2
 """The version of the tables below, which a database has in its row of `sandbox`."""
 
 _Id = Annotated[int, mapped_column(primary_key=True)]
@@ -131,6 +131,7 @@ class BillRow(Base):
     payment_reference: Mapped[str] = mapped_column(String(18), index=True)
     key: Mapped[_Key]
     is_payout: Mapped[bool]
+    created_at: Mapped[float]
     body: Mapped[_Body]
 
     @property

@@ -1,0 +1,120 @@
+"""The list of requests: its columns, a filter that the service lacks, and what it settles."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from far_end import FarEnd, reply
+from payerkit import InvalidInput, list_requests
+from payerkit.errors import NotFound, PaymentListWarning, UnreadableAnswer
+from payout_service import answering, client_of, query_of
+
+REQUEST = {
+    "requestId": "01ab",
+    "paymentReference": "0x123456789abcdef0",
+    "amount": "25.50",
+    "invoiceCurrency": "USD",
+    "paymentCurrency": "USDC-sepolia",
+    "hasBeenPaid": False,
+    "status": "pending",
+    "reference": "invoice-001",
+    "createdAt": "2026-11-02T10:30:00.250Z",
+    "txHash": None,
+    "payee": None,
+    "payer": None,
+}
+
+
+def page(*requests: Any, total: int | None = None) -> dict[str, Any]:
+    """Return a response with one page; its `pagination` has no word on what follows, as published."""
+    return {"requests": [*requests], "pagination": {"total": total or len(requests), "limit": 100, "offset": 0}}
+
+
+def ask(*pages: object, **options: Any) -> tuple[pd.DataFrame, list[dict[str, str]]]:
+    """Return the list of a service that answers so, and the queries that it was sent."""
+    with answering(*pages) as service, client_of(service) as client:
+        frame = list_requests(client, **options)
+    return frame, [query_of(each) for each in service.ledger]
+
+
+def test_a_request_becomes_a_row() -> None:
+    """Amounts are exact, times in UTC, and what is missing is missing."""
+    frame = ask(page(REQUEST))[0]
+    expected = {
+        "request_id": "01ab",
+        "reference": "invoice-001",
+        "created_at": pd.Timestamp("2026-11-02T10:30:00.250Z"),
+        "status": "pending",
+        "has_been_paid": False,
+        "amount": Decimal("25.50"),
+        "payment_currency": "USDC-sepolia",
+    }
+
+    assert expected == {name: frame[name][0] for name in expected}
+    assert frame[["tx_hash", "payee", "payer"]].isna().all(axis=None)
+    assert frame.dtypes.equals(ask({"requests": None})[0].dtypes)
+
+
+def test_all_pages_are_searched_for_a_reference() -> None:
+    """The service has no such filter; case and blanks tell nothing apart, and a request that moved is there once."""
+    pages = [page(REQUEST, REQUEST | {"requestId": "02", "reference": None}, total=4)]
+    pages += [page(REQUEST | {"requestId": "03", "reference": " Invoice-001"}, REQUEST, total=4)]
+    frame, queries = ask(*pages, reference="invoice-001", page_size=2)
+
+    assert ["01ab", "03"] == frame["request_id"].tolist()
+    assert [{"limit": "2", "offset": "0"}, {"limit": "2", "offset": "2"}] == queries
+
+
+def test_a_wallet_is_sent_as_a_filter() -> None:
+    """By its published name."""
+    assert [{"walletAddress": "0x1", "limit": "100", "offset": "0"}] == ask(page(), wallet="0x1")[1]
+
+
+def test_references_that_are_addresses_are_masked() -> None:
+    """Unless revealed; they are found all the same."""
+    given = "ada@example.com"
+    content = page(REQUEST | {"reference": given})
+
+    assert ["••••"] == ask(content, reference=given.title())[0]["reference"].tolist()
+    assert [given] == ask(content, reveal=True)[0]["reference"].tolist()
+
+
+@pytest.mark.parametrize("name", [*REQUEST])
+def test_an_odd_member_is_missing(name: str) -> None:
+    """The rest of the row is read."""
+    frame = ask(page(REQUEST | {name: {"odd": [1]}}))[0]
+
+    assert [our for our in frame if pd.isna(frame[our][0])][:1] != []
+    assert 1 == len(frame)
+
+
+def test_a_list_that_is_not_whole_is_told() -> None:
+    """It does not show that a request is absent."""
+    with pytest.warns(PaymentListWarning, match="counts 3 requests, and its pages have 1") as caught:
+        ask(page(REQUEST, total=3), page(total=3))
+
+    assert [__file__] == [warning.filename for warning in caught]
+
+
+@pytest.mark.parametrize("options", [{"reference": 5}, {"reference": ""}, {"wallet": ".."}, {"page_size": 101}])
+def test_what_cannot_be_asked_is_not_sent(options: dict[str, Any]) -> None:
+    """The message names the argument."""
+    (name,) = options
+    with answering(page()) as service, client_of(service) as client, pytest.raises(InvalidInput, match=f"{name}: "):
+        list_requests(client, **options)
+
+    assert [] == service.ledger
+
+
+def test_other_answers_are_no_empty_list() -> None:
+    """A list that cannot be read, and a service that does not offer the call."""
+    with pytest.raises(UnreadableAnswer, match="expected a list of requests"):
+        ask({"payments": []})
+    missing = FarEnd([reply(404, json.dumps({"message": "Cannot GET /v2/request"}))])
+    with missing as service, client_of(service) as client, pytest.raises(NotFound, match="does not offer this call"):
+        list_requests(client)
