@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import openpyxl
 from openpyxl.utils import get_column_letter
 
-from messy_workbooks import write_ods, write_xls
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
 
 Row = dict[str, Any]
@@ -70,10 +69,6 @@ def write(case: Case, folder: Path) -> Path:
     table = texts({**case.others, case.field: case.value})
     if case.kind == "csv":
         write_csv(path, table)
-    elif case.kind == "xls":
-        write_xls(path, table)
-    elif case.kind == "ods":
-        write_ods(path, table)
     else:
         write_xlsx(path, table, case)
     return path
@@ -111,10 +106,6 @@ DAMAGED = [
     Case("an error value in text", "city", "error_value", "error", "#REF!"),
     Case("#N/A in text, told once", "routing_number", "error_value", "error", "#N/A"),
     Case("a formula that was not computed", "city", "formula_without_value", "error", formula, "xlsx"),
-    Case("a number of an old workbook", "account_number", "became_number", "error", 98127364550, "xls"),
-    Case(
-        "one of OpenDocument", "routing_number", "became_number", "error", {"valuetype": "float", "value": "5"}, "ods"
-    ),
     Case("encoded twice", "last_name", "doubly_encoded", "error", "M\u00c3\u00bcller"),
     Case("a lost letter", "last_name", "replacement_character", "error", "M\ufffdller"),
     Case("a question mark for a letter", "last_name", "letters_lost", "warning", "M?ller"),

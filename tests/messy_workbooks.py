@@ -9,10 +9,6 @@ from typing import Any
 from zipfile import ZipFile
 
 import openpyxl
-import xlwt
-from odf.opendocument import OpenDocumentSpreadsheet
-from odf.table import Table, TableCell, TableRow
-from odf.text import P
 
 Rows = Sequence[Sequence[Any]]
 
@@ -67,32 +63,3 @@ def add_shared_texts(path: Path, *texts: str) -> None:
     items = "".join(f"<si><t>{text}</t></si>" for text in texts)
     part = f'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{items}</sst>'
     write_parts(path, read_parts(path) | {"xl/sharedStrings.xml": part.encode()})
-
-
-def write_xls(path: Path, rows: Rows, styles: Mapping[tuple[int, int], str] | None = None) -> None:
-    """Write an .xls file with a sheet "Payers"; styles: number formats by row and column from 0."""
-    book = xlwt.Workbook()
-    sheet = book.add_sheet("Payers")
-    for row, cells in enumerate(rows):
-        for column, value in enumerate(cells):
-            if value is not None:
-                code = (styles or {}).get((row, column), "General")
-                sheet.write(row, column, value, xlwt.easyxf(num_format_str=code))
-    book.save(str(path))
-
-
-def write_ods(path: Path, rows: Sequence[Sequence[Mapping[str, str] | str | None]]) -> None:
-    """Write an .ods file with a sheet "Payers"; a cell that is no text is given by its attributes."""
-    book = OpenDocumentSpreadsheet()
-    table = Table(name="Payers")
-    for row in rows:
-        line = TableRow()
-        for cell in row:
-            attributes = {"valuetype": "string"} if isinstance(cell, str) else cell or {}
-            element = TableCell(**attributes)
-            if isinstance(cell, str):
-                element.addElement(P(text=cell))
-            line.addElement(element)
-        table.addElement(line)
-    book.spreadsheet.addElement(table)
-    book.save(str(path))

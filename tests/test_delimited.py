@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zipfile
 from typing import Any
 
 import pandas as pd
@@ -43,43 +41,12 @@ def test_a_file_that_would_be_misread_is_refused(content: str, encoding: str | N
     assert "zanzibar" not in str(caught.value)
 
 
-def archive(name: str) -> bytes:
-    """Return a zip archive with a file of this name."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as file:
-        file.writestr(name, "")
-    return content.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (archive("table.csv"), "the file is a zip archive. Unpack"),
-        (archive("xl/workbook.xml"), "the file is an Excel workbook. Give it the ending .xlsx"),
-        (archive("Index/Document.iwa"), "the file is a spreadsheet of Numbers. Export"),
-        (gzip.compress(b"id,city\n", mtime=0), "the file is compressed"),
-        (b"id,city\n" + b"1,a\n" * 2000 + b"2,\0\n", "the file is damaged, or no text"),
-    ],
-)
-def test_files_of_other_kinds_are_refused(content: bytes, words: str) -> None:
-    """An archive, a compressed file, and a byte that is no text, however late, are told."""
-    with pytest.raises(InvalidInput, match=f"source: {words}"):
-        read_delimited(content)
-
-
 @table("text_encodings")
 def test_the_encoding_is_known_by_the_words(text: str, encoding: str) -> None:
     """A file is read in the encoding in which all of its words are words of a language."""
     cells = read_delimited(f"id;first;last;city\n{text}".encode(encoding))
 
     assert text.splitlines()[0].split(";") == cells_of(cells)[2]
-
-
-def test_a_table_of_a_million_cells_has_compact_columns() -> None:
-    """The columns have the dtype that pandas gives text, not one object a cell."""
-    cells = read_delimited("client_user_id,email,city,country\na,b,c,DE\n")
-
-    assert [pd.Series(["a"], dtype=str).dtype] * 4 == list(cells.dtypes)
 
 
 CELLS = st.text(st.sampled_from('ab ",;\n\tü'), max_size=6)

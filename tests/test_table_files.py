@@ -89,10 +89,6 @@ def _csv(**options: Any) -> Callable[[pd.DataFrame, Path], None]:
     return lambda table, path: table.to_csv(path, index=False, **options)
 
 
-def _ods(table: pd.DataFrame, path: Path) -> None:
-    table.to_excel(path, index=False, engine="odf")  # type: ignore[arg-type]
-
-
 WRITERS: dict[str, tuple[str, Callable[[pd.DataFrame, Path], None]]] = {
     **{
         f"csv with {name}": ("csv", _csv(sep=sign))
@@ -102,7 +98,6 @@ WRITERS: dict[str, tuple[str, Callable[[pd.DataFrame, Path], None]]] = {
     "csv in UTF-16": ("csv", _csv(encoding="utf-16", sep="\t")),
     "csv in Windows-1252": ("csv", _csv(encoding="cp1252", sep=";")),
     "xlsx": ("xlsx", lambda table, path: table.to_excel(path, index=False)),
-    "ods": ("ods", _ods),
 }
 
 

@@ -47,8 +47,8 @@ CellFindings = list[tuple[int, int, Finding]]
 """The number of the row, the number of the column, and what was found."""
 
 _RIGHT: dict[str, frozenset[NoteKind]] = {
-    "day": frozenset({"date", "number", "fraction"}),  # the checks of the field see a number that is no day
-    HOLDER_IS_PAYER: frozenset({"boolean", "number"}),
+    "day": frozenset({"date", "fraction"}),  # the checks of the field see a number that is no day
+    HOLDER_IS_PAYER: frozenset({"boolean"}),
 }
 """Kinds of cells that are right in some fields."""
 

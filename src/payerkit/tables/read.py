@@ -37,9 +37,9 @@ from payerkit.tables.normalise import (
     readings_of,
     rewrite,
 )
-from payerkit.tables.sheet import Sheet, SheetInfo, column_letters
+from payerkit.tables.sheet import Sheet, column_letters
 from payerkit.tables.text_files import EMPTY, read_delimited
-from payerkit.tables.workbooks import kind_of_file, read_sheets
+from payerkit.tables.workbooks import read_sheets
 
 _DATE_ORDER = "date_order"
 
@@ -69,8 +69,8 @@ def read_payers(
     the row until it is corrected.
 
     Args:
-        source: A path to an Excel (.xlsx, .xlsm, .xls), OpenDocument (.ods) or CSV (.csv, .tsv, .txt) file; an open
-            file with CSV; or a DataFrame.
+        source: A path to an Excel (.xlsx, .xlsm) or text file (.csv, .tsv, .txt), or an open one, of which the content
+            counts rather than its name; or a DataFrame.
         mapping: From `propose_mapping`, or a dict with the field of each column that has another name, such as
             `{"Name": "last_name"}`; None as field leaves the column out.
         sheet: Name of the sheet, if several have a table.
@@ -439,39 +439,42 @@ def _check_direction(sheet: Sheet, names: Iterable[str], is_known: IsKnown) -> N
 
 
 def _read_source(source: Any, *, sheet: str | None) -> Sheet:
-    """Return the sheet of a file, or of an open file.
+    """Return the sheet of a file, or of an open file, whatever its name says of its kind.
 
     sheet: its name; None for the only one that has a table. Raises InvalidInput for a workbook with several tables, for
     a file that cannot be read, and for anything else.
     """
-    if hasattr(source, "read"):
-        return Sheet(read_delimited(source.read()))
+    content = source.read() if hasattr(source, "read") else _content_of(source)
+    if isinstance(content, str) or not content.startswith(b"PK\x03\x04"):
+        return Sheet(read_delimited(content))
+    sheets, hidden = read_sheets(content, sheet)
+    return sheets[0] if sheet is not None else _choose_sheet(sheets, hidden)
+
+
+def _content_of(source: Any) -> bytes:
     if not isinstance(source, str | Path):
         raise InvalidInput(f"source: expected a file or a DataFrame of pandas, got {kind_of(source)}.")
     path = Path(source)
     if not path.is_file():
         raise InvalidInput(f"source: file {path.name} not found.")
-    if kind_of_file(path) == "text":
-        return Sheet(read_delimited(path.read_bytes()))
-    infos, sheets = read_sheets(path, sheet)
-    return sheets[0] if sheet is not None else _choose_sheet(path, infos, sheets)
+    return path.read_bytes()
 
 
-def _choose_sheet(path: Path, infos: Sequence[SheetInfo], sheets: Sequence[Sheet]) -> Sheet:
-    """Return the only visible sheet that has a table. sheets: all that are visible and have rows."""
-    filled = [info for info in infos if info.rows]
-    if not filled:
-        raise InvalidInput(EMPTY)
-    if not sheets:
+def _choose_sheet(sheets: Sequence[Sheet], hidden: Sequence[str]) -> Sheet:
+    """Return the only sheet that has a table. sheets: all that are visible and have rows. hidden: names of others."""
+    if not sheets and hidden:
         raise InvalidInput(
-            f"source: all sheets of {path.name} that have rows are hidden: {_names(filled)}.",
+            f"source: the workbook has no visible sheet with rows; hidden are: {', '.join(hidden)}.",
             advice='Show the sheet in the file, or name it: sheet="..." (--sheet).',
         )
+    if not sheets:
+        raise InvalidInput(EMPTY)
     own = [sheet for sheet in sheets if own_header(sheet) is not None]
     tables = own or [sheet for sheet in sheets if _has_names(sheet)] if len(sheets) > 1 else sheets
     if len(tables) != 1:
+        names = ", ".join(f"{sheet.name} ({len(sheet.cells):,} rows)" for sheet in sheets)
         raise InvalidInput(
-            f"source: {path.name} has several sheets: {_names(info for info in filled if not info.is_hidden)}.",
+            f"source: the workbook has several sheets: {names}.",
             advice=f'Say which one has the table, such as sheet="{sheets[0].name}" (--sheet "{sheets[0].name}").',
         )
     return tables[0]
@@ -480,7 +483,3 @@ def _choose_sheet(path: Path, infos: Sequence[SheetInfo], sheets: Sequence[Sheet
 def _has_names(sheet: Sheet) -> bool:
     """Return True if a sheet has a header with two known names or more."""
     return sum(map(is_known_header, find_header(sheet, is_known_header).names)) > 1
-
-
-def _names(infos: Iterable[SheetInfo]) -> str:
-    return ", ".join(f"{info.name} ({info.rows:,} rows)" for info in infos)

@@ -20,7 +20,6 @@ NoteKind = Literal[
     "fraction",
     "hidden_row",
     "merged",
-    "number",
     "struck_row",
     "time",
     "unformatted",
@@ -29,10 +28,9 @@ NoteKind = Literal[
 
 digits_lost: a number of more than 15 digits, of which a spreadsheet keeps 15. formula_without_value: a formula that no
 program has computed yet. fraction: a number that is not whole. hidden_row, struck_row: the row is hidden, or struck
-out, and the column is -1. merged: one of merged cells, but the first. number: a whole number in a file whose number
-formats cannot be read, so that leading zeros may be lost. unformatted: a whole number whose format does not say how
-many digits it has. A formula whose value is 0 is without a value, too: it refers to an empty cell, or a program wrote 0
-for what it did not compute. Error values are text: #N/A, #REF! and the like are found as such.
+out, and the column is -1. merged: one of merged cells, but the first. unformatted: a whole number whose format does
+not say how many digits it has. A formula whose value is 0 is without a value, too: it refers to an empty cell, or a
+program wrote 0 for what it did not compute. Error values are text: #N/A, #REF! and the like are found as such.
 """
 
 
@@ -74,18 +72,6 @@ def column_letters(column: int) -> str:
     """Return the letters of a column, from 0, as a spreadsheet shows them: A, B, ... Z, AA."""
     before, last = divmod(column, 26)
     return (column_letters(before - 1) if before else "") + chr(ord("A") + last)
-
-
-@dataclass(frozen=True, slots=True)
-class SheetInfo:
-    """What is known of a sheet before it is read.
-
-    rows: number of the last one, 0 if no cell has a value. Of a sheet that does not say its size, 1000 are counted.
-    """
-
-    name: str
-    is_hidden: bool
-    rows: int
 
 
 CellText = tuple[str, NoteKind | None]

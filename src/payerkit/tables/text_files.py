@@ -205,25 +205,23 @@ _MARKS = {  # the longer mark first: that of UTF-16 begins that of UTF-32
 }
 """The encodings of Unicode by the byte order mark in front."""
 
+SAVE_AS = "Open it in a spreadsheet program, and save it as .xlsx or as CSV UTF-8."
+
+_WITH_PANDAS = "Read it with pandas, as text, and pass the DataFrame."
 _OTHER_FILES = {
     b"%PDF": "a PDF. Ask for the table itself, as an Excel or CSV file.",
-    b"PK\x03\x04": "a zip archive. Unpack it, and read the table in it.",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook. Give it the ending .xls.",
+    b"\xd0\xcf\x11\xe0": f"an old workbook (.xls), or encrypted with a password. {SAVE_AS}",
     b"\x1f\x8b": "compressed with gzip. Unpack it first.",
-    b"PAR1": "a Parquet file. Read it with pandas.read_parquet(...), and pass the DataFrame.",
+    b"PAR1": f"a Parquet file. {_WITH_PANDAS}",
     b"{\\rtf": "a document (RTF). Ask for the table itself, as an Excel or CSV file.",
-    b"<": "a web page or XML. Open it in a spreadsheet program and save it as CSV UTF-8.",
-    b"[{": "JSON. Read it with pandas.read_json(..., dtype=False), and pass the DataFrame.",
-    b'{"': "JSON. Read it with pandas.read_json(..., dtype=False), and pass the DataFrame.",
+    b"<": f"a web page or XML. {SAVE_AS}",
+    b"[{": f"JSON. {_WITH_PANDAS}",
+    b'{"': f"JSON. {_WITH_PANDAS}",
 }
-"""Files that are no tables of text, by how they begin: what they are, and what to do."""
+"""Files that are no tables of text, by how they begin: what they are, and what to do.
 
-_WORKBOOKS = {
-    b"xl/workbook": "an Excel workbook. Give it the ending .xlsx.",
-    b"opendocument.spreadsheet": "a spreadsheet of LibreOffice. Give it the ending .ods.",
-    b".iwa": "a spreadsheet of Numbers. Export it there as Excel or CSV.",
-}
-"""Zip archives that are workbooks, by a name that is in them."""
+A compound file (MS-CFB) is an old workbook, or any encrypted one (MS-OFFCRYPTO).
+"""
 
 _ENCODING_ADVICE = (
     "Save it as CSV UTF-8. If you know its encoding, open it with that: "
@@ -296,8 +294,7 @@ def _checked(content: bytes) -> bytes:
     start = content[:200].lstrip()
     for beginning, kind in _OTHER_FILES.items():
         if start.startswith(beginning):
-            workbook = next((_WORKBOOKS[name] for name in _WORKBOOKS if name in content), kind)
-            raise InvalidInput(f"source: the file is {workbook if start.startswith(b'PK') else kind}")
+            raise InvalidInput(f"source: the file is {kind}")
     if (place := content.find(b"\0")) >= 0 or _IS_BINARY(content[:4096]):
         where = f" See line {_line(content, place)}." if place >= 4096 else ""
         raise InvalidInput(
