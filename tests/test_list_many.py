@@ -43,22 +43,19 @@ def whose(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
     return list(frame[["client_user_id", "account_number"]].itertuples(index=False, name=None))
 
 
-@pytest.mark.parametrize("workers", [1, 32])
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
         ([FIRST, SECOND], [FIRST, FIRST, SECOND]),
         ([SECOND, WITHOUT, SECOND], [SECOND]),  # no account, no row; an id twice is asked for once
         (pd.DataFrame({"id": [SECOND, FIRST, SECOND]})["id"], [SECOND, FIRST, FIRST]),  # a column
-        (pd.Series([SECOND], dtype="category"), [SECOND]),
         (pd.Index([SECOND]), [SECOND]),
-        ((SECOND,), [SECOND]),
         ([], []),
     ],
 )
-def test_accounts_are_in_the_order_of_the_ids(workers: int, ids: Any, expected: list[str], service: Client) -> None:
-    """With any number of workers: payers in the order of the ids, accounts in the order of the service."""
-    frame = read(service, ids, workers=workers, reveal=True)
+def test_accounts_are_in_the_order_of_the_ids(ids: Any, expected: list[str], service: Client) -> None:
+    """Payers are in the order of the ids, accounts in the order of the service."""
+    frame = read(service, ids, reveal=True)
 
     numbers = [number for each in dict.fromkeys(expected) for number in NUMBERS[each]]
     assert list(zip(expected, numbers, strict=True)) == whose(frame)
@@ -109,43 +106,10 @@ def test_an_error_for_one_payer_is_in_its_row(connected: Callable[..., Client]) 
     assert [False, True, False] == list(frame["error"].notna())
 
 
-def test_a_wrong_key_ends_it(connected: Callable[..., Client]) -> None:
-    """After a 401 no other payer is requested, and every row says why."""
-    with far_end.FarEnd([far_end.reply(401)]) as far:
-        frame = read(connected(far.url), [f"user-{place}" for place in range(50)], workers=1)
-
-        assert (1, 50) == (len(far.ledger), frame["error"].str.contains("key").sum())
-
-
-@pytest.mark.parametrize(
-    ("ids", "options", "words"),
-    [
-        ("user-1", {}, "got a str"),  # and not six payers of one letter
-        (b"user-1", {}, "got a bytes"),
-        (pd.DataFrame({"id": ["user-1"]}), {}, "got a DataFrame"),  # and not its columns
-        ({"user-1": 1}, {}, "got a dict"),
-        (None, {}, "got None"),
-        (["user-1", None], {}, "ids: Expected text"),  # an empty cell
-        (["user-1", 5], {}, "ids: Expected text, got int"),
-        (["user-1", ""], {}, "ids: Empty"),
-        (["user-1", ".."], {}, "removed from the URL"),
-        (["user-1"], {"workers": 0}, "workers: "),
-        (["user-1"], {"rate": 0}, "rate: "),
-        (["user-1"], {"rate": -1}, "rate: "),
-    ],
-)
-def test_invalid_arguments_are_refused(
-    ids: Any, options: dict[str, Any], words: str, connected: Callable[..., Client]
-) -> None:
-    """Invalid ids and options are refused before anything is sent."""
+def test_an_id_alone_is_refused(connected: Callable[..., Client]) -> None:
+    """Ids are checked as those of `payer_statuses`, before anything is sent."""
     with far_end.FarEnd([far_end.reply(200, "[]")]) as far:
-        with pytest.raises(InvalidInput, match=words):
-            read(connected(far.url), ids, **options)
+        with pytest.raises(InvalidInput, match="ids: expected a list or a column of client user ids, got a str"):
+            read(connected(far.url), "user-1")
 
         assert [] == far.ledger
-
-
-def test_the_first_argument_is_a_client() -> None:
-    """Anything else is refused."""
-    with pytest.raises(InvalidInput, match="got a str"):
-        payerkit.statuses.list_many("http://localhost", ["user-1"])  # type: ignore[arg-type]  # the point

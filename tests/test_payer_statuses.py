@@ -17,7 +17,7 @@ from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.errors import UnreadableAnswer
 from payerkit.frames import columns
-from payerkit.statuses.statuses import earlier_times, snapshots_frame, take_snapshots, without_replaced
+from payerkit.statuses.statuses import snapshots_frame, take_snapshots, without_replaced
 from published import BANK_DETAILS, PAYER
 from status_service import READY, REJECTED, REVIEW, UNSIGNED, StatusService, account, payer
 
@@ -231,18 +231,13 @@ def test_a_response_that_cannot_be_read_is_an_error(connected: Callable[..., Cli
     assert isinstance(found["user-1"].error, UnreadableAnswer)
 
 
-@table("payer_histories")
-def test_since_when_and_why(  # the columns of the table
-    read: Read, status: Any, accounts: list[Any], events: list[Any], since: str | None, reason: str | None
+@table("rejection_reasons")
+def test_why_an_account_does_not_pass(
+    read: Read, status: Any, accounts: list[Any], events: list[Any], reason: str | None
 ) -> None:
-    """As the service says it, in every form of a time, or as the first event since the last change does.
-
-    Of an account only what counts, as long as it does; what cannot be a time is left out.
-    """
+    """The last event about each account that counts says it, if it says the status that holds now."""
     with StatusService({"user-1": status}, {"user-1": accounts}) as service:
-        frame = read(service, events=payerkit.read_events(events))
-
-    assert [since and pd.Timestamp(since), reason] == cells(frame, "since", "reason")
+        assert [reason] == cells(read(service, events=payerkit.read_events(events)), "reason")
 
 
 def test_since_comes_from_an_earlier_frame(read: Read) -> None:
@@ -256,6 +251,12 @@ def test_since_comes_from_an_earlier_frame(read: Read) -> None:
 
     assert [first["checked_at"][1], pd.NaT, pd.NaT] == list(second["since"].astype(object))
     assert [first["checked_at"][1], *second["checked_at"][1:]] == list(third["since"])
+
+
+def test_a_payer_who_was_not_read_has_no_history(read: Read) -> None:
+    """Two errors are no equal statuses."""
+    with StatusService({}) as service:
+        assert read(service, ["nobody"], previous=read(service, ["nobody"]))["since"].isna().all()
 
 
 @pytest.mark.parametrize(
@@ -301,39 +302,30 @@ def test_times_of_several_files_are_read(read: Read) -> None:
     assert [*times, previous["checked_at"][2]] == list(again["since"])
 
 
-def test_a_payer_who_was_not_read_has_no_history(read: Read) -> None:
-    """An error now, or an error then, says nothing about statuses."""
-    with StatusService({"user-1": READY}) as service:
-        service.failing["user-1"] = 403
-        failed = read(service)
-        failed_again = read(service, previous=failed)
-        del service.failing["user-1"]
-        works = read(service, previous=failed)
-
-    assert failed_again["since"].isna().all()
-    assert works["since"].isna().all()
-
-
 @pytest.mark.parametrize(
     ("ids", "options", "words"),
     [
-        ("user-1", {}, "ids: expected a list"),
-        ([None], {}, "ids: Expected text"),
+        ("user-1", {}, "got a str"),  # and not six payers of one letter
+        (b"user-1", {}, "got a bytes"),
+        (pd.DataFrame({"id": ["user-1"]}), {}, "got a DataFrame"),  # and not its columns
+        ({"user-1": 1}, {}, "got a dict"),
+        (None, {}, "got None"),
+        (["user-1", None], {}, "ids: Expected text"),  # an empty cell
         (["user-1", ".."], {}, "removed from the URL"),
         (["user-1"], {"workers": 0}, "workers: "),
-        (["user-1"], {"rate": 0}, "rate: "),
-        (["user-1"], {"accounts": "no"}, "accounts: expected True or False"),
         (["user-1"], {"previous": "last-week.csv"}, "previous: expected an earlier result"),
         (["user-1"], {"events": "events.jsonl"}, "events: expected a result of read_events"),
         (["user-1"], {"events": pd.DataFrame({"event": []})}, "events: expected a result of read_events"),
         (["user-1"], {"previous": pd.DataFrame({"since": []})}, "previous: expected an earlier result"),
     ],
 )
-def test_invalid_arguments_are_refused(read: Read, ids: Any, options: dict[str, Any], words: str) -> None:
+def test_invalid_arguments_are_refused(
+    connected: Callable[..., Client], ids: Any, options: dict[str, Any], words: str
+) -> None:
     """Invalid ids and options are refused before anything is sent."""
     with StatusService({"user-1": READY}) as service:
         with pytest.raises(InvalidInput, match=words):
-            read(service, ids, **options)
+            payerkit.payer_statuses(connected(service.url), ids, **options)
 
         assert [] == service.asked
 
@@ -348,9 +340,7 @@ def test_the_key_of_a_payer_depends_on_the_api_key(connected: Callable[..., Clie
     """It is the same for the same payer, differs for another, and does not tell the id without the key."""
     with StatusService({"user-1": READY, "user-2": READY}) as service:
         found = take_snapshots(connected(service.url), ["user-1", "user-2"], LeapingClock().limiter(workers=1))
-    one, again, other = (
-        snapshots_frame(found, secret, earlier_times(None), reveal=False)["payer_key"] for secret in (b"a", b"a", b"b")
-    )
+    one, again, other = (snapshots_frame(found, secret, {}, reveal=False)["payer_key"] for secret in (b"a", b"a", b"b"))
 
     assert list(one) == list(again)
     assert 4 == len({*one, *other})
@@ -362,20 +352,6 @@ FAILED_ACCOUNT = {
     "paymentDetailsId": "1",
     "rejectionMessage": "Beneficiary name mismatch",
 }
-
-
-def compliance(kyc: str, time: str, name: str = "user-1", *, compliant: bool = False) -> dict[str, Any]:
-    """Return an event about the statuses of a payer who has signed."""
-    statuses = {"kycStatus": kyc, "agreementStatus": "completed", "isCompliant": compliant}
-    return {"event": "compliance.updated", "clientUserId": name, "timestamp": time, **statuses}
-
-
-def test_without_a_time_an_event_holds_since_it_arrived(read: Read) -> None:
-    """The status was there by then."""
-    arrival = "2026-01-05T08:00:00Z"
-    line = {"received_at": arrival, "headers": {}, "body": json.dumps(compliance("pending", ""))}
-    with StatusService({"user-1": REVIEW}) as service:
-        assert [pd.Timestamp(arrival)] == cells(read(service, events=payerkit.read_events([line])), "since")
 
 
 @pytest.mark.parametrize(
@@ -393,25 +369,22 @@ def test_tests_and_forgeries_say_nothing(read: Read, more: dict[str, Any]) -> No
 
 def test_events_of_ids_that_are_masked_cannot_be_told(read: Read) -> None:
     """An id that is an e-mail address is masked in both frames, so the events have to be read with `reveal=True`."""
-    events = [compliance("pending", "2026-01-05T08:00:00Z", "zoe@example.com")]
-    with StatusService({"zoe@example.com": REVIEW, "user-1": REVIEW}) as service:
+    event = {"event": "compliance.updated", "clientUserId": "zoe@example.com", "kycStatus": "rejected"}
+    event["rejectionMessage"] = "Document expired"
+    with StatusService({"zoe@example.com": REJECTED, "user-1": REVIEW}) as service:
         with pytest.raises(InvalidInput, match="events: ids that are e-mail addresses are masked"):
-            read(service, events=payerkit.read_events(events))
+            read(service, events=payerkit.read_events([event]))
         assert [] == service.asked
-        others = read(service, ["user-1"], events=payerkit.read_events(events))
-        told = read(service, events=payerkit.read_events(events, reveal=True))
+        others = read(service, ["user-1"], events=payerkit.read_events([event]))
+        told = read(service, events=payerkit.read_events([event], reveal=True))
 
-    assert others["since"].isna().all()
-    assert [pd.Timestamp("2026-01-05T08:00:00Z"), "••••"] == cells(told, "since", "client_user_id")
+    assert [None, "Document expired", "••••"] == cells(others, "reason") + cells(told, "reason", "client_user_id")
 
 
 def test_events_may_come_from_a_file(read: Read, tmp_path: Path) -> None:
     """Saved as CSV and read as text, they say the same."""
-    events = [compliance("approved", "2026-01-05T08:00:00Z", compliant=True)]
-    events += [FAILED_ACCOUNT | {"timestamp": "2026-01-06", "rejectionMessage": None}, FAILED_ACCOUNT]
-    payerkit.read_events(events).to_csv(tmp_path / "events.csv", index=False)
+    payerkit.read_events([FAILED_ACCOUNT]).to_csv(tmp_path / "events.csv", index=False)
     with StatusService({"user-1": READY}, {"user-1": [account("failed")]}) as service:
         frame = read(service, events=pd.read_csv(tmp_path / "events.csv", dtype=str))
 
-    expected = ["Beneficiary name mismatch", pd.Timestamp("2026-01-06", tz="UTC")]
-    assert expected == cells(frame, "reason", "since")
+    assert ["Beneficiary name mismatch"] == cells(frame, "reason")

@@ -178,20 +178,6 @@ def test_a_wrong_key_ends_the_wait(wait: Wait) -> None:
     assert "key" in report.stopped
 
 
-def test_since_is_kept_from_look_to_look(wait: Wait) -> None:
-    """A payer whose statuses did not change is known to be stuck since the first look."""
-    with StatusService({"slow": REVIEW, "moved": UNSIGNED}) as service:
-        earlier = wait(service, Days(), timeout=0).frame
-        days = Days(lambda: service.payers.update(moved=REVIEW), lambda: None)
-        report = wait(service, days, every=30, timeout=60)
-        with_earlier = wait(service, Days(), timeout=0, previous=earlier)
-
-    frame = report.frame
-    assert (frame["since"] < frame["checked_at"]).all()
-    assert frame["since"][0] < frame["since"][1]
-    assert [earlier["checked_at"][0]] == list(with_earlier.frame["since"].dropna())
-
-
 @pytest.mark.parametrize("looks", [0, 1])
 def test_an_interrupt_keeps_what_was_found(wait: Wait, looks: int) -> None:
     """After Ctrl+C while it waits, the error has the report."""
@@ -236,9 +222,7 @@ def test_an_interrupt_during_a_look_keeps_what_was_found(wait: Wait) -> None:
         ({"timeout": -1}, "timeout: "),
         ({"timeout": float("inf")}, "timeout: "),
         ({"workers": 0}, "workers: "),
-        ({"rate": 0}, "rate: "),
         ({"ids": "user-1"}, "ids: expected a list"),
-        ({"previous": "last-week.csv"}, "previous: "),
     ],
 )
 def test_invalid_arguments_are_refused(wait: Wait, options: dict[str, Any], words: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,7 @@ from payerkit import html
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.frames import columns, frame_of
-from payerkit.wire import our_name
-from payerkit.wording import Wording, in_words, visible
+from payerkit.wording import Wording, in_words, listed, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +32,6 @@ _MOVES = {
     "you": "your move",
     "service": "the service's move",
     "nobody": "nothing is left to do",
-    "": "it depends on the kind of the status",
 }
 
 _COLUMNS = columns("of status meaning whose_move final what_to_do ask_again basis", bool="final", Int64="ask_again")
@@ -43,8 +41,6 @@ _MAX_WORD = 60
 
 _DEACTIVATED = "deactivated"
 
-_NOT_SAID = "This is derived from the two statuses: the response does not say whether the payer is compliant."
-
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -52,17 +48,16 @@ class Explanation:
 
     Attributes:
         of: The kind of the status: "kyc", "agreement", "account", "payment", "request", or "payer" for a payer as a
-            whole; "" if the word is a status of several things.
+            whole; "" for a word that no source documents.
         status: The status; of a payer, a summary.
         meaning: What it means.
-        whose_move: "payer", "payee", "you", "service" or "nobody"; "" if that depends on the part.
+        whose_move: "payer", "payee", "you", "service" or "nobody".
         final: True if waiting alone does not change it.
         what_to_do: The next step.
         ask_again: Seconds until asking again makes sense; None if it does not.
         compliant: Of a payer, whether they may pay out; False of anything else.
         basis: Where this is documented; "" for a status that no source documents.
-        parts: The explanations that this one is made of: those of a payer's identity check, agreement and accounts, or
-            those of a word that is a status of several things.
+        parts: Of a payer, the explanations of the identity check, the agreement and the accounts.
 
     Example:
         >>> explanation = explain("awaiting_manual_review")
@@ -111,9 +106,6 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        if self.parts and not self.of:
-            head = ("status of", "meaning, and what to do")
-            return html.picture(html.grid(head, map(_part_cells, self.parts), caption=self._title()))
         found = [
             ("Meaning", html.escape(self.meaning)),
             ("Next", html.escape(self.next_step)),
@@ -121,12 +113,6 @@ class Explanation:
         ]
         chip = html.chip(_kind(self), self._title())
         return html.picture(html.table([row for row in found if row[1]], caption=chip), html.small(self.basis))
-
-
-def _part_cells(part: Explanation) -> tuple[str, html.Html]:
-    """Return the cells of a part: what has the status; its meaning, what to do and the source."""
-    source = html.small(part.basis)
-    return _THINGS[part.of], html.Html(f"{html.escape(part.meaning)}{html.advice(part.next_step)}{source}")
 
 
 def _part_status(part: Explanation) -> str:
@@ -183,16 +169,17 @@ def explain(status: Any, of: str | None = None) -> Explanation:
     A status that no source documents is not an error: it is explained as unknown.
 
     Args:
-        status: A word, such as "pending_assessment"; an object with a status, such as a `PayerStatus` or a
-            `PaymentDetail`; or a row of `payer_statuses` or `list_payment_details`.
+        status: A word, such as "pending_assessment", or an object with a status, such as a `PayerStatus` or a
+            `PaymentDetail`.
         of: What a word is the status of: "kyc", "agreement", "account" (a payment detail), "payment" (a payout), or
-            "request".
+            "request". A word that is a status of one thing alone needs no `of`.
 
     Returns:
-        The explanation. If a word is a status of several things, `parts` explains each of them.
+        The explanation.
 
     Raises:
-        InvalidInput: For anything that is neither a word nor has a status, and for an unknown `of`.
+        InvalidInput: For anything that is neither a word nor has a status, for a word that is a status of several
+            things, and for an unknown `of`.
 
     Example:
         >>> explain("pending_assessment")
@@ -201,34 +188,22 @@ def explain(status: Any, of: str | None = None) -> Explanation:
           [operator, KYC sessions]
         >>> explain("rejected", of="account").whose_move
         'payee'
-        >>> [part.of for part in explain("rejected").parts]
-        ['kyc', 'agreement', 'account']
     """
     if of is not None and of not in _THINGS:
         raise InvalidInput(f"of: expected one of {', '.join(_THINGS)}.")
-    if isinstance(status, str) and status.strip():
-        return explain_word(status, of) if of else _explain_any(status)
-    if hasattr(status, "explain") and not hasattr(status, "iloc"):
+    if hasattr(status, "explain"):
         found: Explanation = status.explain()
         return found
-    fields = _fields(status)
-    if "kyc_status" in fields or "agreement_status" in fields:
-        stated = fields.get("is_compliant", fields.get("compliant"))
-        return explain_payer(fields.get("kyc_status"), fields.get("agreement_status"), stated)
-    for name, thing in (("sub_status", "payment"), ("status", "account")):
-        if name in fields:
-            return explain_word(fields[name], of or thing)
-    raise InvalidInput(
-        'status: expected a word, such as "pending_assessment", a PayerStatus, a PaymentDetail, or a row with a status.'
-    )
-
-
-def _fields(row: Any) -> dict[str, Any]:
-    """Return the fields of a dict or a row of a table by our names; {} for anything else."""
-    items = dict(row.items()) if isinstance(row, Mapping) or hasattr(row, "iloc") else {}
-    if isinstance(items.get("status"), Mapping):  # a payer's, as the service returns it: both statuses inside one
-        items |= items.pop("status")
-    return {our_name(str(name)): value for name, value in items.items()}
+    if not isinstance(status, str) or not status.strip():
+        raise InvalidInput(
+            'status: expected a word, such as "pending_assessment", or an object with a status, such as a PayerStatus.'
+        )
+    kinds = [of] if of else [kind for kind, word in _table() if word == _normal(status)]
+    if len(kinds) > 1:
+        raise InvalidInput(f"of: this is a status of several things. Say which: {listed(kinds, 'or')}.")
+    if kinds:
+        return explain_word(status, kinds[0])
+    return replace(explain_word(status, "kyc"), of="", meaning="Not a documented status of anything.")
 
 
 def explain_word(status: Any, of: str) -> Explanation:
@@ -247,26 +222,8 @@ def _normal(status: str) -> str:
     return "_".join(status.lower().replace("-", " ").replace("_", " ").split())
 
 
-def _explain_any(status: str) -> Explanation:
-    """Return the explanation of a word that may be a status of several things."""
-    found = tuple(each for (_, word), each in _table().items() if word == _normal(status))
-    if not found:
-        return replace(explain_word(status, "kyc"), of="", meaning="Not a documented status of anything.")
-    if len(found) == 1:
-        return found[0]
-    return Explanation(
-        "",
-        found[0].status,
-        meaning=f"A status of {len(found)} things: {', '.join(_THINGS[each.of] for each in found)}.",
-        whose_move=found[0].whose_move if len({each.whose_move for each in found}) == 1 else "",
-        final=all(each.final for each in found),
-        what_to_do=f'Say which one, such as of="{found[0].of}".',
-        parts=found,
-    )
-
-
 def explain_payer(
-    kyc_status: Any, agreement_status: Any, stated: Any = None, *, accounts: Iterable[Any] | None = None
+    kyc_status: Any, agreement_status: Any, *, stated: bool | None = None, accounts: Iterable[Any] | None = None
 ) -> Explanation:
     """Return one explanation of a payer: whose move it is and what to do, from all statuses.
 
@@ -274,21 +231,17 @@ def explain_payer(
     statuses of the accounts that matter; None if they are not known.
     """
     kyc, agreement = explain_word(kyc_status, "kyc"), explain_word(agreement_status, "agreement")
-    if is_compliant(kyc_status, agreement_status, stated):
+    if is_compliant(kyc_status, agreement_status, stated=stated):
         found = replace(_explain_accounts(accounts), compliant=True)
-        if not (kyc.is_passed and agreement.is_passed):
-            found = replace(found, meaning=f"{found.meaning} The service says so, although the other statuses do not.")
     else:
         found = _explain_open(kyc, agreement)
-    if _as_bool(stated) is None and not (found.final and not found.is_passed):
-        found = replace(found, meaning=f"{found.meaning} {_NOT_SAID}")
     return replace(found, parts=(kyc, agreement, *found.parts))
 
 
-def is_compliant(kyc_status: Any, agreement_status: Any, stated: Any = None) -> bool | None:
+def is_compliant(kyc_status: Any, agreement_status: Any, *, stated: bool | None = None) -> bool | None:
     """Return whether a payer is compliant: as the service states, else as the statuses say; None if neither does."""
-    if (said := _as_bool(stated)) is not None:
-        return said
+    if stated is not None:
+        return stated
     if not (isinstance(kyc_status, str) and isinstance(agreement_status, str)):
         return None
     return explain_word(kyc_status, "kyc").is_passed and explain_word(agreement_status, "agreement").is_passed
@@ -357,11 +310,6 @@ def count_words(statuses: Iterable[str]) -> str:
     """Return how often each word occurs, such as "2 approved, 1 pending"; "none" without words."""
     counts = Counter(in_words(status) or "unknown" for status in statuses)
     return ", ".join(f"{count} {word}" for word, count in counts.items()) or "none"
-
-
-def _as_bool(value: Any) -> bool | None:
-    """Return a truth value of Python or numpy as a bool; None for anything else, such as a missing value."""
-    return bool(value) if type(value).__name__ in {"bool", "bool_"} else None
 
 
 def _duration(seconds: int) -> str:

@@ -34,8 +34,8 @@ PICTURES: dict[str, Any] = {
     "rejected payer": PayerStatus.read({"kycStatus": "rejected", "agreementStatus": "not_started"}),
     "unknown status": PayerStatus.read({"kycStatus": "under_a_microscope_" * 5, "agreementStatus": "completed"}),
     "account": PaymentDetail.read({"paymentDetail": {"id": "1" * 36, "status": "failed", "bankName": "Example Bank"}}),
-    "explanation": payerkit.explain("rejected"),
-    "explanation of a payer": payerkit.explain({"kycStatus": "pending", "agreementStatus": "not_started"}),
+    "explanation": payerkit.explain("rejected", of="kyc"),
+    "explanation of a payer": PayerStatus.read({"kycStatus": "pending", "agreementStatus": "not_started"}).explain(),
     "client": payerkit.connect("https://api.example.com", api_key="example-key"),
     "samples": payerkit.samples,
 }
@@ -43,7 +43,7 @@ IN_JUPYTER = f"""
 from payerkit import check_bank_details, check_payment, connect, explain, samples
 from payerkit.models import PayerStatus
 display(check_bank_details({WRONG_ACCOUNT!r}))
-display(check_payment(samples["hidden_transaction"]), explain("rejected"))
+display(check_payment(samples["hidden_transaction"]), explain("rejected", of="kyc"))
 display(connect("https://api.example.com", api_key="example-key"))
 display(PayerStatus.read({{"kycStatus": "pending", "agreementStatus": "rejected"}}))
 """

@@ -120,7 +120,7 @@ class Event(Response):
             'payee'
         """
         if self.kyc_status or self.agreement_status:
-            return explain_payer(self.kyc_status, self.agreement_status, self.is_compliant)
+            return explain_payer(self.kyc_status, self.agreement_status, stated=self.is_compliant)
         if self.kind.startswith("payment_detail."):
             return explain_word(self.status, "account")
         return explain_word(self.sub_status, "payment")

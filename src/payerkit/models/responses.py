@@ -212,7 +212,7 @@ class PayerStatus(Created):
             >>> get_payer_status(client, "user-123").explain().whose_move
             'payer'
         """
-        found = explain_payer(self.kyc_status, self.agreement_status, self.is_compliant)
+        found = explain_payer(self.kyc_status, self.agreement_status, stated=self.is_compliant)
         # Only the response of create_payer() has links.
         return replace(found, meaning=f"{found.meaning} {_TWO_WORDS}") if self.kyc_url or self.agreement_url else found
 

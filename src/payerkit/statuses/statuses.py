@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -18,11 +18,11 @@ from payerkit.endpoints import payer_status_call, payment_details_frame
 from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
 from payerkit.events.read_events import believed_events
 from payerkit.explanations import Explanation, account_group, count_words, explain_payer, is_compliant
-from payerkit.frames import TIME, columns, frame_of, read_times
+from payerkit.frames import columns, frame_of, read_times
 from payerkit.masking import holds_email, mask
 from payerkit.models import PayerStatus
 from payerkit.onboarding.limiter import RateLimiter, list_accounts, request_each, request_lists
-from payerkit.wire import check_id, first, read_time, wire_name
+from payerkit.wire import check_id, wire_name
 
 Accounts = Sequence[Mapping[str, Any]]
 """The accounts that the service lists for a payer."""
@@ -32,8 +32,7 @@ Accounts = Sequence[Mapping[str, Any]]
 class Snapshot:
     """The statuses of one payer, and of the payer's accounts, at one time.
 
-    accounts: the listed records; None if they were not read. stopped: why the payer was not asked for. seen_since: the
-    time of an earlier snapshot with the same statuses.
+    accounts: the listed records; None if they were not read. stopped: why the payer was not asked for.
     """
 
     checked_at: datetime
@@ -41,18 +40,6 @@ class Snapshot:
     accounts: Accounts | None = None
     error: PayerkitError | None = None
     stopped: str = ""
-    seen_since: datetime | None = None
-
-    def after(self, earlier: Snapshot) -> Snapshot:
-        """Return this snapshot with the time from which its statuses are known to hold, if an earlier one had them."""
-        if self.status is None or self._statuses != earlier._statuses:
-            return self
-        return replace(self, seen_since=earlier.since or earlier.checked_at)
-
-    @property
-    def _statuses(self) -> tuple[Any, ...]:
-        status = self.status and (self.status.kyc_status, self.status.agreement_status)
-        return status, self.compliant, self.account_statuses
 
     @property
     def account_statuses(self) -> str | None:
@@ -72,7 +59,7 @@ class Snapshot:
         """Whether the payer is compliant; None if it is not known."""
         if self.status is None:
             return None
-        return is_compliant(self.status.kyc_status, self.status.agreement_status, self.status.is_compliant)
+        return is_compliant(self.status.kyc_status, self.status.agreement_status, stated=self.status.is_compliant)
 
     @cached_property
     def explanation(self) -> Explanation:
@@ -82,23 +69,12 @@ class Snapshot:
             advice = self.error.advice if self.error is not None else "Call again."
             return Explanation("payer", "", self.problem, "you", what_to_do=advice)
         words = None if self.accounts is None else [record.get("status") for record in self.relevant]
-        return explain_payer(status.kyc_status, status.agreement_status, status.is_compliant, accounts=words)
+        return explain_payer(status.kyc_status, status.agreement_status, stated=status.is_compliant, accounts=words)
 
     @property
     def problem(self) -> str:
         """Why the payer, or the payer's accounts, could not be read; "" if they were."""
         return self.stopped if self.error is None else self.error.message
-
-    @property
-    def since(self) -> datetime | None:
-        """The time from which the statuses are known to hold: since an earlier snapshot, or as the service says.
-
-        Once the payer is compliant, the accounts count, too.
-        """
-        records = [self.status.to_dict(reveal=True)] if self.status is not None else []
-        times = [_changed_at(record) for record in (*records, *(self.relevant if self.compliant else ()))]
-        last = max((time for time in times if time is not None and time <= self.checked_at), default=None)
-        return min((time for time in (last, self.seen_since) if time is not None), default=None)
 
 
 def take_snapshots(
@@ -139,97 +115,53 @@ def _compact(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
 
 
-_CHANGED = ("statusUpdatedAt", "updatedAt")
-"""Wire names under which services say when a status changed. Not `timestamp`, which may be that of the response."""
+_OF_PAYER, _OF_ACCOUNT = "compliance.updated", "payment_detail.updated"
+_WHOSE = {_OF_PAYER: "client_user_id", _OF_ACCOUNT: "payment_details_id"}
+"""The events about statuses, and the column that says whose they are."""
+
+_NEEDED = ["event", *_WHOSE.values(), "kyc_status", "agreement_status", "is_compliant", "status", "reason"]
+
+Events = Mapping[tuple[str, str], Mapping[str, Any]]
+"""The last event about each payer and account, by its kind and the id."""
 
 
-def _changed_at(record: Mapping[str, Any]) -> datetime | None:
-    """Return when a record changed; None if it does not say."""
-    inner = record.get("status")
-    parts = (record, inner) if isinstance(inner, dict) else (record,)
-    fields = {wire_name(name): value for part in parts for name, value in part.items()}
-    return read_time(first(fields, *_CHANGED), milliseconds=True)
+def last_events(events: Any, ids: Iterable[str]) -> Events:
+    """Return the last events in a frame of `read_events`; tests, and those whose signature is invalid, say nothing.
 
-
-_ABOUT = {
-    "compliance.updated": ("client_user_id", ("kyc_status", "agreement_status", "is_compliant")),
-    "payment_detail.updated": ("payment_details_id", ("status",)),
-}
-"""The events about statuses: the column that says whose they are, and those that say what they are."""
-
-_NEEDED = ("event", "reason", *dict.fromkeys(name for whose, what in _ABOUT.values() for name in (whose, *what)))
-
-
-class StatusReport(NamedTuple):
-    """What one event says about a payer or an account.
-
-    states: None for a status that the event does not have. at: when, if known.
+    Raises InvalidInput for anything but such a frame or None, and if the ids of these payers are masked in it.
     """
+    last: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in believed_events(events, _NEEDED):  # by time
+        row["is_compliant"] = {"true": True, "false": False}.get(str(row["is_compliant"]).lower())
+        whose = _WHOSE.get(row["event"])
+        if whose and row[whose]:
+            last[row["event"], row[whose]] = row
+    if (_OF_PAYER, MASK) in last and any(map(holds_email, ids)):
+        raise InvalidInput(
+            "events: ids that are e-mail addresses are masked in it. Read the events with reveal=True; the result "
+            "masks them again."
+        )
+    return last
 
-    states: tuple[Any, ...]
-    at: datetime | None
-    reason: str | None
 
-    def says(self, states: Sequence[Any]) -> bool:
-        """Return True if the event says nothing else than these states."""
-        return all(said is None or said == state for said, state in zip(self.states, states, strict=True))
+def _reason(client_user_id: str, snapshot: Snapshot, events: Events) -> str | None:
+    """Return why the payer or an account does not pass, in the service's words; None if no event says it.
 
-
-class PayerEvents:
-    """What a frame of events says of payers and accounts; tests, and events whose signature is invalid, say nothing.
-
-    Raises InvalidInput for anything but such a frame or None.
+    The last event counts, unless it says something else than what holds now.
     """
-
-    def __init__(self, events: Any) -> None:
-        self._reports: dict[tuple[str, str], list[StatusReport]] = defaultdict(list)  # in the order of their times
-        for row in believed_events(events, _NEEDED):
-            row["is_compliant"] = {"true": True, "false": False}.get(str(row["is_compliant"]).lower())
-            whose, what = _ABOUT.get(row["event"], ("", ()))
-            if whose and row[whose]:
-                report = StatusReport(tuple(row[name] for name in what), row["at"], row["reason"])
-                self._reports[whose, row[whose]].append(report)
-
-    def require_ids(self, ids: Iterable[str]) -> None:
-        """Raise InvalidInput if the events of these payers cannot be found, since their ids are masked."""
-        if ("client_user_id", MASK) in self._reports and any(map(holds_email, ids)):
-            raise InvalidInput(
-                "events: ids that are e-mail addresses are masked in it. Read the events with reveal=True; the result "
-                "masks them again."
-            )
-
-    def since(self, client_user_id: str, snapshot: Snapshot) -> datetime | None:
-        """Return since when the statuses of a payer hold, or None unless events say so for all of them.
-
-        Once the payer is compliant, the accounts count, too.
-        """
-        of_payer, *of_accounts = self._last_runs(client_user_id, snapshot)
-        runs = [of_payer, *(of_accounts if snapshot.compliant else ())]
-        times = [min((report.at for report in run if report.at is not None), default=None) for run in runs]
-        known = [time for time in times if time is not None and time <= snapshot.checked_at]
-        return max(known) if len(known) == len(times) else None
-
-    def reason(self, client_user_id: str, snapshot: Snapshot) -> str | None:
-        """Return why the payer or an account does not pass, in the service's words; None if no event says it."""
-        runs = self._last_runs(client_user_id, snapshot)
-        return "; ".join(dict.fromkeys(run[-1].reason for run in runs if run and run[-1].reason)) or None
-
-    def _last_runs(self, client_user_id: str, snapshot: Snapshot) -> list[Sequence[StatusReport]]:
-        """Return the events since the last change of the payer, and of each account that counts."""
-        if snapshot.status is None:
-            return [()]
-        states = (snapshot.status.kyc_status, snapshot.status.agreement_status, snapshot.compliant)
-        accounts = [(str(record.get("id")), (record.get("status"),)) for record in snapshot.relevant]
-        return [
-            _last_run(self._reports.get(("client_user_id", client_user_id), ()), states),
-            *(_last_run(self._reports.get(("payment_details_id", each), ()), status) for each, status in accounts),
-        ]
-
-
-def _last_run(reports: Sequence[StatusReport], states: Sequence[Any]) -> Sequence[StatusReport]:
-    """Return the last events, as long as they say what holds now; none if the very last one says something else."""
-    count = next((place for place, report in enumerate(reversed(reports)) if not report.says(states)), len(reports))
-    return reports[len(reports) - count :]
+    status = snapshot.status
+    if status is None:
+        return None
+    payer = {"kyc_status": status.kyc_status, "agreement_status": status.agreement_status}
+    holds: dict[tuple[str, str], Mapping[str, Any]] = {
+        (_OF_PAYER, client_user_id): payer | {"is_compliant": snapshot.compliant},
+        **{(_OF_ACCOUNT, str(each.get("id"))): {"status": each.get("status")} for each in snapshot.relevant},
+    }
+    last = [(events[key], states) for key, states in holds.items() if key in events]
+    reasons = [
+        event["reason"] for event, states in last if all(event[name] in (None, now) for name, now in states.items())
+    ]
+    return "; ".join(dict.fromkeys(filter(None, reasons))) or None
 
 
 _DTYPES = columns(
@@ -246,7 +178,7 @@ _SAME = ("kyc_status", "agreement_status", "compliant", "account_statuses")
 
 
 @without_internal_frames
-def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
+def payer_statuses(  # noqa: PLR0913 - what can be chosen, each by name
     client: Client,
     ids: Iterable[str],
     *,
@@ -254,7 +186,6 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
     previous: pd.DataFrame | None = None,
     events: pd.DataFrame | None = None,
     workers: int = 32,
-    rate: float | None = None,
     progress: bool = True,
     reveal: bool = False,
 ) -> pd.DataFrame:
@@ -267,11 +198,10 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
         client: From `connect()` or `sandbox()`.
         ids: Client user ids, such as a column; duplicates are requested once.
         accounts: False to leave out the accounts, and with them one of the two requests.
-        previous: An earlier result for the same payers, perhaps of last week, from which `since` is taken over.
-        events: From `read_events`, for `reason` and `since`; this is beyond the specification. If ids are e-mail
-            addresses, read them with `reveal=True`.
+        previous: An earlier result for the same payers, perhaps of last week, for `since`.
+        events: From `read_events`, for `reason`; this is beyond the specification. If ids are e-mail addresses, read
+            them with `reveal=True`.
         workers: Calls at the same time, 1 to 32.
-        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reveal: Show ids that are e-mail addresses, which are masked otherwise.
 
@@ -282,8 +212,8 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
         are deactivated or replaced (a failed account is replaced by an account in the same currency with the same
         holder or number that has not failed); `account_statuses`, such as "1 approved, 1 pending"; `whose_move`: payer,
         payee, you, service or nobody; `what_to_do`; `reason`, why the payer or an account was rejected, which only
-        `events` say; `since`, the time from which these statuses are known to hold, if the service or an event tells
-        it, or `previous` has the same statuses; `checked_at`; `error`, why a payer could not be read; `payer_key`,
+        `events` say; `since`, if `previous` has the same statuses, the time from which they are known to hold;
+        `checked_at`; `error`, why a payer could not be read; `payer_key`,
         which is the same for the same payer and key. Text has dtype `string`, times are in UTC.
 
     Raises:
@@ -301,44 +231,33 @@ def payer_statuses(  # noqa: PLR0913 - the options of a run, each by name
         [<NA>, True]
     """
     check_client(client)
-    if not isinstance(accounts, bool):
-        raise InvalidInput("accounts: expected True or False.")
-    known, said, wanted = earlier_times(previous), PayerEvents(events), distinct_ids(ids)
-    said.require_ids(wanted)
-    limiter = RateLimiter(client.pace, rate=rate, workers=workers)
+    known, wanted = earlier_times(previous), distinct_ids(ids)
+    last = last_events(events, wanted)
+    limiter = RateLimiter(client.pace, workers=workers)
     found = take_snapshots(client, wanted, limiter, accounts=accounts, progress=progress)
     if limiter.stop.is_interrupted:
         raise KeyboardInterrupt
-    return snapshots_frame(found, client.account_secret, known, said, reveal=reveal is True)
+    frame = snapshots_frame(found, client.account_secret, last, reveal=reveal is True)
+    return frame.assign(since=_unchanged_since(frame, known))
 
 
-def snapshots_frame(
-    found: Mapping[str, Snapshot],
-    secret: bytes,
-    earlier: pd.DataFrame,
-    said: PayerEvents | None = None,
-    *,
-    reveal: bool,
-) -> pd.DataFrame:
-    """Return snapshots by client user id as `payer_statuses` returns them.
+def snapshots_frame(found: Mapping[str, Snapshot], secret: bytes, events: Events, *, reveal: bool) -> pd.DataFrame:
+    """Return snapshots by client user id as `payer_statuses` returns them. events: from `last_events`."""
+    rows = (_row(client_user_id, snapshot, secret, events, reveal=reveal) for client_user_id, snapshot in found.items())
+    return frame_of(rows, _DTYPES)
 
-    earlier: a frame of `earlier_times`, from which `since` is taken over for payers whose statuses are the same. said:
-    what events say of the payers.
-    """
-    said = said or PayerEvents(None)
-    rows = (_row(client_user_id, snapshot, secret, said, reveal=reveal) for client_user_id, snapshot in found.items())
-    table = frame_of(rows, _DTYPES)
+
+def _unchanged_since(table: pd.DataFrame, earlier: pd.DataFrame) -> pd.Series[Any]:
+    """Return since when the statuses of payers are the same, as a frame of `earlier_times` knows."""
     before = earlier.reindex(table["payer_key"]).set_axis(table.index)
     now, then = (frame[list(_SAME)].astype("string").fillna("") for frame in (table, before))
     is_same = table["kyc_status"].notna() & (now == then).all(axis="columns")
-    since = before["since"].fillna(before["checked_at"]).where(is_same)
-    return table.assign(since=pd.concat([table["since"], since], axis=1).min(axis=1).astype(TIME))
+    return before["since"].fillna(before["checked_at"]).where(is_same)
 
 
-def _row(client_user_id: str, snapshot: Snapshot, secret: bytes, said: PayerEvents, *, reveal: bool) -> dict[str, Any]:
+def _row(client_user_id: str, snapshot: Snapshot, secret: bytes, events: Events, *, reveal: bool) -> dict[str, Any]:
     read = snapshot.accounts is not None
     groups = Counter(account_group(record.get("status")) for record in snapshot.relevant)
-    times = [time for time in (snapshot.since, said.since(client_user_id, snapshot)) if time is not None]
     return {
         "client_user_id": client_user_id if reveal else mask("clientUserId", client_user_id),
         "kyc_status": snapshot.status and snapshot.status.kyc_status,
@@ -349,8 +268,7 @@ def _row(client_user_id: str, snapshot: Snapshot, secret: bytes, said: PayerEven
         "account_statuses": snapshot.account_statuses,
         "whose_move": snapshot.explanation.whose_move,
         "what_to_do": snapshot.explanation.what_to_do,
-        "reason": said.reason(client_user_id, snapshot),
-        "since": min(times, default=None),
+        "reason": _reason(client_user_id, snapshot, events),
         "checked_at": snapshot.checked_at,
         "error": snapshot.problem or None,
         "payer_key": hashlib.blake2b(client_user_id.encode(), key=secret, digest_size=8).hexdigest(),
@@ -375,7 +293,6 @@ def list_many(
     ids: Iterable[str],
     *,
     workers: int = 32,
-    rate: float | None = None,
     progress: bool = True,
     reveal: bool = False,
 ) -> pd.DataFrame:
@@ -385,7 +302,6 @@ def list_many(
         client: From `connect()` or `sandbox()`.
         ids: Client user ids, such as a column; duplicates are requested once.
         workers: Calls at the same time, 1 to 32.
-        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a progress bar.
         reveal: Show account numbers, birth dates, addresses, people's names and ids that are e-mail addresses, which
             are masked otherwise.
@@ -409,7 +325,7 @@ def list_many(
         [<NA>, True]
     """
     check_client(client)
-    limiter = RateLimiter(client.pace, rate=rate, workers=workers)
+    limiter = RateLimiter(client.pace, workers=workers)
     results = request_lists(client, distinct_ids(ids), limiter, progress=progress)
     return accounts_frame(results, client.account_secret, reveal=reveal is True)
 

@@ -17,7 +17,7 @@ from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frame
 from payerkit.frames import rows_of
 from payerkit.onboarding.limiter import RateLimiter
 from payerkit.onboarding.progress import Progress
-from payerkit.statuses.statuses import Snapshot, distinct_ids, earlier_times, snapshots_frame, take_snapshots
+from payerkit.statuses.statuses import Snapshot, distinct_ids, snapshots_frame, take_snapshots
 from payerkit.wording import count_of, in_words
 
 Until = Literal["compliant", "approved"]
@@ -100,9 +100,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
     *,
     every: float = 30.0,
     timeout: float | None = 3600.0,
-    previous: pd.DataFrame | None = None,
     workers: int = 32,
-    rate: float | None = None,
     progress: bool = True,
     reveal: bool = False,
 ) -> WaitReport:
@@ -118,9 +116,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
             that count are approved (`payer_statuses` says which do).
         every: Seconds between two snapshots, 1 or more.
         timeout: Seconds until the wait ends, 0 for one look; None to wait as long as it takes.
-        previous: An earlier result of `payer_statuses` for the same payers, from which `since` is taken over.
         workers: Calls at the same time, 1 to 32.
-        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate.
         progress: Show a line with who is waited for.
         reveal: Show ids that are e-mail addresses, which are masked otherwise.
 
@@ -137,14 +133,13 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         1 payer: 1 approved.
     """
     check_client(client)
-    limiter = RateLimiter(client.pace, rate=rate, workers=workers)
+    limiter = RateLimiter(client.pace, workers=workers)
     if until not in get_args(Until):
         raise InvalidInput('until: expected "compliant" or "approved".')
     if not (is_non_negative(every) and every >= 1):
         raise InvalidInput("every: expected a number of seconds, 1 or more.")
     if timeout is not None and not is_non_negative(timeout):
         raise InvalidInput("timeout: expected a number of seconds, 0 or more, or None.")
-    known = earlier_times(previous)
     wait = _Wait(client, distinct_ids(ids), until, limiter)
     with Progress(shown=progress, where=client.environment) as bar:
         bar.begin("payer", len(wait.ids))
@@ -152,7 +147,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
             wait.go(float(every), timeout, bar)
         except KeyboardInterrupt:  # between two looks
             wait.stop.interrupt()
-    report = wait.report(known, reveal=reveal is True)
+    report = wait.report(reveal=reveal is True)
     if wait.stop.is_interrupted:
         raise InterruptedRun(str(report), report=report, advice="Nothing was changed. Call again to go on waiting.")
     return report
@@ -188,11 +183,8 @@ class _Wait:
         started = time.monotonic()
         found = take_snapshots(self._client, ids, self._limiter, accounts=self.until == "approved")
         for client_user_id, snapshot in found.items():
-            earlier = self._snapshots.get(client_user_id)
-            if earlier is None:
+            if not snapshot.stopped or client_user_id not in self._snapshots:  # else what was read before stands
                 self._snapshots[client_user_id] = snapshot
-            elif not snapshot.stopped:  # else it was not looked at: what was read before stands
-                self._snapshots[client_user_id] = snapshot.after(earlier)
         self.seconds += time.monotonic() - started
         return [each for each in ids if self._may_get_there(self._snapshots[each])]
 
@@ -200,13 +192,13 @@ class _Wait:
         state, _ = _state_of(snapshot, self.until)
         return state == "waiting" or (state == "unread" and snapshot.error is not None and snapshot.error.retryable)
 
-    def report(self, known: pd.DataFrame, *, reveal: bool) -> WaitReport:
-        """Return the report. known: of earlier times, from `previous`."""
+    def report(self, *, reveal: bool) -> WaitReport:
+        """Return the report."""
         unread = Snapshot(datetime.now(UTC), stopped=self.stop.reason)
         snapshots = {each: self._snapshots.get(each, unread) for each in self.ids}
         states = [_state_of(snapshot, self.until) for snapshot in snapshots.values()]
         reasons = Counter(words for _, words in sorted(states, key=lambda each: _STATES.index(each[0])))
-        frame = snapshots_frame(snapshots, self._client.account_secret, known, reveal=reveal)
+        frame = snapshots_frame(snapshots, self._client.account_secret, {}, reveal=reveal)
         frame["state"] = pd.array([state for state, _ in states], dtype="string")
         return WaitReport(frame, reasons, self.until, self.seconds, self.stop.reason)
 
