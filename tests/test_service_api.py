@@ -10,11 +10,14 @@ from typing import Any, get_args
 
 import pytest
 import requests
+from pydantic import BaseModel, TypeAdapter
 
 import payerkit
 from cases import table
 from house_figures import measure, recorded
-from payerkit.service.payers import AgreementState, KycState
+from payerkit.service.accounts import PaymentDetailRequest
+from payerkit.service.pay import PayRequest
+from payerkit.service.payers import AgreementState, KycState, PayerRequest
 from payerkit.service.server import Service
 from payerkit.service.settings import Settings
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER, PUBLISHED
@@ -296,18 +299,20 @@ def test_ids_are_not_taken_for_routes(plain: Caller) -> None:
     assert "paymentDetails" in plain("GET", "/v2/payer/newest/payment-details").json()
 
 
-def test_models_and_schemas_have_the_same_fields(plain: Caller) -> None:
+@pytest.mark.parametrize(
+    ("model", "body"),
+    [
+        (payerkit.Payer, PayerRequest),
+        (payerkit.BankDetails, PaymentDetailRequest),
+        (payerkit.PaymentOrder, PayRequest),
+    ],
+)
+def test_models_and_service_have_the_same_fields(model: type[BaseModel], body: Any) -> None:
     """A field that only one side knows would be dropped silently."""
-    schemas = plain("GET", "/openapi.json").json()["components"]["schemas"]
-    pairs: dict[str, Any] = {
-        "PayerRequest": payerkit.Payer,
-        "PaymentDetailRequest": payerkit.BankDetails,
-        "PayRequest": payerkit.PaymentOrder,
-    }
-    for name, model in pairs.items():
-        fields = {str(field.alias): field.is_required() for field in model.model_fields.values()}
+    known = {str(field.alias): field.is_required() for field in model.model_fields.values()}
+    schema = TypeAdapter(body).json_schema()
 
-        assert fields == {each: each in schemas[name]["required"] for each in schemas[name]["properties"]}
+    assert known == {name: name in schema["required"] for name in schema["properties"]}
 
 
 def test_all_invalid_fields_of_an_order_are_named(plain: Caller) -> None:
@@ -441,8 +446,3 @@ def test_the_rate_limit_says_how_long_to_wait(call: Caller) -> None:
 
     assert [404, 404, 404, 429] == [response.status_code for response in responses]
     assert 1 <= int(responses[-1].headers["Retry-After"]) <= 60
-
-
-def test_the_documentation_needs_no_network(plain: Caller) -> None:
-    """The interactive documentation loads nothing from elsewhere."""
-    assert "http" not in plain("GET", "/docs").text.replace(plain.url, "")

@@ -120,7 +120,7 @@ def test_an_idle_connection_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a time in which the client reuses it."""
     monkeypatch.setattr(server, "KEEP_ALIVE", 0.2)
     with payerkit.sandbox() as opened, closing(connect(opened)) as idle:
-        idle.sendall(b"GET /docs/x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        idle.sendall(b"GET /kyc/x HTTP/1.1\r\nHost: localhost\r\n\r\n")
         status = read_reply(idle)
         rest = read_all(idle)
 
@@ -132,7 +132,7 @@ def test_an_idle_connection_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (b"", b""),  # anybody can open connections
         (b"", b"GET / HT"),
-        (b"GET /docs/x HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET / HT"),  # after a response
+        (b"GET /kyc/x HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET / HT"),  # after a response
     ],
 )
 def test_a_head_that_never_comes_locks_nobody_out(monkeypatch: pytest.MonkeyPatch, first: bytes, then: bytes) -> None:
@@ -154,7 +154,7 @@ def test_a_head_that_never_comes_locks_nobody_out(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("is_late", [False, True])  # with the head, or after the response
-@pytest.mark.parametrize("request_line", [b"GET /v2/payer/x", b"POST /v2/payer", b"GET /openapi.json"])
+@pytest.mark.parametrize("request_line", [b"GET /v2/payer/x", b"POST /v2/payer", b"GET /"])
 def test_a_malformed_body_writes_no_traceback(
     client: SandboxClient, request_line: bytes, is_late: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -186,7 +186,7 @@ def named() -> Iterator[SandboxClient]:
         yield opened
 
 
-@pytest.mark.parametrize("path", ["/", "/docs", "/kyc/x", "/v2/payer/x", "/nowhere", "/openapi.json"])
+@pytest.mark.parametrize("path", ["/", "/kyc/x", "/v2/payer/x", "/nowhere"])
 def test_every_response_says_whose_it_is_and_is_kept_by_no_cache(client: SandboxClient, path: str) -> None:
     """None can be mistaken for one of the live service."""
     headers = requests.get(client.base_url + path, timeout=20).raw.headers
@@ -196,7 +196,7 @@ def test_every_response_says_whose_it_is_and_is_kept_by_no_cache(client: Sandbox
 
 @pytest.mark.parametrize("strips", [True, False])
 def test_a_sandbox_works_below_a_path(strips: bool) -> None:
-    """Behind a proxy that strips the path, or leaves it there, links, pages, forms and the documentation work."""
+    """Behind a proxy that strips the path, or leaves it there, links, pages and forms work."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}/pay/box"
@@ -210,11 +210,8 @@ def test_a_sandbox_works_below_a_path(strips: bool) -> None:
             payer = payerkit.create_payer(client, PAYER)
         opened = requests.get(forwarded(str(payer.kyc_url)), timeout=20)
         signed = requests.post(forwarded(str(payer.agreement_url)), data={"consent": "yes"}, timeout=20)
-        document = requests.get(forwarded(f"{url}/openapi.json"), timeout=20).json()
-        docs = requests.get(forwarded(f"{url}/docs"), timeout=20).text
 
-    assert (200, 200, [{"url": "/pay/box"}]) == (opened.status_code, signed.status_code, document["servers"])
-    assert "/pay/box/openapi.json" in docs
+    assert (200, 200) == (opened.status_code, signed.status_code)
 
 
 KEY = "key-of-a-test"

@@ -214,7 +214,7 @@ def get(client: SandboxClient, path: str, plan: str | None, key: str | None = No
         (STATUS, "slow_for=2", 200),  # a plan without faults
         ("/sandbox/ledger", "fail_before=100%", 200),  # sandbox routes have no faults
         ("/", "fail_before=100%", 200),  # nor have the pages
-        ("/docs", "nonsense", 200),
+        ("/", "nonsense", 200),
     ],
 )
 def test_a_header_counts_for_its_request(client: SandboxClient, path: str, plan: str | None, status: int) -> None:

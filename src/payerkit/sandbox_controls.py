@@ -55,11 +55,6 @@ class SandboxControls:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    @property
-    def docs_url(self) -> str:
-        """The sandbox's API documentation, to be opened in a browser; the page asks for `reveal_key()`."""
-        return f"{self._client.base_url}/docs"
-
     def reveal_key(self) -> str:
         """Return the sandbox's API key."""
         return self._client.reveal_key()

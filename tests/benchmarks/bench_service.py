@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from rounds import ratios, report
 
 from payerkit.service.app import create_app
-from payerkit.service.payers import AgreementResponse, PayerRequest
+from payerkit.service.payers import PayerRequest
 from payerkit.service.settings import Settings
 from published import ORDER, PAYER
 from stores import API_KEY, open_worlds
@@ -35,7 +35,7 @@ def idle_app() -> FastAPI:
     app = FastAPI()
 
     @app.post("/v2/payer")
-    async def post_payer(body: PayerRequest) -> AgreementResponse:
+    async def post_payer(body: PayerRequest) -> dict[str, bool]:
         return {"success": bool(body)}
 
     return app

@@ -86,23 +86,6 @@ def test_pages_fit_and_follow_the_theme(page: Page, client: SandboxClient, schem
         assert [] == page.evaluate("axe.run().then(found => found.violations.map(rule => rule.id))")
 
 
-@pytest.mark.browser_all
-def test_documents_work_without_a_network(page: Page, client: SandboxClient) -> None:
-    """The interactive documents show the calls, and one can be made with the key."""
-    payerkit.create_payer(client, PAYER)
-    page.goto(client.sandbox.docs_url)
-    page.get_by_role("button", name="Authorize", exact=True).click()
-    page.locator(".auth-container input").fill(client._key.reveal())
-    page.get_by_role("button", name="Apply credentials").click()
-    page.get_by_role("button", name="Close").click()
-    page.locator("#operations-the_API-get_payer_status").click()
-    page.get_by_role("button", name="Try it out").click()
-    page.get_by_placeholder("clientUserId").fill("user-123")
-    page.get_by_role("button", name="Execute").click()
-
-    expect(page.locator(".live-responses-table td.response-col_status").nth(1)).to_contain_text("200")
-
-
 @pytest.mark.browser_all  # it starts a JupyterLab of its own; nbval runs the notebook in every run
 def test_the_quickstart_runs_in_jupyterlab(page: Page, tmp_path: Path) -> None:
     """What `payerkit lab` opens runs to its end; its links lead to the pages, its file holds nothing personal."""

@@ -70,7 +70,7 @@ def run(arguments: Namespace) -> int:
         print(warning, file=sys.stderr)
     worlds = ", ".join(service.world_names)
     lines = [
-        f"Sandbox      {service.url}   (API documentation: {service.url}/docs)",
+        f"Sandbox      {service.url}   (a page with its test values)",
         f"API key      {key}",
         *([f"Worlds       {worlds}: each API key opens its own"] * (len(service.world_names) > 1)),
         f"Data         {'kept in the database' if options.db else 'deleted at the end; --db keeps it'}",

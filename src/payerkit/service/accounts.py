@@ -27,12 +27,14 @@ REFUSED_BANK = "Example Bank no rail"
 
 _LIST = select(AccountRow).where(AccountRow.payer_id == bindparam("payer")).order_by(AccountRow.id)
 
+_SUMMARY = ("id", "clientUserId", "bankName", "accountName", "currency", "beneficiaryType", "status", "rails")
+"""The fields of new bank details in the response."""
+
 CurrencyCode = Annotated[str, Field(min_length=3, max_length=3)]
-Rails = Literal["local", "swift", "wire"]
 
 
-class _DetailFields(TypedDict):
-    """The fields of bank details that are sent and listed."""
+class PaymentDetailRequest(TypedDict):
+    """Bank details of a payer."""
 
     bankName: fields.NonEmptyText
     accountName: fields.NonEmptyText
@@ -58,47 +60,8 @@ class _DetailFields(TypedDict):
     branchCode: NotRequired[fields.AnyText]
     bankCode: NotRequired[fields.AnyText]
     ifsc: NotRequired[fields.AnyText]
-
-
-class PaymentDetailRequest(_DetailFields):
-    """Bank details of a payer."""
-
-    rails: NotRequired[Rails]
+    rails: NotRequired[Literal["local", "swift", "wire"]]
     documentNumber: NotRequired[fields.AnyText]
-
-
-class PaymentDetailSummary(TypedDict):
-    """The main fields of stored bank details."""
-
-    id: fields.Uuid
-    clientUserId: str
-    bankName: str
-    accountName: str
-    currency: str
-    beneficiaryType: fields.Beneficiary
-    status: DetailState
-    rails: Rails
-
-
-class PaymentDetailResponse(TypedDict):
-    """The bank details that were stored."""
-
-    payment_detail: PaymentDetailSummary
-
-
-class ListedPaymentDetail(_DetailFields):
-    """Stored bank details: every field that was sent, except document numbers."""
-
-    id: fields.Uuid
-    userId: fields.Uuid
-    status: DetailState
-    rails: Rails
-
-
-class PaymentDetailsResponse(TypedDict):
-    """All bank details of a payer."""
-
-    paymentDetails: list[ListedPaymentDetail]
 
 
 class DetailStateRequest(TypedDict):
@@ -113,38 +76,32 @@ router = WorldRouter()
 _PATH = "/payer/{clientUserId}/payment-details"
 
 
-@router.call(f"POST {_PATH}", "create_payment_detail", "Add bank details", 403, 404, status_code=201, both=True)
+@router.call(f"POST {_PATH}", status=201, both=True)
 def post_payment_detail(
     client_user_id: fields.ClientUserId, body: PaymentDetailRequest, session: WorldSession
-) -> PaymentDetailResponse:
+) -> Mapping[str, Any]:
     """Store bank details of a registered payer."""
     listed = add_account(session, client_user_id, body) | {"clientUserId": client_user_id}
-    summary: Any = {name: listed[name] for name in PaymentDetailSummary.__annotations__}
-    return {"payment_detail": summary}
+    return {"payment_detail": {name: listed[name] for name in _SUMMARY}}
 
 
-@router.call(f"GET {_PATH}", "list_payment_details", "List bank details", 404, both=True)
+@router.call(f"GET {_PATH}", both=True)
 def get_payment_details(
     client_user_id: fields.ClientUserId,
     session: WorldSession,
-    payment_details_id: Annotated[
-        fields.Id | None,
-        Query(alias="paymentDetailsId", description="Return only the bank details with this id."),
-    ] = None,
-) -> PaymentDetailsResponse:
+    payment_details_id: Annotated[fields.Id | None, Query(alias="paymentDetailsId")] = None,
+) -> Mapping[str, Any]:
     """Return a payer's bank details with every field that was sent, except document numbers; none for an unknown id."""
     payer = read_payer(session, client_user_id)
     accounts = session.scalars(_LIST, {"payer": payer.id})
-    listed: Any = [
-        listed_account(each, payer.user_id) for each in accounts if payment_details_id in {None, each.account_id}
-    ]
+    listed = [listed_account(each, payer.user_id) for each in accounts if payment_details_id in {None, each.account_id}]
     return {"paymentDetails": listed}
 
 
-@router.call("PUT /sandbox/payment-details/{detailId}", "sandbox_decide_detail", "Set the state of bank details", 404)
+@router.call("PUT /sandbox/payment-details/{detailId}")
 def put_detail_state(
     detail_id: Annotated[fields.PathId, Path(alias="detailId")], body: DetailStateRequest, session: WorldSession
-) -> DetailStateRequest:
+) -> Mapping[str, Any]:
     """Set the state, as if the bank had decided so."""
     account = find_account(session, detail_id, AccountRow.world_id == session.world.id)
     session.drop_changes("account", account.id)

@@ -1,22 +1,17 @@
-"""The application: routes, exception handlers, the OpenAPI document, and what is checked before the routes."""
+"""The application: routes, exception handlers, and what is checked before the routes."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
-from functools import cache, partial
-from importlib.resources import files
+from functools import cache
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi_offline import FastAPIOffline
-from pydantic import TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -27,15 +22,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from payerkit.service import pages
 from payerkit.service.database import LOGGER, describe, problem_of
-from payerkit.service.errors import ErrorResponse, Problem, handle_validation_error
+from payerkit.service.errors import Problem, handle_validation_error
 from payerkit.service.faults import WRITE_METHODS
 from payerkit.service.settings import Settings
 from payerkit.service.world import SANDBOX_PATH, PageNotFound, Worlds
-
-_DESCRIPTION = """The whole payment service on one machine, for experiments and tests. Enter the sandbox's API key under
-**Authorize**. The calls under *sandbox only* do not exist on the live service: they set exchange rates, a demo wallet,
-states and faults, and read a ledger of everything that was stored. Each API key opens a world of its own: the data,
-rates, wallet, clock, faults and limits of other keys are not in it. [The start page](./) lists the test values."""
 
 _ROUTERS = (*pages.ROUTERS, pages.router)
 
@@ -58,11 +48,9 @@ def _create_routes() -> ASGIApp:
         PageNotFound: pages.handle_page_not_found,
         **dict.fromkeys((HTTPException, SQLAlchemyError, Problem, Exception), _handle_exception),
     }
-    texts = {"title": "payerkit sandbox", "version": "1", "description": _DESCRIPTION}
-    app = FastAPIOffline(**texts, redoc_url=None, redirect_slashes=False, exception_handlers=handlers)
+    app = FastAPI(openapi_url=None, redirect_slashes=False, exception_handlers=handlers)
     for router in _ROUTERS:
         app.include_router(router)
-    app.openapi = partial(_create_document, app, app.openapi)  # type: ignore[method-assign]  # as FastAPI documents it
     return app
 
 
@@ -85,47 +73,13 @@ async def _handle_exception(_request: Request, error: Exception) -> Response:
     return problem_of(error).response()
 
 
-def _create_document(app: FastAPI, create: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return FastAPI's document with the schema of errors and the published examples.
-
-    The status 422, which FastAPI adds, is left out: invalid fields get 400.
-    """
-    if app.openapi_schema is None:
-        document = create()
-        examples = json.loads(files(__package__).joinpath("examples.json").read_text("utf-8"))
-        for operation in (each for path in document["paths"].values() for each in path.values()):
-            operation["responses"].pop("422", None)
-            if operation["tags"]:
-                operation["security"] = [{"APIKeyHeader": []}]  # the middleware checks it; for /docs
-            _add_examples(operation, examples.get(operation["operationId"].removesuffix("_v2"), {}))
-        header = {"type": "apiKey", "in": "header", "name": "x-api-key"}
-        document["components"]["securitySchemes"] = {"APIKeyHeader": header}
-        schemas = document["components"]["schemas"]
-        for name in ("HTTPValidationError", "ValidationError"):
-            schemas.pop(name, None)
-        schema = TypeAdapter(ErrorResponse).json_schema(ref_template="#/components/schemas/{model}")
-        schemas.update(schema.pop("$defs"))
-        schemas["ErrorResponse"] = schema
-        app.openapi_schema = document
-    return app.openapi_schema
-
-
-def _add_examples(operation: dict[str, Any], examples: Mapping[str, Mapping[str, Any]]) -> None:
-    """Add examples of the body and of the response. FastAPI would leave out the null members of those it is given."""
-    success = next(each for status, each in operation["responses"].items() if status.startswith("2"))
-    for kind, described in (("requests", operation.get("requestBody")), ("responses", success)):
-        if described and kind in examples:
-            values = {name: {"value": value} for name, value in examples[kind].items()}
-            described["content"]["application/json"]["examples"] = values
-
-
 # Around all routes: host, API key and its world, limits of calls, the size of the body, faults, headers
 
 SANDBOX_HEADER = "x-payerkit-sandbox"
 """Header of every response, so that the sandbox is not taken for the live service; it identifies the database."""
 
-PUBLIC_PATHS = ("/docs", "/openapi.json", "/static-offline-docs/", "/agreement/", "/kyc/")
-"""Paths that need no API key: documentation, and the pages with their unguessable links; and the start page."""
+PUBLIC_PATHS = ("/agreement/", "/kyc/")
+"""Paths that need no API key, as the start page: the pages with their unguessable links."""
 
 _HOST = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 """The header Host: a name or an address, and a port."""

@@ -6,10 +6,8 @@ who finds it in an old e-mail learns how it went, or what else the payer has to 
 
 from __future__ import annotations
 
-import json
 import shlex
 from functools import partial
-from importlib.resources import files
 from typing import Any, get_args
 from urllib.parse import parse_qs
 
@@ -88,22 +86,12 @@ async def show_home(request: Request) -> Response:
         live_rate=LIVE_RATE,
         block_minutes=BLOCK_SECONDS / 60,
         settings=settings,
-        root=request.scope["root_path"],
-        first_call=_first_call(settings.public_url or str(request.base_url)),
+        first_url=shlex.quote(f"{(settings.public_url or str(request.base_url)).rstrip('/')}/v2/payer"),
         key_variable=API_KEY_VARIABLE,
         controls=[each for router in ROUTERS for each in router.routes if each.path.startswith(SANDBOX_PATH)],
         faults={name: fault.__doc__ for name, fault in FAULTS.items()},
         faults_header=FAULTS_HEADER,
     )
-
-
-def _first_call(base_url: str) -> str:
-    """Return a line for a shell that registers the published example of a payer."""
-    examples = json.loads(files(__package__).joinpath("examples.json").read_text("utf-8"))
-    body = json.dumps(examples["create_payer"]["requests"]["individual"])
-    url = shlex.quote(f"{base_url.rstrip('/')}/v2/payer")
-    key = f'"x-api-key: ${API_KEY_VARIABLE}"'
-    return f"curl -sS {url} -H {key} -H 'content-type: application/json' -d {shlex.quote(body)}"
 
 
 async def _visit_step(step: Step, page: str, request: Request) -> Response:

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypeVar, cast
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypeVar
 
 from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
-from fastapi import Depends, Path
-from pydantic import Field
+from fastapi import Depends
 from sqlalchemy import bindparam, select
 from typing_extensions import TypedDict
 
@@ -27,7 +26,7 @@ from payerkit._tsv import rows
 from payerkit.onchain.addresses import address_problem, keccak, with_checksum
 from payerkit.onchain.currencies import Currency, find_currency, find_deployment, native_currency, token_list
 from payerkit.service.errors import Problem
-from payerkit.service.fields import Address, Amount, AnyText, Hex, NonEmptyText, PathId, PaymentReference, RequestId
+from payerkit.service.fields import AnyText, NonEmptyText, PathId
 from payerkit.service.settings import Settings
 from payerkit.service.tables import BillRow, HoldingRow, RateRow
 from payerkit.service.world import WorldRouter, WorldSession
@@ -55,73 +54,24 @@ _RESET_FIRST = {"USDT-mainnet"}
 class PayRequest(TypedDict):
     """A payment order. A capital letter in an address belongs to its checksum (EIP-55)."""
 
-    payee: Address
-    amount: Amount
-    invoiceCurrency: Annotated[NonEmptyText, Field(examples=["USD"])]
-    paymentCurrency: Annotated[NonEmptyText, Field(examples=["ETH-sepolia-sepolia"])]
-
-
-class BigNumber(TypedDict):
-    """An integer of any size, as ethers serializes it."""
-
-    type: Literal["BigNumber"]
-    hex: Hex
-
-
-class TransactionResponse(TypedDict):
-    """A transaction to sign. A value of zero is a number."""
-
-    data: Hex
-    to: Address
-    value: BigNumber | Literal[0]
-
-
-class ProtocolFee(TypedDict):
-    """The fee on top of each payment: percent of the amount, and who receives it."""
-
-    percentage: str
-    address: Address
-
-
-class Steps(TypedDict):
-    """How the transactions belong together, and the fee, if there is one."""
-
-    stepsRequired: int
-    needsApproval: bool
-    approvalTransactionIndex: int | None
-    paymentTransactionIndex: int
-    protocolFee: NotRequired[ProtocolFee]
-
-
-class PaymentMetadataResponse(Steps):
-    """How the transactions belong together, whether the demo wallet can pay them, and the fee, if there is one."""
-
-    hasEnoughBalance: bool
-    hasEnoughGas: bool
-
-
-class PaymentResponse(TypedDict):
-    """A payment to sign. The request id is given in both published spellings."""
-
-    requestId: RequestId
-    requestID: RequestId
-    paymentReference: PaymentReference
-    transactions: list[TransactionResponse]
-    metadata: PaymentMetadataResponse
+    payee: NonEmptyText
+    amount: AnyText
+    invoiceCurrency: NonEmptyText
+    paymentCurrency: NonEmptyText
 
 
 router = WorldRouter()
 
 
-@router.call("POST /v1/pay", "initiate_payment", "Initiate a payment", status_code=201)
-def post_payment(body: PayRequest, session: WorldSession) -> PaymentResponse:
+@router.call("POST /v1/pay", status=201)
+def post_payment(body: PayRequest, session: WorldSession) -> Mapping[str, Any]:
     """Return the transactions to sign."""
     order, stored = read_order(session, body), dict(body)
     names = ("payee", "amount", "invoiceCurrency", "paymentCurrency")
     bill = add_bill(session, "", order.payee, json.dumps([stored[name] for name in names]), stored)
     transactions, metadata = transactions_of(session, order, bill)
     session.record("payment", None, stored, bill.request_id)
-    return cast("PaymentResponse", {**bill.ids, "transactions": transactions, "metadata": metadata})
+    return {**bill.ids, "transactions": transactions, "metadata": metadata}
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,53 +458,21 @@ _HOLDING = select(HoldingRow.balance, HoldingRow.allowance).where(
 )
 
 
-class RatesResponse(TypedDict):
-    """US dollars per unit: by symbol, and those set by a user, by currency id. Other tokens count as 1."""
-
-    bySymbol: dict[str, str]
-    byCurrency: dict[str, str]
-
-
-Rate = Annotated[AnyText, Field(json_schema_extra={"pattern": r"^[0-9]{1,30}(\.[0-9]{1,30})?$"})]
-
-
 class RateRequest(TypedDict):
     """A new exchange rate: US dollars per unit."""
 
-    usd: Annotated[Rate, Field(examples=["1.10"])]
-
-
-class RateResponse(TypedDict):
-    """US dollars per unit of a currency, as a decimal."""
-
-    currency: str
-    usd: str
+    usd: AnyText
 
 
 class HoldingRequest(TypedDict):
     """A new balance, a new allowance of the payment contract, or both: decimals in units of the currency."""
 
-    balance: NotRequired[Annotated[Amount, Field(examples=["250.00"])]]
-    allowance: NotRequired[Annotated[Amount, Field(examples=["0"])]]
-
-
-class HoldingResponse(TypedDict):
-    """The wallet's balance of a currency and the payment contract's allowance. The gas price is in wei."""
-
-    currency: str
-    balance: str
-    allowance: str
-    gasPrice: int
-
-
-class FeesResponse(TypedDict):
-    """The fees on top of each payment; none if they are switched off."""
-
-    fees: list[ProtocolFee]
+    balance: NotRequired[AnyText]
+    allowance: NotRequired[AnyText]
 
 
 async def get_currency(
-    currency: Annotated[PathId, Path(examples=["fUSDC-sepolia"], description="Currency id.")],
+    currency: PathId,
 ) -> Currency:
     """Return the currency in the path. Raises Problem (404) if the token list does not have it."""
     found = find_currency(currency)
@@ -566,20 +484,20 @@ async def get_currency(
 CurrencyDep = Annotated[Currency, Depends(get_currency)]
 
 
-@router.call("GET /sandbox/rates", "sandbox_get_rates", "Read all exchange rates")
-def get_rates(session: WorldSession) -> RatesResponse:
+@router.call("GET /sandbox/rates")
+def get_rates(session: WorldSession) -> Mapping[str, Any]:
     """Return the sandbox's exchange rates, which are invented."""
     return {"bySymbol": dict(usd_rates()), "byCurrency": dict(read_rates(session).overrides)}
 
 
-@router.call("GET /sandbox/rates/{currency}", "sandbox_get_rate", "Read an exchange rate", 404)
-def get_rate(currency: CurrencyDep, session: WorldSession) -> RateResponse:
+@router.call("GET /sandbox/rates/{currency}")
+def get_rate(currency: CurrencyDep, session: WorldSession) -> Mapping[str, Any]:
     """Return the US dollars per unit."""
     return {"currency": currency.id, "usd": read_rates(session).usd(currency)}
 
 
-@router.call("PUT /sandbox/rates/{currency}", "sandbox_set_rate", "Set an exchange rate", 404)
-def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) -> RateResponse:
+@router.call("PUT /sandbox/rates/{currency}")
+def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) -> Mapping[str, Any]:
     """Set the US dollars per unit."""
     usd = body["usd"]
     if not _RATE.fullmatch(usd) or not Decimal(usd):
@@ -589,15 +507,15 @@ def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) ->
     return {"currency": currency.id, "usd": usd}
 
 
-@router.call("GET /sandbox/fees", "sandbox_get_fees", "Read the fees")
-def get_fees(session: WorldSession) -> FeesResponse:
+@router.call("GET /sandbox/fees")
+def get_fees(session: WorldSession) -> Mapping[str, Any]:
     """Return what each payment carries on top of its amount, as a platform would have agreed to it."""
-    fee: Any = session.settings.protocol_fee
+    fee = session.settings.protocol_fee
     return {"fees": [fee] if fee else []}
 
 
-@router.call("GET /sandbox/wallet/{currency}", "sandbox_get_holding", "Read the demo wallet", 404)
-def get_holding(currency: CurrencyDep, session: WorldSession) -> HoldingResponse:
+@router.call("GET /sandbox/wallet/{currency}")
+def get_holding(currency: CurrencyDep, session: WorldSession) -> Mapping[str, Any]:
     """Return balance and allowance."""
     holding = read_holding(session, currency)
     return {
@@ -608,8 +526,8 @@ def get_holding(currency: CurrencyDep, session: WorldSession) -> HoldingResponse
     }
 
 
-@router.call("PUT /sandbox/wallet/{currency}", "sandbox_set_holding", "Set the demo wallet", 404)
-def put_holding(currency: CurrencyDep, body: HoldingRequest, session: WorldSession) -> HoldingResponse:
+@router.call("PUT /sandbox/wallet/{currency}")
+def put_holding(currency: CurrencyDep, body: HoldingRequest, session: WorldSession) -> Mapping[str, Any]:
     """Set balance, allowance, or both."""
     holding = read_holding(session, currency)
     for name, decimal in body.items():

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
 from payerkit.service.faults import REFUSE_EXISTING
-from payerkit.service.fields import AnyText, Beneficiary, ClientUserId, CountryCode, Date, Id, NonEmptyText, Url, Uuid
+from payerkit.service.fields import AnyText, Beneficiary, ClientUserId, CountryCode, Date, Id, NonEmptyText
 from payerkit.service.tables import PayerRow
 from payerkit.service.world import CHANGES, Step, WorldRouter, WorldSession
 
@@ -55,9 +55,6 @@ Email = Annotated[
     Field(
         max_length=254,
         pattern=_EMAIL,
-        json_schema_extra={"format": "email"},
-        description="At most 64 characters before the @.",
-        examples=["john.doe@example.com"],
     ),
     AfterValidator(_check_local_part),
 ]
@@ -66,7 +63,7 @@ Email = Annotated[
 class PayerRequest(TypedDict):
     """Compliance data of a payer."""
 
-    clientUserId: Annotated[Id, Field(examples=["user-123"])]
+    clientUserId: Id
     email: Email
     firstName: NonEmptyText
     lastName: NonEmptyText
@@ -78,7 +75,7 @@ class PayerRequest(TypedDict):
     postcode: NonEmptyText
     country: CountryCode
     nationality: CountryCode
-    phone: Annotated[str, Field(pattern=r"^\+?[1-9][0-9]{1,14}$", examples=["+12125551234"])]
+    phone: Annotated[str, Field(pattern=r"^\+?[1-9][0-9]{1,14}$")]
     ssn: NonEmptyText
     companyName: NotRequired[AnyText]
     addressLine2: NotRequired[AnyText]
@@ -86,41 +83,10 @@ class PayerRequest(TypedDict):
     businessActivity: NotRequired[AnyText]
 
 
-class PublishedStatuses(TypedDict):
-    """The status of the agreement and of the identity check, in the words of the published enum."""
-
-    agreementStatus: Literal["not_started", "completed"]
-    kycStatus: Literal["not_started", "completed"]
-
-
-class PayerResponse(TypedDict):
-    """A payer's statuses, and the links to the pages that the payer completes."""
-
-    status: PublishedStatuses
-    agreementUrl: Url
-    kycUrl: Url
-    userId: Uuid
-
-
-class PayerStatusResponse(TypedDict):
-    """A payer's statuses by id, in all the service's words, without sending the compliance data again."""
-
-    agreementStatus: AgreementState
-    kycStatus: KycState
-    isCompliant: bool
-    userId: Uuid
-
-
 class AgreementRequest(TypedDict):
     """Whether the payer completed the agreement."""
 
     agreementCompleted: StrictBool
-
-
-class AgreementResponse(TypedDict):
-    """Whether the agreement was recorded."""
-
-    success: bool
 
 
 class KycStateRequest(TypedDict):
@@ -142,8 +108,8 @@ class EmptyRequest(TypedDict):
 router = WorldRouter()
 
 
-@router.call("POST /v2/payer", "create_payer", "Register a payer, or read a registered one's status", 409)
-def post_payer(body: PayerRequest, session: WorldSession, request: Request) -> PayerResponse:
+@router.call("POST /v2/payer")
+def post_payer(body: PayerRequest, session: WorldSession, request: Request) -> Mapping[str, Any]:
     """Store compliance data; return the links to the pages that the payer completes, and the statuses.
 
     A status is `not_started` or `completed` here; the status by id says more.
@@ -161,8 +127,8 @@ def post_payer(body: PayerRequest, session: WorldSession, request: Request) -> P
     }
 
 
-@router.call("GET /v2/payer/{clientUserId}", "get_payer_status", "Read a payer's status", 404)
-def get_payer(client_user_id: ClientUserId, session: WorldSession) -> PayerStatusResponse:
+@router.call("GET /v2/payer/{clientUserId}")
+def get_payer(client_user_id: ClientUserId, session: WorldSession) -> Mapping[str, Any]:
     """Return the statuses in all the service's words. The call is documented publicly, but not in the specification."""
     payer = read_payer(session, client_user_id)
     return {
@@ -173,8 +139,8 @@ def get_payer(client_user_id: ClientUserId, session: WorldSession) -> PayerStatu
     }
 
 
-@router.call("PATCH /payer/{clientUserId}", "update_agreement", "Record the agreement", 404, both=True)
-def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: WorldSession) -> AgreementResponse:
+@router.call("PATCH /payer/{clientUserId}", both=True)
+def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: WorldSession) -> Mapping[str, Any]:
     """Set the agreement to completed, or back to not started."""
     payer = find_payer(session, client_user_id)
     set_payer(session, payer, "completed" if body["agreementCompleted"] else "not_started", session.now, "agreement")
@@ -182,15 +148,15 @@ def patch_payer(client_user_id: ClientUserId, body: AgreementRequest, session: W
     return {"success": True}
 
 
-@router.call("PUT /sandbox/kyc/{clientUserId}", "sandbox_set_kyc", "Set the state of an identity check", 404)
-def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, session: WorldSession) -> KycStateRequest:
+@router.call("PUT /sandbox/kyc/{clientUserId}")
+def put_kyc(client_user_id: ClientUserId, body: KycStateRequest, session: WorldSession) -> Mapping[str, Any]:
     """Set the state, as if the check had ended so."""
     set_payer(session, find_payer(session, client_user_id), body["status"], session.now)
     return body
 
 
-@router.call("POST /sandbox/kyc/{clientUserId}/submit", "sandbox_submit_kyc", "Submit an identity check", 404, 409)
-def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: WorldSession) -> KycStateRequest:
+@router.call("POST /sandbox/kyc/{clientUserId}/submit")
+def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: WorldSession) -> Mapping[str, Any]:
     """Submit the check as the payer does on the page: it is pending now, and approved after its time."""
     payer = find_payer(session, client_user_id)
     if not complete_step(session, payer, "kyc"):
@@ -198,10 +164,10 @@ def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: 
     return {"status": "pending"}
 
 
-@router.call("PUT /sandbox/agreement/{clientUserId}", "sandbox_set_agreement", "Set the state of an agreement", 404)
+@router.call("PUT /sandbox/agreement/{clientUserId}")
 def put_agreement(
     client_user_id: ClientUserId, body: AgreementStateRequest, session: WorldSession
-) -> AgreementStateRequest:
+) -> Mapping[str, Any]:
     """Set the state, as if the payer had done so."""
     set_payer(session, find_payer(session, client_user_id), body["status"], session.now, "agreement")
     return body

@@ -11,11 +11,11 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, Literal, NotRequired
 
 from fastapi import Query
 from pydantic import Field
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from typing_extensions import TypedDict
 
 from payerkit._tsv import rows
@@ -76,41 +76,12 @@ class CustomerOfRequest(TypedDict):
 class NewPayoutRequest(TypedDict):
     """A request that is paid out to a bank account: it names no payee."""
 
-    amount: fields.Amount
-    invoiceCurrency: Annotated[fields.NonEmptyText, Field(examples=["USD"])]
-    paymentCurrency: Annotated[fields.NonEmptyText, Field(examples=["USDC-sepolia"])]
+    amount: fields.AnyText
+    invoiceCurrency: fields.NonEmptyText
+    paymentCurrency: fields.NonEmptyText
     isCryptoToFiatAvailable: Literal[True]
-    reference: NotRequired[Annotated[str, Field(min_length=1, max_length=255, examples=["invoice-001"])]]
+    reference: NotRequired[Annotated[str, Field(min_length=1, max_length=255)]]
     customerInfo: NotRequired[CustomerOfRequest]
-
-
-class CreatedRequest(TypedDict):
-    """The ids of a new request."""
-
-    requestId: fields.RequestId
-    paymentReference: fields.PaymentReference
-
-
-class PayoutMetadata(pay.Steps, TypedDict):
-    """How the transactions belong together and, if the wallet is given, whether it can pay them."""
-
-    hasEnoughAllowance: NotRequired[bool]
-    hasEnoughBalance: NotRequired[bool]
-    hasEnoughGas: NotRequired[bool]
-    quoteExpiresAt: NotRequired[fields.Time]
-
-
-class PayoutTransactions(TypedDict):
-    """The transactions that pay a request."""
-
-    transactions: list[pay.TransactionResponse]
-    metadata: PayoutMetadata
-
-
-class OperatorResponse(TypedDict):
-    """Who receives the crypto of all payouts."""
-
-    address: fields.Address
 
 
 class PayoutStateRequest(TypedDict):
@@ -124,130 +95,21 @@ DEMO_WALLET = "0x" + "0de0" * 10
 """The address of the demo wallet, if a payment does not name another one; invented."""
 
 
-class PaidFee(TypedDict):
-    """A fee that was paid on top of a payment."""
-
-    type: Literal["protocol"]
-    stage: Literal["sending"]
-    provider: Literal["request-network"]
-    amount: str
-    amountInUSD: str
-    currency: str
-    receiverAddress: fields.Address
-    network: str
-
-
-class PaidRequest(TypedDict):
-    """The request of a payment."""
-
-    requestId: fields.RequestId
-    paymentReference: fields.PaymentReference
-    hasBeenPaid: bool
-    customerInfo: CustomerOfRequest | None
-    reference: str | None
-
-
-class PaidPayment(TypedDict):
-    """A payment that was seen on the blockchain."""
-
-    id: fields.Uuid
-    amount: str
-    sourceNetwork: str
-    destinationNetwork: str
-    sourceTxHash: fields.TransactionHash
-    destinationTxHash: fields.TransactionHash | None
-    timestamp: fields.Time
-    type: Literal["direct"]
-    currency: str
-    paymentCurrency: str
-    fees: list[PaidFee]
-    request: PaidRequest
-
-
-class Pagination(TypedDict):
-    """Which part of a whole list this is."""
-
-    total: int
-    limit: int
-    offset: int
-
-
-class PaymentPagination(Pagination):
-    """Which part of all payments these are."""
-
-    hasMore: bool
-
-
-class PaidPayments(TypedDict):
-    """A page of payments, in the order in which they were seen."""
-
-    payments: list[PaidPayment]
-    pagination: PaymentPagination
-
-
-RequestStatus = Literal["pending", "partially_paid", "paid"]
-
-
-class ListedRequest(TypedDict):
-    """A request, paid or not, or a payment to a wallet, which has no reference of the user's."""
-
-    requestId: fields.RequestId
-    paymentReference: fields.PaymentReference
-    amount: str
-    invoiceCurrency: str
-    paymentCurrency: str
-    hasBeenPaid: bool
-    status: RequestStatus
-    reference: str | None
-    createdAt: fields.Time
-    txHash: fields.TransactionHash | None
-    payee: fields.Address | None
-    payer: fields.Address | None
-
-
-class ListedRequests(TypedDict):
-    """A page of requests, in the order in which they were created."""
-
-    requests: list[ListedRequest]
-    pagination: Pagination
-
-
-class RequestState(PaidRequest):
-    """What is known of a request."""
-
-    status: RequestStatus
-    isListening: bool
-    isCryptoToFiatAvailable: bool
-    txHash: fields.TransactionHash | None
-    requestAmount: str
-    paidAmount: str
-    amountInUsd: str
-    conversionRate: str | None
-    payments: list[PaidPayment]
-    fees: list[PaidFee]
-
-
 class SignedTransaction(TypedDict):
     """A transaction as a wallet sends it; the value in wei."""
 
-    to: fields.Address
-    data: fields.Hex
-    value: Annotated[fields.AnyText, Field(json_schema_extra={"pattern": "^[0-9]{1,78}$"}, examples=["0"])]
+    to: fields.NonEmptyText
+    data: str
+    value: fields.AnyText
 
 
 class ExecutionRequest(TypedDict):
     """The transactions of a payment, and the account that it pays out to, if it does."""
 
     transactions: Annotated[list[SignedTransaction], Field(min_length=1, max_length=10)]
-    wallet: NotRequired[fields.Address]
+    wallet: NotRequired[fields.NonEmptyText]
     clientUserId: NotRequired[fields.Id]
     paymentDetailsId: NotRequired[fields.Id]
-
-
-class ExecutionResponse(TypedDict):
-    """The transaction that paid."""
-
-    transactionHash: fields.TransactionHash
 
 
 PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
@@ -255,8 +117,8 @@ PaymentType = Literal["direct", "conversion", "crosschain", "recurring"]
 router = WorldRouter()
 
 
-@router.call("POST /v2/request", "create_request", "Create a request to be paid out to a bank account", status_code=201)
-def post_request(body: NewPayoutRequest, session: WorldSession) -> CreatedRequest:
+@router.call("POST /v2/request", status=201)
+def post_request(body: NewPayoutRequest, session: WorldSession) -> Mapping[str, Any]:
     """Store the request. The call for its transactions names the account that is paid."""
     order = pay.read_order(session, body)
     if order.currency.id not in _PAYOUT_CURRENCIES:
@@ -273,22 +135,29 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 Offset = Annotated[int, Query(ge=0, le=2**31)]
 
 
-@router.call("GET /v2/request", "list_requests", "List requests")
+@router.call("GET /v2/request")
 def get_requests(
     session: WorldSession,
-    wallet: Annotated[fields.Id | None, Query(alias="walletAddress", description="A wallet that paid.")] = None,
+    wallet: Annotated[fields.Id | None, Query(alias="walletAddress")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
-) -> ListedRequests:
+) -> Mapping[str, Any]:
     """Return the requests of this key, unpaid ones too."""
     query = select(BillRow).where(BillRow.world_id == session.world.id)
     if wallet is not None:
         key = session.lookup_key(f"wallet {wallet.lower()}")
         query = query.where(BillRow.id.in_(select(PaymentRow.bill_id).where(PaymentRow.key == key)))
+    found, pagination = _read_page(session, query.order_by(BillRow.id), limit, offset)
+    return {"requests": [_listed_request(session, bill) for bill in found], "pagination": pagination}
+
+
+def _read_page(
+    session: WorldSession, query: Select[Any], limit: int, offset: int
+) -> tuple[Sequence[Any], dict[str, int]]:
+    """Return a page of a list, and which part of the whole it is."""
     total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
-    found = session.scalars(query.order_by(BillRow.id).limit(limit).offset(offset)).all()
-    listed: Any = [_listed_request(session, bill) for bill in found]
-    return {"requests": listed, "pagination": {"total": total, "limit": limit, "offset": offset}}
+    found = session.scalars(query.limit(limit).offset(offset)).all()
+    return found, {"total": total, "limit": limit, "offset": offset}
 
 
 def _listed_request(session: WorldSession, bill: BillRow) -> dict[str, Any]:
@@ -315,14 +184,14 @@ def _paid_members(found: Sequence[PaymentRow]) -> dict[str, Any]:
     }
 
 
-@router.call("GET /v2/request/{requestId}/pay", "request_payment", "Read the transactions that pay a request", 403, 404)
+@router.call("GET /v2/request/{requestId}/pay")
 def get_transactions(
     request_id: fields.RequestPathId,
     session: WorldSession,
-    client_user_id: Annotated[fields.Id, Query(alias="clientUserId", description="The payer.", examples=["user-123"])],
-    payment_details_id: Annotated[fields.Id, Query(alias="paymentDetailsId", description="The account that is paid.")],
-    wallet: Annotated[fields.Address | None, Query(description="The address of the wallet that pays.")] = None,
-) -> PayoutTransactions:
+    client_user_id: Annotated[fields.Id, Query(alias="clientUserId")],
+    payment_details_id: Annotated[fields.Id, Query(alias="paymentDetailsId")],
+    wallet: fields.NonEmptyText | None = None,
+) -> Mapping[str, Any]:
     """Return the transactions to sign, which pay the operator; the operator pays out to the account."""
     bill = pay.find_bill(session, (BillRow.request_id == request_id) & BillRow.is_payout)
     if bill is None:
@@ -340,8 +209,8 @@ def get_transactions(
     return {"transactions": transactions, "metadata": metadata}
 
 
-@router.call("GET /v2/request/{requestId}", "get_request", "Read a request", 404)
-def get_request(request_id: fields.RequestPathId, session: WorldSession) -> RequestState:
+@router.call("GET /v2/request/{requestId}")
+def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Mapping[str, Any]:
     """Return whether the request is paid, and its payments."""
     bill = pay.find_bill(session, BillRow.request_id == request_id)
     if bill is None:
@@ -349,7 +218,7 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Requ
     rates, found = read_rates(session), payments_of(session, bill)
     order, is_paid = bill.body, _is_paid(found)
     payments = [_listed(each, rates, is_paid=is_paid) for each in found]
-    state = {
+    return {
         **_request_of(bill, is_paid=is_paid),
         **_paid_members(found),
         "isListening": not is_paid,
@@ -361,10 +230,9 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Requ
         "payments": payments,
         "fees": [fee for payment in payments for fee in payment["fees"]],
     }
-    return cast("RequestState", state)
 
 
-@router.call("GET /v2/payments", "list_payments", "List payments")
+@router.call("GET /v2/payments")
 def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
     session: WorldSession,
     tx_hash: Annotated[fields.Id | None, Query(alias="txHash")] = None,
@@ -375,11 +243,11 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
     payment_type: Annotated[PaymentType | None, Query(alias="type")] = None,
     invoice_currency: Annotated[fields.Id | None, Query(alias="invoiceCurrency")] = None,
     payment_currency: Annotated[fields.Id | None, Query(alias="paymentCurrency")] = None,
-    from_date: Annotated[fields.Id | None, Query(alias="fromDate", examples=["2026-01-01T00:00:00Z"])] = None,
-    to_date: Annotated[fields.Id | None, Query(alias="toDate", examples=["2026-01-02T00:00:00Z"])] = None,
+    from_date: Annotated[fields.Id | None, Query(alias="fromDate")] = None,
+    to_date: Annotated[fields.Id | None, Query(alias="toDate")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
-) -> PaidPayments:
+) -> Mapping[str, Any]:
     """Return the payments that have all that is asked for. A request that nobody has paid is not among them."""
     listed = find_currency(payment_currency or "")
     same: list[tuple[Any, str | None]] = [
@@ -401,18 +269,16 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
     if to_date is not None:
         wanted.append(PaymentRow.paid_at <= _read_time(to_date, "toDate"))
     query = select(PaymentRow).join(PaymentRow.bill).where(PaymentRow.world_id == session.world.id, *wanted)
-    total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
-    found = session.scalars(query.order_by(PaymentRow.id).limit(limit).offset(offset)).all()
+    found, pagination = _read_page(session, query.order_by(PaymentRow.id), limit, offset)
     rates = read_rates(session)
     is_paid = {each.bill_id: _is_paid(payments_of(session, each.bill)) for each in found}
-    payments: Any = [_listed(each, rates, is_paid=is_paid[each.bill_id]) for each in found]
-    has_more = offset + len(found) < total
-    page: PaymentPagination = {"total": total, "limit": limit, "offset": offset, "hasMore": has_more}
-    return {"payments": payments, "pagination": page}
+    payments = [_listed(each, rates, is_paid=is_paid[each.bill_id]) for each in found]
+    has_more = offset + len(found) < pagination["total"]
+    return {"payments": payments, "pagination": {**pagination, "hasMore": has_more}}
 
 
-@router.call("POST /sandbox/transactions", "sandbox_execute", "Sign and send transactions", 403, 404, 409)
-def post_transactions(body: ExecutionRequest, session: WorldSession) -> ExecutionResponse:
+@router.call("POST /sandbox/transactions")
+def post_transactions(body: ExecutionRequest, session: WorldSession) -> Mapping[str, Any]:
     """Make the transactions of a payment with the demo wallet: all of them, or none."""
     wallet = body.get("wallet") or DEMO_WALLET
     pay.check_format(wallet, "wallet")
@@ -437,14 +303,14 @@ def post_transactions(body: ExecutionRequest, session: WorldSession) -> Executio
     return {"transactionHash": payment.transaction_hash}
 
 
-@router.call("GET /sandbox/operator", "sandbox_get_operator", "Read the operator's address")
-async def get_operator() -> OperatorResponse:
+@router.call("GET /sandbox/operator")
+async def get_operator() -> Mapping[str, Any]:
     """Return who receives the crypto of all payouts. The live service publishes no such address."""
     return {"address": pay.OPERATOR_ADDRESS}
 
 
-@router.call("PUT /sandbox/payouts/{requestId}", "sandbox_decide_payout", "Set the state of a payout", 404)
-def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, session: WorldSession) -> PayoutStateRequest:
+@router.call("PUT /sandbox/payouts/{requestId}")
+def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, session: WorldSession) -> Mapping[str, Any]:
     """Set the state, as if the operator had decided so."""
     bill = pay.find_bill(session, BillRow.request_id == request_id)
     payments = [] if bill is None else payments_of(session, bill)

@@ -27,7 +27,7 @@ NO_FEE_ADDRESS = "0x000000000000000000000000000000000000dEaD"
 PROTOCOL_FEE_ADDRESS = "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5"
 """Recipient of the sandbox's protocol fee: an invented address, of which nobody has the key."""
 
-RESERVED = frozenset({"agreement", "docs", "kyc", "openapi.json", "sandbox", "static-offline-docs", "v1", "v2"})
+RESERVED = frozenset({"agreement", "kyc", "sandbox", "v1", "v2"})
 """First segments of the sandbox's own paths."""
 
 _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~%!$&'()*+,;=:@-]+)*/?")

@@ -15,13 +15,14 @@ from inspect import Parameter, signature
 from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
 from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from payerkit.service.clock import START, Identifiers
 from payerkit.service.database import Database
-from payerkit.service.errors import ANY_CALL, API_CALL, NO_JSON, WRITE, Problem, SetupError, describe_refusals
-from payerkit.service.faults import WRITE_METHODS, FaultInjector
+from payerkit.service.errors import NO_JSON, Problem, SetupError
+from payerkit.service.faults import FaultInjector
 from payerkit.service.keys import DEFAULT_WORLD
 from payerkit.service.settings import Settings
 from payerkit.service.tables import Base, ChangeRow, EntryRow, EventRow, PayerRow, WorldRow
@@ -232,38 +233,25 @@ class WorldRouter(APIRouter):
     """Routes whose functions run in a transaction of the caller's world, if they take a `session`."""
 
     def call(
-        self, path: str, operation_id: str, summary: str, *refusals: int, status_code: int = 200, both: bool = False
+        self, path: str, *, status: int = 200, both: bool = False
     ) -> Callable[[Callable[..., T]], Callable[..., T]]:
         """Add a route, such as "GET /v2/payer"; one for GET only reads.
 
-        refusals: the statuses that it may get besides those of every call. both: also under /v1, as specified, where
-        newer public documents show it under /v2.
+        both: under /v1, as specified, and under /v2, as in newer public documents.
         """
         method, _, path = path.partition(" ")
-        is_of_api = not path.startswith(SANDBOX_PATH)
-        responses = ANY_CALL | (API_CALL if is_of_api else {}) | (WRITE if method in WRITE_METHODS else {})
-        responses |= describe_refusals(*refusals)
 
         def add(function: Callable[..., T]) -> Callable[..., T]:
             takes_session = "session" in signature(function).parameters
-            endpoint = _in_transaction(function, write=method != "GET") if takes_session else function
-            for version, suffix in (("/v1", ""), ("/v2", "_v2")) if both else (("", ""),):
-                self.add_api_route(
-                    version + path,
-                    endpoint,
-                    methods=[method],
-                    tags=["the API" if is_of_api else "sandbox only"],
-                    operation_id=operation_id + suffix,
-                    summary=summary,
-                    status_code=status_code,
-                    responses=responses,
-                )
+            endpoint = _in_transaction(function, write=method != "GET", status=status) if takes_session else function
+            for version in ("/v1", "/v2") if both else ("",):
+                self.add_api_route(version + path, endpoint, methods=[method], response_model=None)
             return function
 
         return add
 
 
-def _in_transaction(endpoint: Callable[..., T], *, write: bool) -> Callable[..., Any]:
+def _in_transaction(endpoint: Callable[..., Any], *, write: bool, status: int) -> Callable[..., Any]:
     """Return a function for FastAPI, which takes a request in place of the session.
 
     So nothing depends on anything else: FastAPI takes as long to solve a dependency as SQLite to read a row.
@@ -271,18 +259,19 @@ def _in_transaction(endpoint: Callable[..., T], *, write: bool) -> Callable[...,
     given = signature(endpoint, eval_str=True)
     has_request = "request" in given.parameters
 
-    async def run(request: Request, **arguments: Any) -> T:
+    async def run(request: Request, **arguments: Any) -> JSONResponse:
         content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if write and content_type != "application/json":
             raise Problem(415, NO_JSON)
         if has_request:
             arguments["request"] = request
         world: World = request.scope["state"]["world"]
-        return await world.database.run(partial(world.call, endpoint, write=write, **arguments), write=write)
+        content = await world.database.run(partial(world.call, endpoint, write=write, **arguments), write=write)
+        return JSONResponse(content, status)
 
     parameters = [each for name, each in given.parameters.items() if name not in {"session", "request"}]
     first = Parameter("request", Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
-    # Where FastAPI looks: the arguments of a query and a body, and the description.
+    # Where FastAPI looks for the arguments of a query and a body; its description is on the start page.
     run.__signature__ = given.replace(parameters=[first, *parameters])  # type: ignore[attr-defined]
     run.__name__, run.__doc__ = endpoint.__name__, endpoint.__doc__
     return run
