@@ -20,7 +20,7 @@ import payerkit
 PACKAGE = Path(payerkit.__file__).parent
 PLACES = [name for name in dir(payerkit) if name not in payerkit.__all__]
 FLOORS = [
-    {"errors", "html", "wording", "disk", "frames", "_tsv", "_lazy"},
+    {"errors", "html", "pictures", "wording", "disk", "frames", "_tsv", "_lazy"},
     {"wire", "findings", "explanations", "reasons"},
     {"checks", "onchain"},
     {"policy", "masking"},

@@ -26,8 +26,9 @@ WORDS = {
     "payment": "initiated pending_internal_assessment ongoing_checks processing sending_fiat fiat_sent bounced failed "
     "insufficient_funds retry_required",
     "request": "created pending no_payment partially_paid paid overpaid cancelled canceled expired",
+    "order": "not_paid partly_paid unclear paid on_its_way at_the_bank refunded paid_twice unmatched",
 }
-"""The words of the API's documentation, the operator's, the demo application and public clients."""
+"""The words of the API's documentation, the operator's, the demo application and public clients, and of `reconcile`."""
 
 
 def test_the_table_has_every_word_once() -> None:

@@ -5,7 +5,7 @@ first use, so that `import payerkit` stays fast.
 
 The modules, from the ground up; each imports only from its own line and the lines above it (a test holds this):
 
-    errors, html, wording           what callers may catch; HTML fragments; words for counts
+    errors, html, pictures, wording what callers may catch; HTML fragments; images; words for counts
     disk, frames                    waiting for the disk; DataFrames with fixed columns
     wire, findings, reasons         names and ids on the wire; results of checks; why a call or a row ended so
     explanations                    what each status means, and whose move it is

@@ -50,6 +50,7 @@ from payerkit.statuses.wait_for import wait_for as wait_for
 from payerkit.statuses.statuses import payer_statuses as payer_statuses
 from payerkit.explanations import explain as explain
 from payerkit.payouts.reconcile_orders import reconcile as reconcile
+from payerkit.payouts.trace_order import trace as trace
 from payerkit.events.read_events import read_events as read_events
 from payerkit.forms.payer import PayerForm as PayerForm
 from payerkit.forms.bank_details import BankDetailsForm as BankDetailsForm

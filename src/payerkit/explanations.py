@@ -23,6 +23,7 @@ _THINGS = {
     "account": "bank account",
     "payment": "payment",
     "request": "request",
+    "order": "order",
 }
 """What a status can be of, and how a sentence calls it."""
 
@@ -47,8 +48,8 @@ class Explanation:
     """What a status means, whose move it is, and what to do. Notebooks show it as a table.
 
     Attributes:
-        of: The kind of the status: "kyc", "agreement", "account", "payment", "request", or "payer" for a payer as a
-            whole; "" for a word that no source documents.
+        of: The kind of the status: "kyc", "agreement", "account", "payment", "request", "order", or "payer" for a payer
+            as a whole; "" for a word that no source documents.
         status: The status; of a payer, a summary.
         meaning: What it means.
         whose_move: "payer", "payee", "you", "service" or "nobody".
@@ -111,7 +112,7 @@ class Explanation:
             ("Next", html.escape(self.next_step)),
             *((_THINGS[part.of].capitalize(), _part_status(part)) for part in self.parts),
         ]
-        chip = html.chip(_kind(self), self._title())
+        chip = html.chip(status_kind(self), self._title())
         return html.picture(html.table([row for row in found if row[1]], caption=chip), html.small(self.basis))
 
 
@@ -122,10 +123,11 @@ def _part_status(part: Explanation) -> str:
 
 def status_chip(explanation: Explanation) -> html.Html:
     """Return a status in words as a chip: passed, failed, waiting for the service, or waiting for a person."""
-    return html.chip(_kind(explanation), in_words(explanation.status) or "no status")
+    return html.chip(status_kind(explanation), in_words(explanation.status) or "no status")
 
 
-def _kind(explanation: Explanation) -> html.Kind:
+def status_kind(explanation: Explanation) -> html.Kind:
+    """Return the colour of a status: passed, failed, waiting for the service, or waiting for a person."""
     if explanation.is_passed:
         return "success"
     if explanation.status == _DEACTIVATED:
@@ -150,7 +152,7 @@ def statuses() -> pd.DataFrame:
     """Return every status that the service is known to return, and what it means.
 
     Returns:
-        One row per status: `of` (kyc, agreement, account, payment or request), `status`, `meaning`, `whose_move`
+        One row per status: `of` (kyc, agreement, account, payment, request or order), `status`, `meaning`, `whose_move`
         (payer, payee, you, service or nobody), `final` (bool: waiting alone does not change it), `what_to_do`,
         `ask_again` (Int64: seconds until asking again makes sense) and `basis`, its source; text has dtype `string`.
 
@@ -171,8 +173,8 @@ def explain(status: Any, of: str | None = None) -> Explanation:
     Args:
         status: A word, such as "pending_assessment", or an object with a status, such as a `PayerStatus` or a
             `PaymentDetail`.
-        of: What a word is the status of: "kyc", "agreement", "account" (a payment detail), "payment" (a payout), or
-            "request". A word that is a status of one thing alone needs no `of`.
+        of: What a word is the status of: "kyc", "agreement", "account" (a payment detail), "payment" (a payout),
+            "request", or "order" (a state of `reconcile`). A word that is a status of one thing alone needs no `of`.
 
     Returns:
         The explanation.
@@ -211,7 +213,9 @@ def explain_word(status: Any, of: str) -> Explanation:
     thing = _THINGS[of]
     if not isinstance(status, str) or not status.strip():
         return Explanation(of, "", f"The response has no status of the {thing}.", "you", what_to_do="Ask again.")
-    if known := _table().get((of, _normal(status))):
+    word = _normal(status)
+    # An order whose payout bounced or failed has the word of the payout.
+    if known := _table().get((of, word)) or (_table().get(("payment", word)) if of == "order" else None):
         return known
     meaning, step = f"Not a documented status of the {thing}.", "Ask the service what it means, and whose move it is."
     return Explanation(of, visible(status[:_MAX_WORD]), meaning, "you", what_to_do=step, ask_again=3600)
