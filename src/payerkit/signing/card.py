@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 from payerkit import html
 from payerkit.findings import SEVERITIES, Finding, PaymentFindings, Severity
 from payerkit.models.payments import ComparedWith, Payment
-from payerkit.onchain.addresses import address_problem, with_checksum
+from payerkit.onchain.addresses import with_checksum
 from payerkit.onchain.amounts import format_amount, format_effect_amount
 from payerkit.onchain.calldata import UNLIMITED, Effect
 from payerkit.onchain.currencies import networks, real_money_note
@@ -25,49 +24,6 @@ from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.signing.device import device_lines, digest_of
 from payerkit.signing.sentence import payment_sentence
 from payerkit.wording import count_of, in_words, listed, visible
-
-_MOST_ROWS = 40
-_MOST_CHARACTERS = 80
-_MOST_DEPTH = 6
-
-_LAST_EXACT = 2**53
-"""Numbers up to here are exact, however the message was read; as floats in a text, larger ones are not."""
-
-_PLAIN = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]{1,78}(\.[0-9]+)?")
-"""What is shown of others' texts: addresses, bytes and numbers. Other texts may be about people."""
-
-_NAMED = {"domain.name", "domain.version", "primaryType"}
-"""Texts that say what kind of message it is."""
-
-
-def message_rows(message: Any) -> list[tuple[str, str]]:
-    """Return what a message says, by the paths of its members; without the types, which say how it is hashed."""
-    if isinstance(message, Mapping):
-        message = {name: item for name, item in message.items() if name != "types"}
-    return [*islice(_rows("", message, 0), _MOST_ROWS)]
-
-
-def _rows(path: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping) and depth < _MOST_DEPTH:
-        for name, item in value.items():
-            yield from _rows(f"{path}.{name}".removeprefix("."), item, depth + 1)
-    elif isinstance(value, list) and depth < _MOST_DEPTH:
-        for place, item in enumerate(value):
-            yield from _rows(f"{path}[{place}]", item, depth + 1)
-    else:
-        yield visible(path)[:_MOST_CHARACTERS] or "content", _text(path, value)
-
-
-def _text(path: str, value: Any) -> str:
-    """Return a value if it is an address, a number or the kind of the message; otherwise, only its type."""
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
-    if isinstance(value, int | float):
-        return str(int(value)) if abs(value) <= _LAST_EXACT and value == int(value) else "a number, not shown"
-    if not isinstance(value, str) or not (path in _NAMED or _PLAIN.fullmatch(value)):
-        return "text, not shown" if isinstance(value, str) else "more, not shown"
-    text = visible(value)
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}... ({len(text)} characters)"
 
 
 class Point(NamedTuple):
@@ -139,8 +95,7 @@ class CardContent:
     findings: those of the checks, with the verdict. sentence: what happens if all is signed. note: what else to know at
     once. problems: what is not ok, the worst first, under the title problems_title; advice: what to do about all of
     them. unchecked: what could not be checked. policy_advice: where to put the lines of these points. passed: what is
-    ok. compared: what the payment was compared with; compared_with: the same in short. messages: what else there is to
-    sign, which the card does not cover: the member of the response that holds it, and what it says.
+    ok. compared: what the payment was compared with; compared_with: the same in short.
     """
 
     def __init__(self, review: Comparison, *, order_source: str, sources: Mapping[str, str]) -> None:
@@ -163,10 +118,8 @@ class CardContent:
         decisions = [each for each in (*self.problems, *unchecked) if each.severity != "info"]
         self.checked_at = review.now
         self.headline = _headline(findings.verdict, len(decisions), is_unchecked=not self.problems)
-        self.sentence = payment_sentence(review, is_stopped=is_stopped)
+        self.sentence = payment_sentence(review, findings)
         self.transactions = [TransactionToSign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]]
-        typed_messages = islice(review.payment.whole.typed_messages.items(), MAX_TRANSACTIONS)
-        self.messages = [(visible(path)[:80], message_rows(message)) for path, message in typed_messages]
 
 
 def shown_points(points: tuple[Point, ...]) -> tuple[Point, ...]:
@@ -278,12 +231,11 @@ class TransactionToSign:
     """One transaction, for a person who compares it with a signing device.
 
     origin: the member of the response that holds it; "" for `transactions`. does: effects with their titles. device:
-    what a device shows, line by line. other_digest: the calldata digest, for devices that show it beside a call that
-    they read. lookup: pages about contract and payee, with their titles.
+    what a device shows, line by line. digest: the calldata digest; None for calldata that cannot be read.
     """
 
     def __init__(self, review: Comparison, transaction: DecodedTransaction) -> None:
-        call, network, effects = transaction.call, review.network, transaction.effects
+        call, effects = transaction.call, transaction.effects
         kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in effects))
         before = sum(len(each.effects) for each in review.transactions[: transaction.index])
         shown = effects[: max(_MOST_EFFECTS - before, 0)]
@@ -296,9 +248,7 @@ class TransactionToSign:
         self.function = call.function.name if call.function else call.selector or "unknown"
         self.does = [row for effect in shown for row in _does(review, effect)]
         self.does += [("more", f"{hidden} of its payments and approvals are not shown here")] if hidden else []
-        self.lookup = [*_lookup(review, transaction)]
-        self.device, digest = device_lines(transaction, network, review.token(transaction.to)), digest_of(transaction)
-        self.other_digest = [digest] if digest and not any(digest in line for line in self.device) else []
+        self.device, self.digest = device_lines(transaction, review.network), digest_of(transaction)
         self.calldata = data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)"
 
 
@@ -326,18 +276,6 @@ def _named(review: Comparison, address: str | None) -> str:
         return "an unknown wallet"
     name = review.policy.name_of(address, review.network)
     return f"{with_checksum(address)}{f' ({name})' if name else ''}"
-
-
-def _lookup(review: Comparison, transaction: DecodedTransaction) -> Iterator[tuple[str, str]]:
-    """Yield explorer pages about the contract and, outside a batch, the payee."""
-    if review.network is None or not transaction.effects:
-        return
-    network = networks()[review.network]
-    first = transaction.effects[0]
-    pages = {"contract": transaction.to, "payee": first.recipient if first.place is None else None}
-    for name, address in pages.items():
-        if address_problem(address) != "address_malformed" and network.explorer:
-            yield name, f"{network.explorer}/address/{with_checksum(address)}"  # by EIP-3091
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -406,9 +344,6 @@ _MARKS = {"error": "✗", "warning": "!", "info": "✓"}
 _KINDS: dict[str, html.Kind] = {"✗": "error", "!": "warning", "✓": "success", "?": "neutral"}
 """The colour of each mark; "?" is for what could not be checked."""
 
-_SHOWN = 12
-"""Points that a list shows; the rest is folded, so that one look still finds the worst."""
-
 
 @cache
 def _style() -> str:
@@ -438,30 +373,26 @@ def _card(content: CardContent, *, foot: str = "") -> str:
         f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
         _section(content.problems_title, content.problems, advice=content.advice),
         _section("Could not be checked", content.unchecked, mark="?", advice=content.policy_advice),
-        html.folded(f"{count_of(len(content.passed), 'check')} passed", _list(shown_points(content.passed))),
+        html.folded(f"{count_of(len(content.passed), 'check')} passed", _list(content.passed)),
         html.folded(content.compared_with, html.table(compared, caption="")),
         html.folded(to_sign, "".join(map(_transaction_table, content.transactions))),
-        *(html.folded(f"Message to sign: {path}", _message_table(rows)) for path, rows in content.messages),
         f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
     ]
     return f'<div class="pk pk-card pk-{kind}">{"".join(parts)}<style>{_style()}</style></div>'
 
 
 def _section(title: str, points: tuple[Point, ...], *, mark: str = "", advice: str = "") -> str:
-    """Return a list under its title, its end folded if it is long; "" without points."""
+    """Return a list under its title; "" without points."""
     if not points:
         return ""
-    shown = shown_points(points)
-    rest = shown[_SHOWN:]
-    more = html.folded(f"{len(points) - _SHOWN} more", _list(rest, mark=mark)) if rest else ""
     head = f'<div class="pk-head" role="heading" aria-level="4">{title}</div>'
     last = f'<div class="pk-next">{html.advice(advice)}</div>' if advice else ""
-    return head + _list(shown[:_SHOWN], mark=mark) + more + last
+    return head + _list(points, mark=mark) + last
 
 
-def _list(points: Iterable[Point], *, mark: str = "") -> str:
+def _list(points: tuple[Point, ...], *, mark: str = "") -> str:
     """Return points as a list; of `div`s, as notebooks and forms style `ul`."""
-    items = "".join(_item(point, mark or _MARKS[point.severity]) for point in points)
+    items = "".join(_item(point, mark or _MARKS[point.severity]) for point in shown_points(points))
     return f'<div role="list">{items}</div>'
 
 
@@ -477,16 +408,11 @@ def _transaction_table(transaction: TransactionToSign) -> str:
         ("To", f"{html.code(transaction.to)}<br>{html.escape(transaction.contract)}"),
         *((_capital(name), html.escape(text)) for name, text in transaction.does),
         ("Your device will show", "<br>".join(map(html.escape, transaction.device))),
-        *(("Calldata digest (ERC-8213)", html.code(digest)) for digest in transaction.other_digest),
+        ("Calldata digest (ERC-8213)", html.code(transaction.digest) if transaction.digest else ""),
         ("Function", html.escape(transaction.function)),
-        *((f"Look up the {name}", html.code(page)) for name, page in transaction.lookup),
         ("Calldata", html.code(transaction.calldata)),
     ]
     return html.table([row for row in rows if row[1]], caption=f"Transaction {transaction.title}")
-
-
-def _message_table(rows: Iterable[tuple[str, str]]) -> str:
-    return html.table([(path, html.code(text)) for path, text in rows], caption="")
 
 
 def _capital(text: str) -> str:
@@ -511,7 +437,6 @@ def card_text(content: CardContent) -> str:
         "",
         f"{count_of(len(content.passed), 'check')} passed.",
         *(line for each in content.transactions for line in ("", *_transaction(each))),
-        *(line for path, rows in content.messages for line in ("", f"Message to sign: {path}", *_table(rows))),
     ]
     return "\n".join(lines)
 
@@ -546,7 +471,7 @@ def _transaction(transaction: TransactionToSign) -> list[str]:
         ("to", f"{transaction.to} ({transaction.contract})"),
         *transaction.does,
         *(("device shows" if not place else "", line) for place, line in enumerate(transaction.device)),
-        *(("calldata digest", digest) for digest in transaction.other_digest),
+        *([("calldata digest", transaction.digest)] if transaction.digest else []),
         ("function", transaction.function),
     ]
     return [f"Transaction {transaction.title}", *_table([(name, visible(text)) for name, text in rows])]

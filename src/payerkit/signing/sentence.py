@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from decimal import Context, Decimal
 
+from payerkit.findings import PaymentFindings
 from payerkit.onchain.addresses import is_same, with_checksum
 from payerkit.onchain.amounts import format_number, format_percentage, to_units
 from payerkit.onchain.calldata import UNLIMITED, Effect, EffectKind
 from payerkit.onchain.currencies import Currency, networks, request_decimals
-from payerkit.payment.compare import Comparison, contract_at
+from payerkit.payment.compare import Comparison
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NOTHING = "There is nothing to sign."
@@ -17,16 +18,16 @@ _TWO_DIGITS = Context(prec=2)
 """The share of a fee is rounded to what a person remembers of it; the findings have it exactly."""
 
 
-def payment_sentence(review: Comparison, *, is_stopped: bool = False) -> str:
+def payment_sentence(review: Comparison, findings: PaymentFindings) -> str:
     """Return who is paid what, on which network, for which bank account, with which fee and how many signatures.
 
-    It says "would" if the payment is stopped.
+    It says "would" if the findings stop the payment.
     """
     if not review.transactions:
         return _NOTHING if not review.payment.whole.typed_messages else _ONLY_MESSAGES
     has_unlimited = any(effect.allowance == UNLIMITED for each in review.transactions for effect in each.effects)
     words = [
-        _pays(review, review.payments, is_stopped=is_stopped),
+        _pays(review, review.payments, findings),
         *_fee_words(review, review.payments),
         *(["an unlimited allowance"] if has_unlimited else []),
         *_signatures(review),
@@ -39,13 +40,14 @@ def short_address(address: str) -> str:
     return address if len(address) <= 14 else f"{address[:6]}...{address[-4:]}"
 
 
-def _pays(review: Comparison, payments: list[Effect], *, is_stopped: bool) -> str:
-    pay, make = ("Would pay", "Would make") if is_stopped else ("Pays", "Makes")
+def _pays(review: Comparison, payments: list[Effect], findings: PaymentFindings) -> str:
+    pay, make = ("Would pay", "Would make") if findings.verdict == "stop" else ("Pays", "Makes")
     where = f" on {networks()[review.network].title}" if review.network else ""
     if not payments:
         is_readable = all(transaction.effects for transaction in review.transactions)
         return f"{pay} nobody{where}" if is_readable else f"Would do something that payerkit cannot read{where}"
-    if _is_unknown_contract(review):
+    unknown = {each.step for each in findings if each.code == "contract_unknown"}
+    if any(payment.step in unknown for payment in payments):  # it may pay nobody
         pay, make = "Would ask an unknown contract to pay", "Would ask an unknown contract to make"
     purpose = f" for the account {review.account}" if review.account else ""
     if len(payments) == 1:
@@ -54,18 +56,6 @@ def _pays(review: Comparison, payments: list[Effect], *, is_stopped: bool) -> st
     to = "one wallet" if wallets == 1 else f"{_number(wallets)} wallets"
     total = _sum(review, payments, [payment.amount for payment in payments])
     return f"{make} {_number(len(payments))} payments{where} to {to}{purpose}{f', {total} in all' if total else ''}"
-
-
-def _is_unknown_contract(review: Comparison) -> bool:
-    """Return True if a payment goes through a contract that payerkit does not know: then it may pay nobody."""
-    for transaction in {payment.step: review.transactions[payment.step] for payment in review.payments}.values():
-        contracts = transaction.call.function.contracts if transaction.call.function else ("ERC20",)
-        if review.network is None or contracts == ("ERC20",):  # a token is judged by itself
-            continue
-        found = contract_at(transaction.to, review.network, contracts)
-        if found is None or found.contract not in contracts:
-            return True
-    return False
 
 
 def _payee(review: Comparison, payment: Effect) -> str:
