@@ -62,9 +62,9 @@ def test_every_finding_is_in_the_table(body: str) -> None:
     }
 
 
-@pytest.mark.parametrize("body", ABOUT)
+@pytest.mark.parametrize("body", ["Payer", "BankDetails"])
 def test_warnings_and_infos_of_the_table_can_be_ignored(body: str) -> None:
-    """`ignore=` takes each code of the table that is not an error."""
+    """`ignore=` takes each code about a payer or bank details that is not an error."""
     about, check, record = ABOUT[body]
     codes = TABLE[(TABLE["about"] == about) & (TABLE["severity"] != "error")]["code"].unique()
 

@@ -71,16 +71,6 @@ def test_a_missing_field_is_found_as_in_any_record() -> None:
     assert ["not_text", "not_text", "required", "unknown_member"] == [each.code for each in found]
 
 
-def test_codes_can_be_ignored() -> None:
-    """`ignore` leaves out warnings and infos, one or several, and takes no error."""
-    changes = {"invoiceCurrency": "EUR", "paymentCurrency": "USDC-base"}
-
-    assert [] == codes(changes, ignore=["peg_differs", "real_money"], environment="sandbox")
-    assert [] == codes({"paymentCurrency": "ABC"}, ignore="currency_unknown")
-    with pytest.raises(InvalidInput, match="ignore: not the code of a warning or info: 'amount_form'"):
-        codes({}, ignore="amount_form")
-
-
 @pytest.mark.parametrize("order", [None, 5, "order", pd.DataFrame([ORDER]), object()])
 def test_what_is_no_order(order: object) -> None:
     """Anything but an order is refused with what was expected."""

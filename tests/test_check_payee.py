@@ -32,7 +32,6 @@ from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, check_payment, d
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.models import Payment
 from payerkit.payment.compare import OrderTerms, read_order
-from payerkit.payment.payee import payee_note
 from payerkit.policy import AddressBook, AgreedFee, KnownAddress
 
 MISTYPED = PAYEE.replace("ACf", "aCf")
@@ -350,25 +349,6 @@ def test_a_rate_is_a_plain_decimal_number(rate: Any) -> None:
 def test_a_rate_may_be_text_or_an_exact_number(rate: Any) -> None:
     """Any exact number is a rate."""
     assert "ok" == check_payment(payment(pays(PAYEE), asked=None), ORDER, rate=rate).verdict
-
-
-NOTES = [
-    ("a wallet", PAYEE, ""),
-    ("a wallet without a checksum", PAYEE.lower(), ""),
-    ("an address of another kind of network", "TCUDPYnS9dH3WvFEaE7wN7vnDa51J4R4fd", ""),
-    ("nothing yet", "", ""),
-    ("a mistyped address", MISTYPED, "do not match the checksum"),
-    ("a burn address", DEAD, "The payee is a burn address, which no one controls"),
-    ("a token", TOKEN, "The payee is the token fUSDC-sepolia, not a wallet"),
-    ("a payment contract", FEE_PROXY.lower(), "The payee is the payment contract ERC20FeeProxy"),
-]
-
-
-@pytest.mark.parametrize(("payee", "words"), [row[1:] for row in NOTES], ids=[row[0] for row in NOTES])
-def test_a_payee_is_judged_before_the_order_is_sent(payee: str, words: str) -> None:
-    """What is an address is judged at once; other text is for the service to judge."""
-    assert bool(words) == bool(payee_note(payee))
-    assert words in payee_note(payee)
 
 
 def test_a_saved_policy_makes_a_payout_ok(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
@@ -286,28 +285,6 @@ def test_a_limit_says_how_long(connected: Callable[..., Client]) -> None:
         pytest.raises(RateLimited, match="asks to wait 3600 seconds"),
     ):
         payerkit.create_payer(connected(far.url), PAYER)
-
-
-def test_what_was_sent_in_spite_of_a_warning_is_told(shared: Client) -> None:
-    """A doubt stops nothing; the answer tells that there was one, and which."""
-    doubtful = {**PAYER, "clientUserId": "doubtful", "country": "UK"}
-    created = payerkit.create_payer(shared, doubtful)
-    copied = created.model_copy()
-    stored = payerkit.create_payment_detail(shared, "doubtful", {**BANK_DETAILS, "routingNumber": "026013357"})
-
-    assert payerkit.check_payer(doubtful) == created.findings
-    assert ["country_habit"] == [finding.code for finding in created.findings]
-    assert created.findings == copied.findings
-    assert ["routing_checksum"] == [finding.code for finding in stored.findings]
-    assert [True, True] == ["1 warning, see" in each._repr_html_() for each in (created, stored)]
-
-
-def test_without_doubts_nothing_is_told(shared: Client) -> None:
-    """The published payer is taken without a word, and a status that answers nothing sent has no findings."""
-    created = payerkit.create_payer(shared, PAYER)
-
-    assert ((), ()) == (created.findings, payerkit.get_payer_status(shared, "user-123").findings)
-    assert "warning" not in re.sub("<style>.*?</style>|<[^>]*>", "", created._repr_html_(), flags=re.DOTALL)
 
 
 VERSIONED = {

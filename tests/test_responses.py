@@ -133,15 +133,14 @@ def test_declared_fees_are_read_tolerantly(name: str, fee: list[Any], shown: str
     metadata = PaymentMetadata.read({name: fee[0]})
     field = {"protocolFee": metadata.protocol_fee, "platformFee": metadata.platform_fee}[name]
 
-    assert (shown, (name,) if is_odd else ()) == (repr(field), metadata.odd)
+    assert (shown, (name,) if is_odd else ()) == (str(field), metadata.odd)
     assert fee == [metadata.to_dict(reveal=True)[name]]
 
 
 def test_declared_fees_are_shown() -> None:
-    """A fee is in the representation of the metadata and in its table, there as text."""
+    """A fee is in the table of the metadata, as text."""
     metadata = PaymentMetadata.read({"protocolFee": {"percentage": "0.1", "address": "0x<b>\u202e"}})
 
-    assert "protocol_fee=<DeclaredFee: 0.1 % to 0x<b>\\u202e>" in repr(metadata)
     assert "Declared protocol fee</th>" in metadata._repr_html_()
     assert "0.1 % to 0x&lt;b&gt;\\u202e" in metadata._repr_html_()
 
@@ -170,8 +169,7 @@ def test_secrets_are_masked_in_every_spelling(field: str) -> None:
 @pytest.mark.parametrize(
     ("url", "shown", "hidden"),
     [
-        ("https://example.com/kyc/1", 'href="https://example.com/kyc/1"', "opens on the machine"),
-        ("http://127.0.0.1:8000/kyc/1", "opens on the machine that runs this notebook", "nothing"),
+        ("https://example.com/kyc/1", 'href="https://example.com/kyc/1"', "nothing"),
         ("https://example.com/a?email=john.doe%40example.com", "get it from <code>.kyc_url</code>", "john.doe"),
         ("https://example.com/a?email=john@x.com", "the link contains an e-mail address", "john@x.com"),
         ("https://example.com/a?email=john%2540x.com", "the link contains an e-mail address", "john"),  # encoded twice

@@ -28,7 +28,7 @@ from payerkit.models import (
     PaymentOrder,
 )
 from payerkit.onchain.currencies import real_money_note
-from payerkit.payment.payee import payee_note
+from payerkit.payment.payee import payee_problem
 from payerkit.wire import check_id, first, our_name, wire_name
 from payerkit.wording import Wording
 
@@ -73,8 +73,8 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
         **fields: The fields of a `Payer`, in place of an object.
 
     Returns:
-        The statuses, the links to agreement and identity check, and in `.findings` what `check_payer` warns of; a
-        warning does not keep a payer from being sent.
+        The statuses, and the links to agreement and identity check. What `check_payer` warns of does not keep a payer
+        from being sent.
 
     Raises:
         InvalidInput: With all errors at once, before anything is sent.
@@ -88,7 +88,7 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
     """
     payer = Payer.of(payer, fields)
     body = RequestBody(payer.to_dict(reveal=True), payer.private_values)
-    return client.send(payer_call(payer.client_user_id, body, partial(PayerStatus.read, sent=payer)))
+    return client.send(payer_call(payer.client_user_id, body, PayerStatus.read))
 
 
 @endpoint
@@ -167,8 +167,7 @@ def create_payment_detail(
         **fields: The fields of `BankDetails`, in place of an object.
 
     Returns:
-        The record with its `id`, and in `.findings` what `check_bank_details` warns of; a warning does not keep an
-        account from being sent.
+        The record with its `id`. What `check_bank_details` warns of does not keep an account from being sent.
 
     Raises:
         InvalidInput: With all errors at once, before anything is sent.
@@ -183,7 +182,7 @@ def create_payment_detail(
     check_id(client_user_id, "client_user_id")  # before the details: its error names another argument
     details = BankDetails.of(details, fields)
     body = RequestBody(details.to_dict(reveal=True), details.private_values)
-    return client.send(payment_detail_call(client_user_id, body, partial(PaymentDetail.read, sent=details)))
+    return client.send(payment_detail_call(client_user_id, body, PaymentDetail.read))
 
 
 @endpoint
@@ -263,8 +262,8 @@ def initiate_payment(
 def order_warnings(payee: str, payment_currency: str, environment: str) -> dict[str, UserWarning]:
     """Return what to warn of before an order is sent, by field: a payee that looks wrong, and real money."""
     found: dict[str, UserWarning] = {}
-    if note := payee_note(payee):
-        found["payee"] = PayeeWarning(note)
+    if problem := payee_problem(payee):
+        found["payee"] = PayeeWarning(f"{problem.message} {problem.hint}")
     if note := real_money_note(payment_currency, environment):
         found["payment_currency"] = RealMoneyWarning(note)
     return found

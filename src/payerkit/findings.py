@@ -255,12 +255,6 @@ def order_finding(key: str, *, field: str = "", **values: object) -> Finding:
     return finding_of_kind(kind, kind["code"], field or kind["fields"].split()[0], **values)
 
 
-@cache
-def ignorable_order_codes() -> frozenset[str]:
-    """Return the codes of the warnings and infos."""
-    return frozenset(kind["code"] for kind in order_findings().values() if kind["severity"] != "error")
-
-
 class Placed(Protocol):
     """A transaction, or a payment of one: `at` has its number, and the place in a batch."""
 

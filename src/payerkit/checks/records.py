@@ -184,12 +184,12 @@ def _belongs_to_other_schema(schema: Schema, name: str, given: Collection[str]) 
     return is_known and (field is None or field in given)
 
 
-def check_record(schema: Schema, record: Any, ignore: Iterable[str], also: Collection[str] = ()) -> Findings:
+def check_record(schema: Schema, record: Any, ignore: Iterable[str] = ()) -> Findings:
     """Return the errors and the findings of the rules about a record, in the order of the fields.
 
-    also: further codes that may be ignored. Raises InvalidInput, as `check_payer` documents it.
+    Raises InvalidInput, as `check_payer` documents it.
     """
-    ignored = ignored_codes(schema, ignore, also)
+    ignored = ignored_codes(schema, ignore)
     values, findings = inputs.by_field_name(schema, as_mapping(schema, record))
     return Findings(next(check_records(schema, [values], ignored, findings)))
 
@@ -297,11 +297,11 @@ def rules() -> pd.DataFrame:
     """Return all findings that the checks of payers, bank details, orders and tables know. Nothing is checked.
 
     Returns:
-        One row per code and wording, errors first: `code`, which `ignore=` of the checks takes unless it is an error or
-        about a table; `about`, "payer", "bank details", "order" or "table", which only a plan or a run finds;
-        `fields`, the names of the fields that may have the finding, separated by commas, "" for the names of a record
-        or for a row as a whole; `severity`, `message`, `hint` and `basis` as in a finding, with … for what depends on
-        the record. All columns are `string`.
+        One row per code and wording, errors first: `code`, which `ignore=` of the checks takes unless it is an error,
+        or about an order or a table; `about`, "payer", "bank details", "order" or "table", which only a plan or a run
+        finds; `fields`, the names of the fields that may have the finding, separated by commas, "" for the names of a
+        record or for a row as a whole; `severity`, `message`, `hint` and `basis` as in a finding, with … for what
+        depends on the record. All columns are `string`.
 
     Example:
         >>> table = rules()

@@ -77,15 +77,12 @@ def ranked_rules(schema_name: str) -> Sequence[tuple[tuple[str, ...], Sequence[t
     return list(groups.items())
 
 
-def ignored_codes(schema: Schema, ignore: Iterable[str], also: Collection[str] = ()) -> Collection[str]:
-    """Return the codes of findings to leave out. Raises InvalidInput for one that no warning or info has.
-
-    also: the codes of warnings and infos that are found without a rule.
-    """
+def ignored_codes(schema: Schema, ignore: Iterable[str]) -> Collection[str]:
+    """Return the codes of findings to leave out. Raises InvalidInput for one that no warning or info has."""
     if not isinstance(ignore, str | list | tuple | set | frozenset):
         raise InvalidInput(f"ignore: expected a finding code or a list of codes, got {kind_of(ignore)}.")
     codes = [ignore] if isinstance(ignore, str) else list(ignore)
-    known = {*also, *(rule.code for rule in load_rules(schema.name))} if codes else ()
+    known = {rule.code for rule in load_rules(schema.name)} if codes else ()
     unknown = [code for code in codes if not isinstance(code, str) or code not in known]
     if unknown:
         raise InvalidInput(f"ignore: not the code of a warning or info: {', '.join(map(repr, unknown))}.")

@@ -250,9 +250,8 @@ class BankDetailsForm(Form):
         client_user_id = str(self._client_user_id)
         self._search = self._search or AccountSearch(self._ids_before(client_user_id))
         self._search.note_sending(request)
-        read = partial(PaymentDetail.read, sent=request)
         body = RequestBody(request.to_dict(reveal=True), request.private_values)
-        stored = self._known = self._make(payment_detail_call(client_user_id, body, read))
+        stored = self._known = self._make(payment_detail_call(client_user_id, body, PaymentDetail.read))
         self._accounts = [stored]
         # The account is stored. An error would make the user send it again.
         with suppress(PayerkitError, KeyboardInterrupt):

@@ -101,8 +101,7 @@ class PayerForm(Form):
 
     def _call(self, request: Payer) -> PayerStatus:
         body = RequestBody(request.to_dict(reveal=True), request.private_values)
-        read = partial(PayerStatus.read, sent=request)
-        status = self._make(payer_call(request.client_user_id, body, read))
+        status = self._make(payer_call(request.client_user_id, body, PayerStatus.read))
         self._client_user_id = request.client_user_id
         self._agreement_url, self._kyc_url = status.agreement_url, status.kyc_url
         return status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
@@ -166,9 +166,9 @@ class Transaction(Response):
         (4004000000000000, '0xb868980b')
     """
 
-    data: str | None = None
+    data: str | None = Field(None, repr=False)
     to: str | None = None
-    value: Any = None
+    value: Any = Field(None, repr=False)
 
     origin = Remembered("")
 
@@ -182,18 +182,6 @@ class Transaction(Response):
         """The value in wei; None if it is in none of the published forms."""
         return wei_of(self.value)
 
-    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
-        yield "to", self.to
-        yield "wei", self.wei
-        yield "data", shorten(self.data)
-
-
-def shorten(data: str | None) -> str | None:
-    """Return calldata as its selector and its length, if it is long."""
-    if data is None or len(data) <= 26:
-        return data
-    return f"{data[:10]}… ({len(data) // 2 - 1} bytes)"
-
 
 class DeclaredFee(Response):
     """A fee on top of a payment, as the service declares it. It shows what the service says, not what was agreed.
@@ -203,8 +191,8 @@ class DeclaredFee(Response):
         address: The wallet that receives it.
 
     Example:
-        >>> DeclaredFee(percentage="0.1%", address="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7")
-        <DeclaredFee: 0.1 % to 0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7>
+        >>> print(DeclaredFee(percentage="0.1%", address="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"))
+        0.1 % to 0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7
     """
 
     percentage: Annotated[Decimal | None, Strict(), read_by(read_percentage)] = None
@@ -213,9 +201,6 @@ class DeclaredFee(Response):
     def __str__(self) -> str:
         wallet = "an unknown wallet" if self.address is None else visible(self.address)
         return f"{format_percentage(self.percentage)} to {wallet}"
-
-    def __repr__(self) -> str:
-        return f"<DeclaredFee: {self}>"
 
 
 def _read_fee(value: Any) -> Any:
@@ -581,38 +566,17 @@ def _read_order(order: Any, payout: Payout | None) -> PaymentOrder | PayoutOrder
     return PaymentOrder.of(order, {})
 
 
-def _has_text_names(source: Mapping[Any, Any]) -> bool:
-    """Return True if the members of all objects have names as in JSON."""
-    left: list[Any] = [source]
-    seen = set()
-    while left:
-        value = left.pop()
-        if id(value) in seen:  # one that holds itself
-            continue
-        seen.add(id(value))
-        if isinstance(value, Mapping):
-            if not all(isinstance(name, str) for name in value):
-                return False
-            left += value.values()
-        elif isinstance(value, list):
-            left += value
-    return True
-
-
 def _parse(source: Any) -> Any:
-    if isinstance(source, Mapping):
-        if not _has_text_names(source):
-            raise InvalidInput("source: not a payment: the names of all members have to be text, as in JSON.")
-        return dict(source)
-    if not isinstance(source, str | Path):
+    if not isinstance(source, Mapping | str | Path):
         raise InvalidInput(f"source: expected a path, a dict or a JSON text, got {type(source).__name__}.")
-    is_text = isinstance(source, str) and source.lstrip().startswith("{")
-    name = "the text" if is_text else visible(Path(source).name) or "the file"
+    is_file = isinstance(source, Path) or (isinstance(source, str) and not source.lstrip().startswith("{"))
+    name = visible(Path(str(source)).name) or "the file" if is_file else "source"
     try:
-        content = parse_json(str(source) if is_text else Path(source).read_bytes())
+        text = json.dumps(dict(source)) if isinstance(source, Mapping) else str(source)
+        content = parse_json(Path(text).read_bytes() if is_file else text)
     except OSError as error:
         raise InvalidInput(f"{name} cannot be read ({error.strerror}).") from None
-    except (ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         raise InvalidInput(f"{name} is not valid JSON.") from None
     if not isinstance(content, dict):
         raise InvalidInput(f"source: not a payment: expected a JSON object, got {type(content).__name__}.")

@@ -179,13 +179,11 @@ class RequestModel(ApiModel):
             return given
         if given is None:
             return cls._checked(fields)
-        if hasattr(given, "columns"):
-            raise InvalidInput(f"Expected one {cls.__name__}, such as a row, got a table. Nothing was sent.")
-        if not fields and hasattr(given, "keys"):  # a dict, or a row of a DataFrame
+        if not fields and hasattr(given, "keys") and not hasattr(given, "columns"):  # a dict, or a row of a DataFrame
             return cls._checked(dict(given))
         also = f" and also the keywords {', '.join(sorted(fields))}" if fields else ""
         raise InvalidInput(
-            f"Expected either a {cls.__name__}, a dict, or keyword fields; "
+            f"Expected either a {cls.__name__}, a dict or row, or keyword fields; "
             f"got {kind_of(given)}{also}. Nothing was sent."
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
@@ -24,10 +24,9 @@ from pydantic import (
 
 from payerkit import html
 from payerkit.explanations import Explanation, explain_payer, explain_word, status_chip
-from payerkit.findings import Findings
 from payerkit.masking import holds_email, mask, masking_of
-from payerkit.models.requests import AccountNumber, ApiModel, Hidden, Payer, PayoutOrder
-from payerkit.wire import first, is_loopback, read_decimal
+from payerkit.models.requests import AccountNumber, ApiModel, Hidden, PayoutOrder
+from payerkit.wire import first, read_decimal
 
 T = TypeVar("T")
 
@@ -58,6 +57,7 @@ class Response(ApiModel):
 
     _names: ClassVar[frozenset[str]] = frozenset()
     _is_created: ClassVar[bool] = False
+    """Whether it is about something created, so that it has a documented field."""
 
     odd = Remembered[tuple[str, ...]](())
     """Wire names of the fields whose values have an unexpected type."""
@@ -131,42 +131,11 @@ def _hide_secret(name: str, value: Any) -> Any:
     return AccountNumber(value) if masking == "account" else Hidden(value) if masking == "hidden" else value
 
 
-class Created(Response):
-    """Base of responses about what was created: they have a documented field, and findings about what was sent."""
-
-    _is_created = True
-
-    _findings: Findings | None = PrivateAttr(default=None)
-
-    @property
-    def findings(self) -> Findings:
-        """Warnings and infos about what was sent; empty if this is the response to a read."""
-        from payerkit.checks.records import check_bank_details, check_payer  # noqa: PLC0415 - loaded on first use
-
-        if self._findings is None:
-            sent = self._known.get("sent")
-            check = check_payer if isinstance(sent, Payer) else check_bank_details
-            self._findings = Findings() if sent is None else check(sent)
-            # Personal data is kept no longer than necessary; a copy of the object, which has its own, still needs it.
-            self._known = {name: value for name, value in self._known.items() if name != "sent"}
-        return self._findings
-
-    def __getstate__(self) -> dict[Any, Any]:
-        _ = self.findings  # computing them drops what was sent, so that it is not pickled
-        return super().__getstate__()
-
-    def rows(self) -> list[tuple[str, str]]:
-        """Return the titles and values of a table, with a row for warnings if there are any."""
-        count = len(self.findings.warnings)
-        warnings = [("Sent with", f"{count} warning{'s' * (count > 1)}, see <code>.findings</code>")] if count else []
-        return super().rows() + warnings
-
-
 _TWO_WORDS = "create_payer() may return not_started for everything but completed; get_payer_status() says more."
 """What the API's OpenAPI file says of the statuses in the response of `create_payer`."""
 
 
-class PayerStatus(Created):
+class PayerStatus(Response):
     """The compliance status of a payer (specification 2.5). Fields that the response lacks are None.
 
     Attributes:
@@ -177,13 +146,14 @@ class PayerStatus(Created):
         user_id: The service's id for the payer.
         kyc_url: The page where the payer identifies themselves; `create_payer` returns it.
         agreement_url: The page where the payer signs the agreement, likewise.
-        findings: Warnings and infos about what was sent.
 
     Example:
         >>> status = get_payer_status(client, "user-123")
         >>> status.kyc_status, status.agreement_status, status.is_compliant
         ('not_started', 'completed', False)
     """
+
+    _is_created = True
 
     kyc_status: str | None = Field(None, title="Identity check")
     agreement_status: str | None = Field(None, title="Agreement")
@@ -240,8 +210,7 @@ def _page_link(name: str, url: str) -> str:
     if not html.is_web_address(url):
         return html.escape(url)
     host = urlsplit(url).hostname or ""
-    here = " (opens on the machine that runs this notebook)" if is_loopback(host) else ""
-    return html.link(url, f"open on {host}") + here
+    return html.link(url, f"open on {host}")
 
 
 class AgreementUpdate(Response):
@@ -258,7 +227,7 @@ class AgreementUpdate(Response):
     success: StrictBool | None = Field(None, title="Recorded")
 
 
-class PaymentDetail(Created):
+class PaymentDetail(Response):
     """A bank account as stored by the service (specification 2.2). Fields that the response lacks are None.
 
     Attributes:
@@ -266,13 +235,14 @@ class PaymentDetail(Created):
         client_user_id: Your id of the payer.
         bank_name, account_name, beneficiary_type, currency, status, rails: As stored.
         account_number, routing_number, iban, rib_number: Masked; `.get_secret_value()` returns the value.
-        findings: Warnings and infos about what was sent.
 
     Example:
         >>> detail = create_payment_detail(client, "user-123", details)
         >>> detail.bank_name, detail.currency, detail.rails, detail.status
         ('Chase', 'usd', 'local', 'approved')
     """
+
+    _is_created = True
 
     id: str | None = Field(None, title="Id")
     client_user_id: str | None = Field(None, title="Client user id")
@@ -376,11 +346,6 @@ class PaymentRequest(Response):
         order = f"{self.order.amount} {self.order.invoice_currency}, paid in {self.order.payment_currency}"
         sent = {"Reference": mask("reference", self.reference), "Order": order}
         return super().rows() + [(title, html.escape(value)) for title, value in sent.items() if value]
-
-    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
-        yield from super().__repr_args__()
-        if self.reference:
-            yield "reference", mask("reference", self.reference)
 
 
 class RequestStatus(Response):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +12,7 @@ from payerkit.checks.readings import meant_codes
 from payerkit.checks.records import as_mapping, check_record, in_order
 from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.errors import without_internal_frames
-from payerkit.findings import Finding, Findings, ignorable_order_codes, order_finding
+from payerkit.findings import Finding, Findings, order_finding
 from payerkit.onchain.addresses import address_problem, with_checksum
 from payerkit.onchain.amounts import positive_number
 from payerkit.onchain.currencies import (
@@ -25,7 +25,7 @@ from payerkit.onchain.currencies import (
     real_money_note,
 )
 from payerkit.payment.money import peg_of
-from payerkit.payment.payee import burned_at, known_contract_at
+from payerkit.payment.payee import payee_problem
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.wording import listed
 
@@ -37,9 +37,7 @@ _MOST_PROPOSALS = 4
 
 
 @without_internal_frames
-def check_payment_order(
-    order: Any, *, policy: PaymentPolicy | None = None, ignore: Iterable[str] = (), environment: str | None = None
-) -> Findings:
+def check_payment_order(order: Any, *, policy: PaymentPolicy | None = None, environment: str | None = None) -> Findings:
     """Check an order before it is sent: its payee, its amount and its currencies; nothing is sent.
 
     An error is an order that cannot be paid, or whose payment `check_payment` would stop; `PaymentForm` does not send
@@ -49,7 +47,6 @@ def check_payment_order(
         order: A `PaymentOrder`, or a dict or row with field names as here (`invoice_currency`) or on the wire
             (`invoiceCurrency`).
         policy: What you agreed to once: its tokens count as known, and its address book names the known payees.
-        ignore: A code, or codes, of warnings and infos to leave out. Errors cannot be ignored.
         environment: Where the order is to be sent, as `client.environment` has it; outside of "live", the findings
             say whether the payment would move real money all the same.
 
@@ -57,7 +54,7 @@ def check_payment_order(
         The findings in the order of the fields; empty if there are none.
 
     Raises:
-        InvalidInput: `order` is not an order, or `ignore` has a code that is not one of an order's warnings and infos.
+        InvalidInput: `order` is not an order, or `policy` is not a policy.
 
     Example:
         >>> check_payment_order({**order, "payee": "vitalik.eth", "amount": "10 USD"}).to_frame()[["field", "code"]]
@@ -68,11 +65,10 @@ def check_payment_order(
     known = given_policy(policy)
     values, _ = by_field_name(PAYMENT_ORDER, as_mapping(PAYMENT_ORDER, order))
     texts = {name: _as_text(values.get(name)) for name in PAYMENT_ORDER.fields}
-    found = check_record(PAYMENT_ORDER, order, ignore, also=ignorable_order_codes())
+    found = check_record(PAYMENT_ORDER, order)
     wrong = {each.field for each in found.errors}
-    ignored = {ignore} if isinstance(ignore, str) else {*ignore}
-    own = [each for each in _check(texts, known, environment) if each.code not in ignored]
-    return in_order(PAYMENT_ORDER, [*found, *(each for each in own if each.field not in wrong)])
+    own = [each for each in _check(texts, known, environment) if each.field not in wrong]
+    return in_order(PAYMENT_ORDER, [*found, *own])
 
 
 def _as_text(value: Any) -> str:
@@ -121,12 +117,8 @@ def _check_payee(
     elif address_problem(payee) == "address_malformed":
         if not is_elsewhere or _HEX_DIGITS(payee) or payee.lower().endswith(".eth"):
             yield _malformed(payee, network)
-    elif address_problem(payee):
-        yield order_finding("payee_checksum")
-    elif what := burned_at(payee):
-        yield order_finding("payee_burned", what=what)
-    elif what := known_contract_at(payee, policy):
-        yield order_finding("payee_contract", what=what)
+    elif problem := payee_problem(payee, policy):
+        yield problem
     else:
         yield from _compare_with_book(payee, network, policy)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from payerkit._tsv import rows
-from payerkit.findings import Finding, payment_finding
+from payerkit.findings import Finding, order_finding, payment_finding
 from payerkit.onchain.addresses import address_problem, are_alike, is_same, with_checksum
 from payerkit.onchain.amounts import share_of, to_units
 from payerkit.onchain.calldata import NATIVE, UNLIMITED, Effect, EffectKind
@@ -132,24 +132,14 @@ def known_contract_at(address: str, policy: PaymentPolicy = NO_POLICY) -> str:
     return ""
 
 
-def payee_note(payee: str) -> str:
-    """Return a warning about a payee that an order should not have; "" for any other.
-
-    What is not an address is left to the service: other kinds of networks have other addresses.
-    """
-    problem = address_problem(payee)
-    if problem == "address_malformed":
-        return ""
-    if problem:
-        return (
-            "The capital letters of the payee do not match the checksum of the address, so it may be mistyped. Compare "
-            "it with a trusted source."
-        )
+def payee_problem(payee: str, policy: PaymentPolicy = NO_POLICY) -> Finding | None:
+    """Return the finding about an address that no order should name as its payee; None for any other text."""
+    if address_problem(payee) == "address_checksum":
+        return order_finding("payee_checksum")
     if what := burned_at(payee):
-        return f"The payee is {what}, which no one controls: the money would be lost. Correct it."
-    if what := known_contract_at(payee):
-        return f"The payee is {what}, not a wallet: the money would be lost. Correct it."
-    return ""
+        return order_finding("payee_burned", what=what)
+    what = known_contract_at(payee, policy)
+    return order_finding("payee_contract", what=what) if what else None
 
 
 @cache

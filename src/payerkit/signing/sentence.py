@@ -46,7 +46,7 @@ def _pays(review: Comparison, payments: list[Effect], findings: PaymentFindings)
     if not payments:
         is_readable = all(transaction.effects for transaction in review.transactions)
         return f"{pay} nobody{where}" if is_readable else f"Would do something that payerkit cannot read{where}"
-    unknown = {each.step for each in findings if each.code == "contract_unknown"}
+    unknown = {each.step for each in findings if each.code in {"contract_unknown", "address_malformed"}}
     if any(payment.step in unknown for payment in payments):  # it may pay nobody
         pay, make = "Would ask an unknown contract to pay", "Would ask an unknown contract to make"
     purpose = f" for the account {review.account}" if review.account else ""
