@@ -29,13 +29,14 @@ def _grouped(values: Iterable[V], key: Callable[[V], K]) -> Mapping[K, tuple[V, 
 class Network:
     """A blockchain. name: as in currency ids. title: its common name. chain_id: None if the sources disagree.
 
-    is_test: its coins and tokens are worth nothing.
+    is_test: its coins and tokens are worth nothing. explorer: a site that shows its addresses; "" if none is known.
     """
 
     name: str
     title: str
     chain_id: int | None
     is_test: bool
+    explorer: str = ""
 
     def __str__(self) -> str:
         known = [] if self.title.lower() == self.name else [self.title]
@@ -52,6 +53,7 @@ def networks() -> Mapping[str, Network]:
             title=row["title"],
             chain_id=int(row["chain_id"]) if row["chain_id"] else None,
             is_test={"yes": True, "no": False}[row["test"]],
+            explorer=row["explorer"],
         )
         for row in rows(__package__, "networks")
     }
