@@ -235,7 +235,7 @@ def test_other_databases_are_not_changed(path: Path) -> None:
     assert content == path.read_bytes()
 
 
-@pytest.mark.parametrize("version", ["2", "4"])
+@pytest.mark.parametrize("version", ["3", "5"])
 def test_a_journal_of_another_version_is_refused(path: Path, version: str) -> None:
     """The meaning of its states may differ."""
     Journal(path, OWN).close()
@@ -245,30 +245,15 @@ def test_a_journal_of_another_version_is_refused(path: Path, version: str) -> No
         Journal(path, OWN)
 
 
-def test_a_rotated_key_takes_its_journal_along(path: Path) -> None:
-    """The previous key opens it once; from then on the new one does, and the previous one no longer."""
+def test_a_previous_key_opens_its_journals(path: Path) -> None:
+    """Their keys of ids stay: nothing is sent again."""
     with Journal(path, OWN) as journal:
         send(journal)
         secret = journal.secret
     with Journal(path, OTHER, previous_secret=OWN) as journal:
-        journal.begin_run()
-        assert (secret, "unknown") == (journal.secret, found(journal).state)
-    with Journal(path, OTHER) as journal:
-        assert secret == journal.secret
+        assert (secret, "sent") == (journal.secret, found(journal).state)
     with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY"):
-        Journal(path, OWN)
-
-
-def test_a_journal_stays_with_its_key_until_a_run_begins(path: Path) -> None:
-    """A run that is refused, as one of another service is, must not take the journal from its key."""
-    with Journal(path, OWN) as journal:
-        journal.require_service("one")
-    with (
-        Journal(path, OTHER, previous_secret=OWN) as journal,
-        pytest.raises(InvalidInput, match="belongs to another service"),
-    ):
-        journal.require_service("other")
-    Journal(path, OWN).close()
+        Journal(path, OTHER)
 
 
 @pytest.mark.parametrize("previous", [None, THIRD])
@@ -282,24 +267,23 @@ def test_another_key_is_refused(path: Path, previous: bytes | None) -> None:
 def test_a_previous_key_does_not_matter_otherwise(path: Path) -> None:
     """The variable may stay set: new journals and those of today's key are this key's."""
     Journal(path, OWN, previous_secret=OTHER).close()
-    with Journal(path, OWN, previous_secret=THIRD) as journal:
-        journal.begin_run()
+    Journal(path, OWN, previous_secret=THIRD).close()
     Journal(path, OWN).close()
 
 
 def test_the_file_alone_tells_nothing_of_an_id(path: Path) -> None:
-    """Its secret is in it only wrapped: who has the file, but no key, cannot even test a guess."""
+    """Its secret is made of the API key: who has the file, but no key, cannot even test a guess."""
     with Journal(path, OWN) as journal:
         key = digest(journal.secret, "payer", "user-1")
         journal.sent(key, payer=key, content=CONTENT)
-        secret, salt = journal.secret, journal.salt
+        secret = journal.secret
     content = path.read_bytes()
     with closing(sqlite3.connect(path)) as database:
         known = dict(database.execute("SELECT name, value FROM run"))
 
     assert key in content
     assert secret not in content
-    assert all(digest(given, "payer", "user-1") not in content for given in (salt, known["secret"], known["key"]))
+    assert all(digest(given, "payer", "user-1") not in content for given in (known["salt"].encode(), known["key"]))
 
 
 # What it notices

@@ -328,12 +328,6 @@ SCENARIOS: dict[tuple[str, str, str], Scenario] = {
     ("account", "none", "its payer is stored, and not found"): Scenario(
         [refused(404)] * 4, with_payer=True, reason="payer_lags", waits=7
     ),
-    ("account", "none", "refused as there already, and listed"): Scenario([refused(409)], lists=[[], [record()]]),
-    ("account", "none", "refused as there already, and not listed"): Scenario([refused(409)]),
-    # The list does not show by what the two differ.
-    ("account", "none", "refused as there already, and what is listed may be another's"): Scenario(
-        [LOST, refused(409)], lists=[[], [NO_CODE], *SILENT * 2], rows=[AT_ANOTHER_BANK, ROW]
-    ),
     ("account", "done", "another field of the row changed"): Scenario(
         after=ACCEPTED, rows=[DESCRIBED_OTHERWISE], calls={"create_payment_detail": 1}
     ),

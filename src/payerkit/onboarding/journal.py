@@ -3,9 +3,8 @@
 A journal belongs to a service and to an API key, not to a table: it knows a payer by its id and an account by its payer
 and what makes it this account, as keyed digests. So a corrected, longer or sorted table goes on in the same journal.
 
-The key of these digests is the *secret* of the journal. The file has it only wrapped by the API key, so that the file
-alone does not even let anybody test whether a guessed id is in it. With a new API key of the same platform, the secret
-is unwrapped by the previous key and wrapped anew.
+The key of these digests is the *secret* of the journal, made of the API key, so that the file alone does not even let
+anybody test whether a guessed id is in it. Whoever replaced the API key opens the journal with the previous one.
 
 Times are seconds on a clock that only goes forward, and only within a run: what still waits when a run begins waits a
 whole time from then, whatever the clock of the machine showed before.
@@ -37,12 +36,10 @@ Deferred = Literal["not_sent", "waiting"]
 KEY_SIZE = 16
 """Bytes of a digest."""
 
-_VERSION = "3"
+_VERSION = "4"
 
 _APPLICATION_ID = 0x7061796B
 """Marks an SQLite file as a journal, in its header: `PRAGMA application_id`."""
-
-_SECRET_SIZE = 32
 
 _COLUMNS = "payer, content, state, attempts, lookups, since, final, facts, reason, unknown_sends, needs_look"
 """The columns of a task after its key, in the order of the fields of `Entry`."""
@@ -143,13 +140,11 @@ class Journal:
     Args:
         path: The file, made if it is missing.
         own_secret: What the API key makes secret: it opens the journal.
-        previous_secret: The same for the key that this one replaced; it opens a journal of that key, which belongs to
-            own_secret from `begin_run` on.
+        previous_secret: The same for the key that this one replaced: it opens a journal of that key.
         clock: Gives the seconds since any moment, and only goes forward.
 
     Attributes:
-        secret: Keys the digests of ids, accounts and contents. It stays for as long as the file.
-        salt: A random part of the file, which is not secret.
+        secret: Keys the digests of ids, accounts and contents.
         now: Gives the seconds on the clock of this run, on which `Entry.since` is.
         slowest: Seconds of the slowest call that earlier runs remembered, 0.0 if none did, or nothing is unknown.
 
@@ -170,42 +165,37 @@ class Journal:
         self._lock = threading.Lock()
         self._is_open = True
         self._syncing, self._written, self._synced = threading.Lock(), 0, 0
-        self._own_secret, self.now = own_secret, clock
+        self.now = clock
         self._file = _open(path)
         self._name = str(path.resolve())  # wherever the process goes meanwhile
         try:
             meta = dict(self._select("SELECT name, value FROM run"))
-            self.salt: bytes = meta.get("salt") or secrets.token_bytes(16)
             self.secret = self._find_secret(meta, [own_secret, *([previous_secret] if previous_secret else [])])
-            if "secret" not in meta:
-                self._file.execute(_SET, ["salt", self.salt])
-                self._wrap_secret()
         except BaseException:
             self._file.close()
             raise
         self.slowest = float(meta.get("slowest") or 0.0)
         self._identity = self._file_identity()
 
-    def _find_secret(self, meta: Mapping[str, bytes], own_secrets: Iterable[bytes]) -> bytes:
-        """Return the secret that keys the digests: unwrapped, or a new one."""
-        if "secret" not in meta:
-            return secrets.token_bytes(_SECRET_SIZE)
+    def _find_secret(self, meta: Mapping[str, str | bytes], own_secrets: Sequence[bytes]) -> bytes:
+        """Return the secret that keys the digests, made of a random part of the file and of an API key's secret."""
+        salt = meta.get("salt", secrets.token_hex())
         for own in own_secrets:
-            if meta.get("key") == digest(secret := _wrap(meta["secret"], own, self.salt), "key"):
+            secret = digest(own, salt)
+            check = digest(secret, "key")
+            if "key" not in meta:
+                self._file.execute(f"{_SET}, (?, ?)", ["salt", salt, "key", check])
+            if meta.get("key", check) == check:
                 return secret
         raise InvalidInput(
             "journal: it belongs to another API key. If this key replaced that one, set PAYERKIT_PREVIOUS_API_KEY to "
             "the old key; otherwise use another journal file."
         )
 
-    def _wrap_secret(self) -> None:
-        """Put the secret into the file, at once with its check, so that the API key of this run alone opens it."""
-        wrapped = _wrap(self.secret, self._own_secret, self.salt)
-        self._file.execute(f"{_SET}, (?, ?)", ["key", digest(self.secret, "key"), "secret", wrapped])
-
     def require_service(self, name: str) -> None:
         """Record the service of the journal, or compare it. Raises InvalidInput if it is another one."""
-        service, recorded = digest(self.salt, name), self._select("SELECT value FROM run WHERE name = 'service'")
+        service = digest(self.secret, "service", name)
+        recorded = self._select("SELECT value FROM run WHERE name = 'service'")
         if not recorded:
             self._file.execute(_SET, ["service", service])
         elif recorded != [(service,)]:
@@ -294,12 +284,11 @@ class Journal:
         self._update(key, "final = 0, lookups = 0, since = ?", self.now())
 
     def begin_run(self) -> None:
-        """Take up what an earlier run left, and let the API key of this one open the file from now on.
+        """Take up what an earlier run left.
 
         A task that was being sent when that run ended is unknown. The wait of whatever is unresolved or waits for a
         last look begins now: the call may have gone on until the run ended, and clocks of two runs do not compare.
         """
-        self._wrap_secret()
         cut_off = [self.now(), _json(Outcome("cut_off"))]
         self._write(f"UPDATE task SET {_BECOMES_UNKNOWN} WHERE state = 'sent'", cut_off)  # noqa: S608
         self._write(f"UPDATE task SET since = ? WHERE {_UNRESOLVED}", [self.now()])  # noqa: S608
@@ -377,12 +366,6 @@ class Journal:
         return self
 
     __exit__ = close
-
-
-def _wrap(secret: bytes, own_secret: bytes, salt: bytes) -> bytes:
-    """Wrap a secret of at most 64 bytes, or unwrap it: own_secret and salt make as many random bytes, used once."""
-    pad = hashlib.blake2b(salt, key=own_secret, digest_size=len(secret), person=b"payerkit journal").digest()
-    return bytes(one ^ other for one, other in zip(secret, pad, strict=True))
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -42,7 +42,7 @@ class RunOptions:
         workers: Calls at the same time, 1 to 32.
         rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
             `Retry-After` of the service pauses all calls of the client.
-        progress: Show a progress bar, and if the pace is limited, how long the run takes at least.
+        progress: Show a progress bar.
 
     Raises:
         InvalidInput: For values out of range.

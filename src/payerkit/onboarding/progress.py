@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import Any, Self
 
-from payerkit.wording import count_of, in_words
+from payerkit.wording import in_words
 
 _BAR = "{desc}{percentage:3.0f}%|{bar}|{unit} {n_fmt} of {total_fmt} [{elapsed}<{remaining}, {rate_fmt}{postfix}]"
 
@@ -23,7 +23,6 @@ class Progress:
     """
 
     def __init__(self, *, shown: bool, where: str = "") -> None:
-        self.is_shown = shown
         self._states: list[str] = []  # a thread adds to it at once
         self._drawn: tuple[int, str] | None = None
         self._drawn_at = 0.0
@@ -74,19 +73,6 @@ class Progress:
         """Show a line above the bar."""
         if self._bar is not None:
             self._bar.write(text, file=sys.stderr)
-
-    @staticmethod
-    def estimate_duration(payers: int, accounts: int, calls: int, rate: float) -> str:
-        """Return a sentence that says how long a run takes, at a limited rate in calls per second.
-
-        calls: more than there are tasks, since a run reads, too.
-        """
-        numbers = {"payer": payers, "account": accounts}
-        tasks = " and ".join(count_of(number, noun) for noun, number in numbers.items() if number)
-        seconds = calls / rate
-        unit, size = ("second", 1) if seconds < 90 else ("minute", 60) if seconds < 90 * 60 else ("hour", 3600)
-        duration = count_of(max(1, round(seconds / size)), unit)
-        return f"{tasks} at {rate:g} calls a second: about {duration} ({count_of(calls, 'call')})."
 
     def __enter__(self) -> Self:
         return self

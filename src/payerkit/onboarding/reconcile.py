@@ -28,9 +28,6 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  not_sent   the list may have it already; existing="send"                 sent                   person
     account  none       refused until the payer is compliant                          waiting, next run      service
     account  none       its payer is stored, and not found                            not_sent, next run     journal
-    account  none       refused as there already, and listed                          done                   list
-    account  none       refused as there already, and not listed                      refused                list
-    account  none       refused as there already, and what is listed may be another's not_sent, next run     list
     account  done       another field of the row changed                              done                   journal
     account  unknown    one new account is the same, or has the same number           done                   list
     account  unknown    one new account is the same, and listed as failed             refused                list

@@ -242,8 +242,6 @@ class TableRun:
         """Send and reconcile all steps, until the run is stopped."""
         if self._options.limit is not None:
             self.limit = self._choose_rows(self._options.limit)
-        if self._progress.is_shown:
-            self._announce()
         for step in self._batches:
             batches = self._batches_to_send(step)
             self._progress.begin(_UNITS[step], sum(map(len, batches)))
@@ -259,25 +257,6 @@ class TableRun:
             if not self._stop:
                 self._progress.announce(f"{accounts}: the check for duplicates begins in {seconds:.0f} s.")
             self._work_when_due("bank_details", "checked payer", self._journal.looks, self._look_again, first=max)
-
-    def _announce(self) -> None:
-        """Announce how many calls are still to be made, and how long they take, without retries and looks.
-
-        An account takes more than one: the payer's accounts are listed before the first, and the status may be read.
-        """
-        payers, accounts = (
-            [count for count in map(self._count_unsent, self._batches_to_send(step)) if count] for step in _UNITS
-        )
-        calls = sum(payers) + sum(accounts) + len(accounts) * (1 + self._options.when_compliant)
-        rate = self._options.rate or self._client.pace.rate  # a rate above the client's was refused
-        if calls and rate is not None:
-            self._progress.announce(self._progress.estimate_duration(sum(payers), sum(accounts), calls, rate))
-
-    def _count_unsent(self, batch: Batch) -> int:
-        """Return how many tasks of a batch this run sends if nothing goes wrong."""
-        if batch[0].step == "bank_details" and batch[0].row.waits_for_payer:
-            return 0
-        return sum(self._is_unsent(task, self._journal.entry(task.key)) for task in batch)
 
     # What is to be sent
 

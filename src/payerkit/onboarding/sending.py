@@ -182,9 +182,8 @@ class Sender:
             state = self._postpone(task, error, "payer_lags")
         elif task.step == "bank_details" and (waits := waiting_reason(error)):
             state = self._record(task, "waiting", waits, final=False)
-        elif error.status_code == HTTPStatus.CONFLICT:
-            handle = self._handle_payer_conflict if task.step == "payer" else self._handle_account_conflict
-            return handle(task, error)
+        elif error.status_code == HTTPStatus.CONFLICT and task.step == "payer":
+            return self._handle_payer_conflict(task, error)
         else:
             return self._record_refusal(task, error)
         if state == "unknown":
@@ -199,28 +198,10 @@ class Sender:
                 return "done"
         except (*_NOTHING_HAPPENED, errors.ServiceError) as failure:
             if not self.limiter.is_forbidden(failure):
-                self._postpone(task, error, "conflict_unread", failure=reason_of(failure, task.client_user_id))
                 raise
         except PayerkitError:
             pass  # the service returns nothing that can be read: whatever the conflict is about
         return self._record_refusal(task, error, "payer_conflict")
-
-    def _handle_account_conflict(self, task: Task, error: errors.Refused) -> State:
-        """Record an account as done if the payer's list has exactly this one, as the service says that refused it."""
-        self._postpone(task, error)
-        try:
-            listing = self.look(task)
-        except PayerkitError as failure:
-            self._postpone(task, error, "conflict_unlisted", failure=reason_of(failure, task.client_user_id))
-            raise
-        found = listing.match([task], {task.key: listing.unexplained(task.key)}, {task.key})[task.key]
-        if found.shared:
-            if (state := self._postpone(task, error, "perhaps_another")) == "unknown":
-                raise error
-            return state
-        if len(found.strong) == 1 and id_of(found.strong[0]):
-            return record_found(self.journal, task, found.strong, reason="there_already")
-        return self._record_refusal(task, error)
 
     def _record_refusal(self, task: Task, error: errors.Refused, code: str = "") -> State:
         """Record a refusal by the service, and return the state. Raises it if an earlier attempt is unknown."""
@@ -232,9 +213,9 @@ class Sender:
         self.limiter.count_refusal(error, reason, self.options.stop_after)
         return state
 
-    def _postpone(self, task: Task, error: PayerkitError, code: str = "", **params: Outcome) -> State:
+    def _postpone(self, task: Task, error: PayerkitError, code: str = "") -> State:
         """Record that a task was not sent, or not refused by the service itself: a later run sends it."""
-        return self._record(task, "not_sent", reason_of(error, task.client_user_id, code, **params), final=False)
+        return self._record(task, "not_sent", reason_of(error, task.client_user_id, code), final=False)
 
     def _record(
         self, task: Task, state: State, reason: Outcome, *, final: bool = True, facts: Mapping[str, Any] | None = None
@@ -364,11 +345,11 @@ def waiting_reason(error: PayerkitError) -> Outcome | None:
     return None
 
 
-def reason_of(error: PayerkitError, client_user_id: str, code: str = "", **params: Outcome) -> Outcome:
+def reason_of(error: PayerkitError, client_user_id: str, code: str = "") -> Outcome:
     """Return why a call failed, without the payer's data. code: of an outcome of which that is the cause."""
     found = outcome_of(error)
     if not isinstance(error, errors.InvalidInput):
         fields = [f"{problem.field}: {problem.message}" for problem in error.fields]
         known = Outcome(found.code, {**found.params, "fields": fields} if fields else found.params)
         found = known.of_texts(lambda text: re.sub(r"\S+@\S+", MASK, redact(text, [client_user_id])))
-    return Outcome(code, {"cause": found, **params}) if code else found
+    return Outcome(code, {"cause": found}) if code else found
