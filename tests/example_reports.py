@@ -12,7 +12,7 @@ from cases import said
 from payerkit.onboarding import Plan, Report
 from payerkit.onboarding.journal import Journal, State
 from payerkit.onboarding.rows import Row
-from payerkit.onboarding.tasks import Table, Tasks
+from payerkit.onboarding.tasks import Limit, Table, Tasks
 from payerkit.reasons import Outcome
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
@@ -48,7 +48,7 @@ def example_report(folder: Path | str, count: int = 120) -> Report:
         tasks = Tasks(Table(rows, holder_is_payer=True), journal.secret)
         for row in tasks.table.rows:
             _record(journal, tasks, row)
-        return Report(tasks, journal, None)
+        return Report(tasks, journal, None, Limit())
 
 
 def _record(journal: Journal, tasks: Tasks, row: Row) -> None:

@@ -139,7 +139,7 @@ The table has columns that cannot be used.
   Hausnummer: may be address_line1.
   Typ: may be beneficiary_type or account_type.
 Say what they are: check each line of this proposal, and pass it as mapping=. None leaves a column out. \
-On the command line, --accept takes it as it is, and --mapping FILE lets you edit it.
+On the command line, --accept takes it as it is, and --column THEIRS=OURS maps a column.
 mapping = {
     "Konto": "account_number",  # or "iban" or "client_user_id"
     "Hausnummer": None,  # address_line1 has another column: join them in the file, or leave this one out

@@ -14,7 +14,7 @@ from cases import said, table
 from payerkit.onboarding import Report
 from payerkit.onboarding.journal import Journal, State
 from payerkit.onboarding.rows import Step
-from payerkit.onboarding.tasks import Table, Tasks
+from payerkit.onboarding.tasks import Limit, Table, Tasks
 from payerkit.reasons import Outcome
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
@@ -48,7 +48,7 @@ def report(tmp_path: Path) -> Callable[..., Report]:
                 journal.sent(task.key, payer=task.payer_key, content=task.content, needs_look=needs_look)
                 if state != "sent":
                     journal.record(task.key, state, **options)
-            return Report(Tasks(Table(table), journal.secret), journal, stopped)
+            return Report(Tasks(Table(table), journal.secret), journal, stopped, Limit())
 
     return make
 

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from payerkit.connection import connect
-from payerkit.errors import FieldProblem, InterruptedRun, InvalidInput
+from payerkit.errors import InterruptedRun, InvalidInput
 from payerkit.onboarding.options import RunOptions
 from payerkit.onboarding.plan import Plan
 from payerkit.onboarding.report import Report
@@ -46,7 +46,7 @@ def run(options: Namespace) -> int:
     journal = _journal(options)
     kind = "plan" if options.dry_run else "verify" if options.verify else "report"
     target = options.report or file.with_name(f"{file.stem}-{kind}.csv")
-    written = {"--report": target, "--links": options.links, "--mapping": options.mapping}
+    written = {"--report": target, "--links": options.links}
     _require_usable({"FILE": file, "--journal": journal}, written)
     rows = _read(options)
     if options.dry_run:
@@ -59,22 +59,22 @@ def run(options: Namespace) -> int:
     if corrections := _write_corrections(report.save_corrections, options):
         print(f"To correct: {corrections}. Then run:\n  {_command(options, file=corrections)}")
     if options.links is not None:
-        is_written &= _write_links(report, options.links)
+        is_written &= _write(report.save_links, options.links, "--links", "Links of payers, personal data")
     if not is_whole:
         return 130
     return 1 if not is_written else 0 if report.counts["done"] == len(report.frame) else 3
 
 
 def _read(options: Namespace) -> pd.DataFrame:
-    """Return the table, with its columns as --mapping and --column say."""
+    """Return the table, with its columns as --column and --accept say."""
     mapping: Mapping | dict[str, str | None] = {
         theirs: ours or None
         for theirs, ours in _pairs(options.column, "--column: expected THEIRS=OURS, such as --column zip=postcode.")
     }
-    if options.mapping is not None:
-        mapping = _decided_mapping(options, mapping)
-    elif options.accept:
-        mapping = _proposed_mapping(options, mapping).accept()
+    if options.accept:
+        proposed = propose_mapping(options.file, sheet=options.sheet)
+        proposed.update(mapping)
+        mapping = proposed.accept()
     return read_payers(
         options.file,
         mapping=mapping,
@@ -82,42 +82,6 @@ def _read(options: Namespace) -> pd.DataFrame:
         normalise=options.normalise,
         date_order=options.date_order and options.date_order.replace("-", "_"),
         defaults=dict(_pairs(options.set, "--set: expected OURS=VALUE, such as --set currency=USD.")),
-    )
-
-
-def _proposed_mapping(options: Namespace, columns: AnyMapping[str, str | None]) -> Mapping:
-    """Return the proposed mapping of the file, with what a person decided about its columns."""
-    mapping = propose_mapping(options.file, sheet=options.sheet)
-    mapping.update(columns)
-    return mapping
-
-
-def _decided_mapping(options: Namespace, columns: AnyMapping[str, str | None]) -> Mapping:
-    """Return the mapping of --mapping, or one for the file, with no column open.
-
-    Raises InvalidInput that names the columns that a person has to decide about, and the file in which to do so.
-    """
-    is_kept = options.mapping.exists()
-    mapping = Mapping.load(options.mapping) if is_kept else _proposed_mapping(options, {})
-    mapping.update(columns)
-    if options.accept:
-        mapping.accept()
-    if not mapping.open:
-        return mapping
-    if not is_kept:
-        mapping.save(options.mapping)
-    problems = [
-        FieldProblem(each.shown_key, each.shown_key, each.problem, "open_column")
-        for each in mapping.columns
-        if each.is_open
-    ]
-    raise InvalidInput(
-        f"{count_of(len(problems), 'column')} of {options.file.name} {'needs' if len(problems) == 1 else 'need'} your "
-        "decision.",
-        fields=tuple(problems),
-        advice=f"{options.mapping} {'still has' if is_kept else 'now has'} a list of what each may be. Edit it: "
-        "replace each list with one name of it, or with null to leave the column out. Then run the same command "
-        f"again:\n  {shlex.join(['payerkit', *options.arguments])}",
     )
 
 
@@ -228,39 +192,21 @@ def _checks(options: Namespace) -> dict[str, Any]:
     return {"holder_is_payer": options.holder_is_payer, "placeholders": options.placeholders}
 
 
-def _write_report(save: Callable[[Path], None], target: Path) -> bool:
-    """Write a report, under another name if its own cannot be written, and say where it is; return if it is written."""
+def _write(save: Callable[[Path], object], target: Path, option: str, what: str) -> bool:
+    """Write a file of results, and say where it is, or that it cannot be written; return if it is written."""
     try:
         save(target)
     except OSError as error:
-        problem = error.strerror or type(error).__name__
-    else:
-        print(f"Report with one line per row: {target}")
-        return True
-    other = _unused(target)
-    try:
-        save(other)
-    except OSError:
-        advice = "Run the same command again with another --report; what is done is not sent again."
-        print(f"payerkit onboard: {target}: {problem}. The report was not written. {advice}", file=sys.stderr)
+        problem = f"{target}: {error.strerror or type(error).__name__}. It was not written. If it is open in another"
+        advice = f"program, close it there, or choose another {option}. Then run the same command again: what is done"
+        print(f"payerkit onboard: {problem} {advice} is not sent again.", file=sys.stderr)
         return False
-    print(f"Report with one line per row: {other}")
-    print(f"{target} could not be written ({problem}). If it is open in another program, close it there.")
+    print(f"{what}: {target}")
     return True
 
 
-def _write_links(report: Report, target: Path) -> bool:
-    """Write the links of payers, and say how many; return if they are written."""
-    try:
-        saved = report.save_links(target)
-    except OSError as error:
-        problem = f"{target}: {error.strerror or type(error).__name__}. The links were not written."
-        print(f"payerkit onboard: {problem} Run the same command again with another --links.", file=sys.stderr)
-        return False
-    missing = saved["without_links"]
-    lack = f"; {count_of(missing, 'payer')} without links" if missing else ""
-    print(f"Links of {count_of(saved['written'], 'payer')}: {target}, personal data{lack}")
-    return True
+def _write_report(save: Callable[[Path], None], target: Path) -> bool:
+    return _write(save, target, "--report", "Report with one line per row")
 
 
 def _require_usable(read: AnyMapping[str, Path], written: AnyMapping[str, Path | None]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from textwrap import wrap
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -14,19 +14,16 @@ from payerkit.checks.schema import MASK
 from payerkit.errors import without_internal_frames
 from payerkit.frames import frame_of
 from payerkit.onboarding.options import DEFAULTS, RunOptions
-from payerkit.onboarding.report import HELD, PAYER_NOT_SENT, Overview, Reason, Which
-from payerkit.onboarding.rows import Naming, Placeholders, Row, Step, shown_id
+from payerkit.onboarding.report import HELD, PAYER_NOT_SENT, Overview, Reason, ReasonOfRow, Which
+from payerkit.onboarding.rows import Placeholders, Row, Step, shown_id
 from payerkit.onboarding.tasks import Table
 from payerkit.tables.normalise import Origin, changes_frame
 from payerkit.tables.spreadsheets import write_rows
 from payerkit.wording import count_of, visible
 
-if TYPE_CHECKING:
-    from payerkit.onboarding.row_browser import RowBrowser
-
 _SHOWN_FINDINGS = 12
 
-_COLUMNS = ["state", "reason", "client_user_id", "payer", "bank_details"]
+_COLUMNS = ("state", "reason", "client_user_id", "payer", "bank_details", "findings")
 
 
 @without_internal_frames
@@ -77,7 +74,7 @@ class Plan(Overview):
         frame: One row for each row of the table, in its order and with its index. Columns, of dtype string:
             `state`: to_send, held (it is held back because of warnings) or not_sent; `reason`, why the row would not be
             sent, or ""; `client_user_id` (an e-mail address is masked); `payer` and `bank_details`, each "send",
-            "as row ..." for the same data as in an earlier row, or "".
+            "as row ..." for the same data as in an earlier row, or ""; `findings`, the row's warnings and infos.
 
     Example:
         >>> plan = plan_onboarding(pd.DataFrame([payer]))
@@ -85,7 +82,9 @@ class Plan(Overview):
         (1, ['send'])
     """
 
+    _browsed = ("reason", "client_user_id", "payer", "bank_details", "findings")
     _kinds: ClassVar[dict[str, html.Kind]] = {
+        "rewritable": "error",
         "error": "error",
         "not_sent": "error",
         "held": "warning",
@@ -97,8 +96,8 @@ class Plan(Overview):
     def __init__(self, table: Table, *, normalise: str = "normalise=True") -> None:
         super().__init__(table, table.found)
         self._naming.normalise = normalise
-        errors = self._texts_of("error")
-        planned = (_planned_row(row, error) for row, error in zip(table.rows, errors, strict=True))
+        texts = zip(table.rows, self._texts_of("error"), self._texts_of("warning", "info"), strict=True)
+        planned = (_planned_row(row, errors) | {"findings": others} for row, errors, others in texts)
         self.frame = frame_of(planned, dict.fromkeys(_COLUMNS, "string"), index=self._naming.labels)
         states, warned = self.frame["state"].tolist(), self._rows_with("warning")
         self.counts = {
@@ -131,43 +130,50 @@ class Plan(Overview):
             1 row: 0 payers and 0 accounts would be sent; rows with warnings: 0.
             1 row would not be sent: errors in the row or in its payer.
             <BLANKLINE>
-            Errors: 1 row is not sent until this is corrected
-                  1 row  email: Not an e-mail address.
-                         row 0
-                         -> Write it as name@example.com.
+            Errors, not sent until they are corrected: 1 row
+                 1 row  email: Not an e-mail address. (row 0)
+                        -> Write it as name@example.com.
         """
-        reasons, naming = self._reasons(), self._naming
-        parts: list[Iterable[str]] = [
-            _describe_file(self._table.origin, self.frame.index),
+        naming = self._naming
+        sections: dict[str, list[Reason]] = {}
+        for each in self._grouped(self._reasons_to_describe()):
+            sections.setdefault(_TITLES[each.kind], []).append(each)
+        parts = [
+            [*_describe_file(self._table.origin, self.frame.index)],
             _describe_columns(self._table.origin),
-            _describe_changes(self.changes, naming),
+            _describe_changes(self.changes, naming.normalise),
             _describe_counts(self.counts),
-            *_describe_errors([each for each in reasons if each.kind in {"error", "not_sent"}], naming),
-            *(
-                _describe_reasons(title, [each for each in reasons if each.kind == kind], naming)
-                for kind, title in _TITLES.items()
-            ),
         ]
-        return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
+        for title, reasons in sections.items():
+            rows = {row for each in reasons for row in each.rows}
+            heading = f"{title.format(naming.normalise)}: {count_of(len(rows), 'row')}"
+            parts.append([heading, *chain.from_iterable(map(self._describe, reasons))])
+        return "\n\n".join("\n".join(part) for part in parts if part)
+
+    def _reasons_to_describe(self) -> Iterator[ReasonOfRow]:
+        """Yield the findings, and apart from other errors those of cells that normalise=True would rewrite."""
+        for reason, row in self._reasons_of_findings(self._found):
+            is_rewritable = reason.kind == "error" and (row, reason.column) in self._naming.readings
+            yield reason._replace(kind="rewritable", hint="") if is_rewritable else reason, row
+
+    def _describe(self, reason: Reason) -> list[str]:
+        """Return what is wrong in which rows, and what to do about it."""
+        code = f" [{reason.code}]" if reason.code else ""
+        hint = reason.hint_with_readings(self._naming)
+        return [self._line(reason, f"{visible(reason.message)}{code}"), *([f"{' ' * 12}-> {hint}"] if hint else [])]
 
     def save_report(self, path: str | Path) -> None:
-        """Write one line per row as CSV: its label, `state`, `reason`, `findings` and the other columns of `frame`.
+        """Write one line per row as CSV: its label, and the columns of `frame`.
 
-        `findings` are the row's warnings and infos. Nothing in it is secret or personal. A cell or label that a
-        spreadsheet would compute, such as `=1+1`, has an apostrophe in front.
+        Nothing in it is secret or personal. A cell or label that a spreadsheet would compute, such as `=1+1`, has an
+        apostrophe in front.
 
         Example:
             >>> plan_onboarding(pd.DataFrame([payer])).save_report("plan.csv")
             >>> pd.read_csv("plan.csv").columns.tolist()
-            ['row', 'state', 'reason', 'findings', 'client_user_id', 'payer', 'bank_details']
+            ['row', 'state', 'reason', 'client_user_id', 'payer', 'bank_details', 'findings']
         """
-        write_rows(self._with_findings(), path)
-
-    def _with_findings(self) -> pd.DataFrame:
-        """Return the frame with the warnings and infos of each row as text."""
-        frame, findings = self.frame.copy(), self._texts_of("warning", "info")
-        frame.insert(2, "findings", pd.Series(findings, frame.index, dtype="string"))
-        return frame
+        write_rows(self.frame, path)
 
     @without_internal_frames
     def save(self, path: str | Path, *, rows: Which = "problems") -> int:
@@ -200,19 +206,6 @@ class Plan(Overview):
         warned, states = self._rows_with("warning"), enumerate(self.frame["state"])
         needed = (row for row, state in states if state != "to_send" or row in warned)
         return self._save_corrections(path, "rows", rows, needed)
-
-    def browse(self) -> RowBrowser:
-        """Return a widget that shows the rows by the page, filtered by state, searched and sorted.
-
-        The rows stay in the kernel: the notebook saves none. A row is found by its label, its id, its reason and its
-        findings.
-
-        Example:
-            >>> plan_onboarding(pd.DataFrame([payer])).browse()
-            <RowBrowser: 1 row>
-        """
-        columns = ("reason", "client_user_id", "payer", "bank_details", "findings")
-        return self._browser(self._with_findings(), columns, "Rows of the plan")
 
     def __str__(self) -> str:
         shown, more = self._most_frequent("error", "warning")
@@ -272,13 +265,15 @@ def _planned(row: Row, step: Step, source: Row | None) -> str:
 
 # A plan as text: the file, how its columns were understood, what would be sent, and what to do about the rest
 
-_WIDTH = 100
-
+_NOT_SENT = "Errors, not sent until they are corrected"
 _TITLES = {
-    "warning": "Warnings: {}. Look at them: they are sent all the same, unless you hold them back by their code",
-    "info": "Worth knowing: {}",
+    "rewritable": "Errors that {} would correct",
+    "error": _NOT_SENT,
+    "not_sent": _NOT_SENT,
+    "warning": "Warnings, sent all the same unless you hold them back by their code",
+    "info": "Worth knowing",
 }
-"""The groups of findings by kind, behind errors, with their titles for a number of rows."""
+"""The titles of the findings of each kind."""
 
 
 def _describe_file(origin: Origin, labels: pd.Index) -> Iterator[str]:
@@ -302,80 +297,20 @@ def _describe_counts(counts: Mapping[str, int]) -> list[str]:
     ]
 
 
-def _describe_columns(origin: Origin) -> Iterator[str]:
-    """Yield which field each column of the file fills, and which columns are left out."""
-    if not origin.columns:
-        return
-    read = origin.by_name
-    named = {each.place: each for each in read.values() if each.header != each.column}
-    own = len(read) - len(named)
-    yield "How the columns were understood"
-    columns = [each for _, each in sorted(named.items())]
-    names = [(each.letters, origin.shown_header(str(each.column)), each.column) for each in columns]
-    width = max((len(name) for _, name, _ in names), default=0)
-    yield from (f"  {letters:>3}  {name:<{width}}  {column}" for letters, name, column in names)
-    if own:
-        noun, verb = "other column" if named else "column", "has" if own == 1 else "have"
-        yield f"  {count_of(own, noun)} {verb} the name of a field."
+def _describe_columns(origin: Origin) -> list[str]:
+    """Return which field each column of the file fills that has another name, and which columns are left out."""
+    named = [each for each in origin.columns if each.column not in {None, each.header}]
     left_out = [f"{each.letters} ({each.shown_header or 'no name'})" for each in origin.columns if each.column is None]
-    if left_out:
-        yield from _wrapped(f"Left out: {', '.join(left_out)}", "  ")
+    lines = [f"  {each.letters:>3}  {origin.shown_header(str(each.column))} -> {each.column}" for each in named]
+    lines += [f"  Left out: {', '.join(left_out)}"] if left_out else []
+    return ["How the columns were understood", *lines] if lines else []
 
 
-def _describe_changes(changes: pd.DataFrame, naming: Naming) -> Iterator[str]:
-    """Yield which cells were rewritten: of each column how many, and an example."""
-    if changes.empty:
-        return
-    yield f"Rewritten with {naming.normalise}: {count_of(len(changes), 'cell')}"
+def _describe_changes(changes: pd.DataFrame, normalise: str) -> list[str]:
+    """Return which cells were rewritten: of each column how many, and an example."""
+    lines = []
     for column, own in changes.groupby("column", sort=False):
-        before, after, cell = map(str, own[["from", "to", "cell"]].iloc[0])
-        words = str(column)
-        if MASK not in before + after:
-            words += f", such as {before} -> {after or 'blank'}" + (f" ({cell})" if cell else "")
-        elif cell:
-            words += f" ({cell})" if len(own) == 1 else f" (such as {cell})"
-        yield f"  {count_of(len(own), 'cell'):>10}  {words}"
-
-
-def _describe_errors(reasons: Sequence[Reason], naming: Naming) -> Iterator[Iterable[str]]:
-    """Yield the errors of cells that normalise=True would rewrite, and then those that a person corrects."""
-    left, rewritable = list[Reason](), dict[Reason, set[int]]()
-    for each in reasons:
-        rows = {row for row in each.rows if (row, each.column) in naming.readings}
-        if len(rows) < len(each.rows):
-            left.append(each._replace(rows=[row for row in each.rows if row not in rows]))
-        if rows:
-            rewritable.setdefault(Reason("error", each.message, column=each.column), set()).update(rows)
-    left.sort(key=lambda reason: (-len(reason.rows), reason.rows[0]))
-    alike = [reason._replace(rows=sorted(rows)) for reason, rows in rewritable.items()]
-    alone = len(_rows_of(alike) - _rows_of(left))
-    others = f", {alone:,} of them without any other error" if left else ""
-    alike.sort(key=lambda reason: -len(reason.rows))
-    yield _describe_reasons(f"Errors that {naming.normalise} would correct: {{}}{others}", alike, naming)
-    verb = "is" if len(_rows_of(left)) == 1 else "are"
-    yield _describe_reasons(f"Errors: {{}} {verb} not sent until this is corrected", left, naming)
-
-
-def _describe_reasons(title: str, reasons: Sequence[Reason], naming: Naming) -> Iterator[str]:
-    """Yield reasons of some kinds, each with its number of rows, what is wrong, where, and what to do."""
-    if not reasons:
-        return
-    yield title.format(count_of(len(_rows_of(reasons)), "row"))
-    for reason in reasons:
-        code = f" [{reason.code}]" if reason.code else ""
-        first = f"  {count_of(len(reason.rows), 'row'):>9}  "
-        yield from _wrapped(f"{visible(reason.message)}{code}", " " * 13, first)
-        yield f"{' ' * 13}{naming.where(reason.column, reason.rows)}"
-        yield from _wrapped(reason.hint_with_readings(naming), " " * 16, f"{' ' * 13}-> ")
-
-
-def _rows_of(reasons: Iterable[Reason]) -> set[int]:
-    return {row for reason in reasons for row in reason.rows}
-
-
-def _wrapped(text: str, indent: str, first: str | None = None) -> list[str]:
-    """Return a text in lines. first: the beginning of the first line, else as of the others."""
-    start = indent if first is None else first
-    return wrap(
-        text, _WIDTH, initial_indent=start, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+        before, after = map(str, own[["from", "to"]].iloc[0])
+        example = "" if MASK in before + after else f", such as {before} -> {after or 'blank'}"
+        lines.append(f"{count_of(len(own), 'cell'):>12}  {column}{example}")
+    return [f"Rewritten with {normalise}: {count_of(len(changes), 'cell')}", *lines] if lines else []

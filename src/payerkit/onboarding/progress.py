@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from typing import Any, Self
@@ -68,11 +67,6 @@ class Progress:
         """Draw a number of items and a note, in place of what was counted."""
         self._drawn = done, note
         self.show(now=True)
-
-    def announce(self, text: str) -> None:
-        """Show a line above the bar."""
-        if self._bar is not None:
-            self._bar.write(text, file=sys.stderr)
 
     def __enter__(self) -> Self:
         return self

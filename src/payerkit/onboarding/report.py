@@ -70,6 +70,8 @@ class Overview:
     frame: pd.DataFrame
     _kinds: ClassVar[dict[str, html.Kind]]
     """The colour of each state, and of each severity that is shown; most urgent first."""
+    _browsed: ClassVar[tuple[str, ...]]
+    """The columns that a browser shows beside the state."""
 
     def __init__(self, table: Table, found: Sequence[Problem]) -> None:
         self._table, self._found, self._naming = table, found, table.naming
@@ -92,10 +94,19 @@ class Overview:
     def _rows_with(self, severity: Severity) -> set[int]:
         return {each.row for each in of_severity(self._found, severity)}
 
-    def _browser(self, frame: pd.DataFrame, columns: Sequence[str], title: str) -> RowBrowser:
+    def browse(self) -> RowBrowser:
+        """Return a widget that shows the rows by the page, filtered by state, searched and sorted.
+
+        The rows stay in the kernel: the notebook saves none. A row is found by its label, its id, its reason and its
+        other texts.
+
+        Example:
+            >>> plan_onboarding(pd.DataFrame([payer])).browse()
+            <RowBrowser: 1 row>
+        """
         from payerkit.onboarding.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
 
-        return RowBrowser(frame, self._kinds, columns, title=title)
+        return RowBrowser(self.frame, self._kinds, self._browsed, title=f"Rows of the {type(self).__name__.lower()}")
 
     # Reasons
 
@@ -289,6 +300,7 @@ class Report(Overview):
         0  done       user-123  payer  not_started         1
     """
 
+    _browsed = ("reason", "client_user_id", "step", "findings")
     _kinds: ClassVar[dict[str, html.Kind]] = {
         "refused": "error",
         "unknown": "warning",
@@ -299,8 +311,8 @@ class Report(Overview):
         "done": "success",
     }
 
-    def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None = None) -> None:
-        """Read the outcomes from a journal. stopped: why the run stopped early. limit: what it tried, if not all."""
+    def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit) -> None:
+        """Read the outcomes from a journal. stopped: why the run stopped early. limit: what it tried."""
         outcomes, table = _Outcomes(tasks, journal, stopped, limit), tasks.table
         super().__init__(table, sorted([*table.found, *outcomes.changes], key=attrgetter("row")))
         self.rows = outcomes.rows
@@ -337,21 +349,8 @@ class Report(Overview):
         else:
             write_rows(self.frame, path)
 
-    def browse(self) -> RowBrowser:
-        """Return a widget that shows the rows by the page, filtered by state, searched and sorted.
-
-        The rows stay in the kernel: the notebook saves none. A row is found by its label, its id, its reason and its
-        other texts.
-
-        Example:
-            >>> onboard(client, pd.DataFrame([payer]), journal="rows.journal").browse()
-            <RowBrowser: 1 row>
-        """
-        columns = ("reason", "client_user_id", "step", "findings")
-        return self._browser(self.frame, columns, "Rows of the report")
-
     @without_internal_frames
-    def save_links(self, path: str | Path) -> dict[str, int]:
+    def save_links(self, path: str | Path) -> int:
         """Write a CSV file for a mail merge: one row for each payer that is done, with the links to its pages.
 
         The file has **personal data**: ids and e-mail addresses in full, and links that let their reader act as the
@@ -364,14 +363,14 @@ class Report(Overview):
             path: The file to write; an existing one is replaced.
 
         Returns:
-            The number of rows `written`, and of payers `without_links`, who are done and have no row.
+            The number of rows written.
 
         Raises:
             OSError: If the file cannot be written.
 
         Example:
             >>> onboard(client, pd.DataFrame([payer]), journal="links.journal").save_links("links.csv")
-            {'written': 1, 'without_links': 0}
+            1
         """
         links: dict[int, dict[str, str]] = {}
         for row, outcome in zip(self._table.rows, self.rows, strict=True):
@@ -387,7 +386,7 @@ class Report(Overview):
             writer.writeheader()
             # E-mail addresses come from others, and may be formulas.
             writer.writerows({name: inert(text) for name, text in link.items()} for link in written)
-        return {"written": len(written), "without_links": len(links) - len(written)}
+        return len(written)
 
     @without_internal_frames
     def save_corrections(self, path: str | Path, *, which: Which = "problems") -> int:
@@ -504,7 +503,7 @@ class _Outcomes:
     row explains. stopped: why the run stopped early, None if it did not.
     """
 
-    def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit | None) -> None:
+    def __init__(self, tasks: Tasks, journal: Journal, stopped: Outcome | None, limit: Limit) -> None:
         self._tasks, self._journal, self._stopped, self._limit = tasks, journal, stopped, limit
         self.changes: list[Problem] = []
         self.stored = dict.fromkeys(tasks.table.columns, 0)
@@ -531,8 +530,8 @@ class _Outcomes:
                 return outcome._replace(step=step, state="not_sent", reason=PAYER_NOT_SENT)
             if (task.row if step == "payer" else row).is_held and is_unsent:
                 return outcome.not_sent(step, HELD if row.is_held else PAYER_NOT_SENT, is_open=False)
-            is_left = self._limit is not None and self._limit.leaves(task)
-            outcome = outcome.after(step, entry, self._limit.reason if self._limit and is_left else self._stopped)
+            left = self._limit.reason if self._limit.leaves(task) else self._stopped
+            outcome = outcome.after(step, entry, left)
             if entry is not None and entry.state in {"done", "duplicate"}:
                 self.stored[step] += row is task.row  # once for all rows that are the same
                 if entry.content != task.content:

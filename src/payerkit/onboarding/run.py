@@ -22,7 +22,6 @@ from payerkit.onboarding.rows import Placeholders, Row, Step
 from payerkit.onboarding.sending import Sender
 from payerkit.onboarding.tasks import Limit, Table, Task, Tasks
 from payerkit.reasons import Outcome
-from payerkit.wording import count_of
 
 
 @without_internal_frames
@@ -185,10 +184,9 @@ def run_table(
                 run = TableRun(client.without_retries(), tasks, journal, options, limiter, progress)
                 try:
                     run.go()
-                    report = Report(tasks, journal, limiter.stop.outcome, run.limit)
-                except KeyboardInterrupt:  # between two steps, or while the report was made
+                except KeyboardInterrupt:  # between two steps
                     limiter.stop.interrupt()
-                    report = Report(tasks, journal, limiter.stop.outcome, run.limit)
+                report = Report(tasks, journal, limiter.stop.outcome, run.limit)
     except sqlite3.Error as error:
         raise PayerkitError(
             f"journal: {file.name} cannot be written ({error}), so the run stopped.",
@@ -233,8 +231,8 @@ class TableRun:
         self._batches = {step: self._make_batches(step) for step in tasks.table.columns}
         accounts = partial(chain.from_iterable, self._batches.get("bank_details", ()))
         self._reconciler = Reconciler(self._sender, journal, options, accounts)
-        self.limit: Limit | None = None
-        """What the run tries if it has a limit, known once it began."""
+        self.limit = Limit()
+        """What the run tries, known once it began."""
         self._later: dict[Row, Batch] = {}
         """Accounts that are sent once their payer is settled, by the row of the payer."""
 
@@ -250,13 +248,7 @@ class TableRun:
                 self._run_workers(self._look_at_once, [*self._waiting(step, self._journal.unresolved())])
         for step in self._batches:
             self._work_when_due(step, "reconciled payer", self._journal.unresolved, self._reconcile, first=min)
-        if looks := self._waiting("bank_details", self._journal.looks()):
-            times = [*chain.from_iterable(looks.values())]
-            seconds = max(0.0, max(times) + self._delay() - self._journal.now())
-            accounts = f"{count_of(len(times), 'account')} sent more than once"
-            if not self._stop:
-                self._progress.announce(f"{accounts}: the check for duplicates begins in {seconds:.0f} s.")
-            self._work_when_due("bank_details", "checked payer", self._journal.looks, self._look_again, first=max)
+        self._work_when_due("bank_details", "checked payer", self._journal.looks, self._look_again, first=max)
 
     # What is to be sent
 
@@ -292,8 +284,7 @@ class TableRun:
 
     def _batches_to_send(self, step: Step) -> list[Batch]:
         """Return the batches of a step with rows that this run tries."""
-        batches, limit = self._batches.get(step, []), self.limit
-        return [batch for batch in batches if limit is None or not all(map(limit.leaves, batch))]
+        return [batch for batch in self._batches.get(step, []) if not all(map(self.limit.leaves, batch))]
 
     def _unsent(self, batch: Batch) -> list[Task]:
         """Return the tasks that are to be sent, as the journal may have to note; count the others by state."""
@@ -317,7 +308,7 @@ class TableRun:
 
     def _intent(self, task: Task, entry: Entry | None) -> Intent:
         """Return what this run does with a task first."""
-        is_left = self.limit is not None and self.limit.leaves(task)
+        is_left = self.limit.leaves(task)
         if entry is None or entry.is_unsent:
             return "leave" if is_left else "send"
         if entry.state in {"refused", "not_sent"}:
@@ -393,23 +384,23 @@ class TableRun:
             if not work(batch):
                 ended.add(batch)
 
-        waiting = self._waiting(step, find())
-        total, done = len(waiting), 0
-        if waiting and not self._stop:
-            self._progress.begin(unit, total)
-        while waiting and not self._stop:
+        total = done = 0
+        while waiting := {batch: own for batch, own in self._waiting(step, find()).items() if batch not in ended}:
+            if self._stop:
+                break
+            if not total:
+                total = len(waiting)
+                self._progress.begin(unit, total)
             done = max(done, total - len(waiting))  # others may have come to wait meanwhile
-            seconds = max(0.0, min(map(first, waiting.values())) + self._delay() - self._journal.now())
-            self._progress.draw(
-                done, f"waits {seconds:.0f} s, until a write would have taken effect" if seconds else ""
-            )
+            since = min(map(first, waiting.values()))
+            seconds = max(0.0, since + self._delay() - self._journal.now())
+            note = f"waits {seconds:.0f} s, until a write would have taken effect" if seconds else ""
+            self._progress.draw(done, note)
             due_since = self._journal.now() - self._delay()
             if due := [batch for batch, times in waiting.items() if first(times) <= due_since]:
                 self._run_workers(work_once, due)
-                left = self._waiting(step, find())
-                waiting = {batch: left[batch] for batch in left if batch not in ended}
             else:
-                self._pause(min(map(first, waiting.values())))
+                self._pause(since)
 
     def _delay(self) -> float:
         """Return the seconds until a write must have taken effect, if it ever does.

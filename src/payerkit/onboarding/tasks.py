@@ -359,9 +359,9 @@ def payer_key(secret: bytes, client_user_id: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The tasks that a run with a limit tries. rows: the limit."""
+    """The tasks that a run tries. rows: the limit of the run, None if it tries all."""
 
-    rows: int
+    rows: int | None = None
     tried: set[Task] = field(default_factory=set)
 
     @property
@@ -371,4 +371,4 @@ class Limit:
 
     def leaves(self, task: Task) -> bool:
         """Return True if a task is left to a later run."""
-        return task not in self.tried
+        return self.rows is not None and task not in self.tried

@@ -230,7 +230,7 @@ class Mapping(MutableMapping[str, str | None]):
                 entries.append(f"    {_quoted(each.shown_key)}: {_quoted(name)},{remark}\n")
         return (
             "Say what they are: check each line of this proposal, and pass it as mapping=. None leaves a column out. "
-            "On the command line, --accept takes it as it is, and --mapping FILE lets you edit it.\n"
+            "On the command line, --accept takes it as it is, and --column THEIRS=OURS maps a column.\n"
             f"mapping = {{\n{''.join(entries)}}}"
         )
 
@@ -348,7 +348,7 @@ class Mapping(MutableMapping[str, str | None]):
 
 _RENAME = (
     'Rename the columns, or map them: read_payers(source, mapping={"their name": "our name"}); None as our '
-    "name leaves a column out. On the command line, use --mapping FILE."
+    "name leaves a column out. On the command line, use --column THEIRS=OURS."
 )
 
 
