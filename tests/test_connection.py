@@ -211,7 +211,7 @@ def test_a_sandbox_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None
     """The key of a live service, if the environment has one, does not open a throw-away sandbox."""
     monkeypatch.setenv("PAYERKIT_API_KEY", "the-key-of-a-live-service")
     with payerkit.sandbox() as client:
-        assert client.sandbox.reveal_key() != "the-key-of-a-live-service"
+        assert client.reveal_key() != "the-key-of-a-live-service"
 
 
 def test_a_failed_replacement_leaves_the_sandbox_alone() -> None:

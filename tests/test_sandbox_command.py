@@ -1,17 +1,16 @@
-"""`payerkit sandbox`: its options, also from the environment, and how it is emptied."""
+"""`payerkit sandbox`: its options, also from the environment."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-import requests
 
 import payerkit
 from payerkit.cli import main as cli
 from payerkit.service.errors import SetupError
 from payerkit.service.settings import CommandSettings
-from published import BANK_DETAILS, PAYER
+from published import PAYER
 
 
 def started(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -82,7 +81,7 @@ def test_every_option_of_the_command_is_one_of_the_environment() -> None:
     """Except those that do something once."""
     options = vars(cli._parser(["sandbox"]).parse_args(["sandbox"])).keys()
 
-    assert {"command", "new_key", "reset", "yes"} == options - CommandSettings.model_fields.keys()
+    assert {"command", "new_key"} == options - CommandSettings.model_fields.keys()
     assert set() == CommandSettings.model_fields.keys() - options
 
 
@@ -110,81 +109,6 @@ def test_a_sandbox_in_a_notebook_logs_nothing(capfd: pytest.CaptureFixture[str])
         payerkit.create_payer(client, PAYER)
 
     assert ("", "") == capfd.readouterr()
-
-
-@pytest.fixture
-def stored(tmp_path: Path) -> Path:
-    """Return a database with a payer and an account."""
-    with payerkit.sandbox(db=tmp_path / "team.db") as client:
-        payerkit.create_payer(client, PAYER)
-        payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
-    return tmp_path / "team.db"
-
-
-def counts(file: Path) -> tuple[int, str, str]:
-    """Return how many writes a database has, the API key that opens it, and its identity."""
-    with payerkit.sandbox(db=file) as client:
-        response = requests.get(client.base_url, timeout=20)
-        return len(client.sandbox.ledger()), client.reveal_key(), response.headers["x-payerkit-sandbox"]
-
-
-def test_a_reset_deletes_what_is_stored_and_keeps_the_keys(
-    stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It says what it deleted; the database has a new identity, so no journal takes it for the old."""
-    before = counts(stored)
-
-    assert 0 == started(monkeypatch, "--port", "0", "--db", str(stored), "--reset", "--yes")
-    after = counts(stored)
-    assert "Deleted 1 payer, 1 account and 0 payments." in capsys.readouterr().out
-    assert (2, 0, before[1], True) == (before[0], after[0], after[1], before[2] != after[2])
-
-
-@pytest.mark.parametrize(("answer", "left"), [("y", 0), ("n", 2), ("", 2)])
-def test_a_reset_asks_in_a_terminal(stored: Path, monkeypatch: pytest.MonkeyPatch, answer: str, left: int) -> None:
-    """Anything but yes deletes nothing, and starts nothing."""
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("builtins.input", lambda _: answer)
-
-    assert (1 if left else 0) == started(monkeypatch, "--port", "0", "--db", str(stored), "--reset")
-    assert left == counts(stored)[0]
-
-
-def test_a_reset_leaves_a_sandbox_that_runs_alone(
-    stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Before, it deleted its data, and only then found the port taken."""
-    with payerkit.sandbox(db=stored) as client:
-        port = client.base_url.rpartition(":")[2]
-        assert 1 == started(monkeypatch, "--port", port, "--db", str(stored), "--reset", "--yes")
-
-    assert "Nothing was deleted." in capsys.readouterr().err
-    assert 2 == counts(stored)[0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--reset", "--yes"], "--reset: name the database with --db"),
-        (["--reset", "--db", "team.db"], "since this is no terminal to ask in. Nothing was deleted"),
-        (["--reset", "--yes", "--db", "missing.db"], "missing.db does not exist"),
-        (["--reset", "--yes", "--db", "notes.db"], "is missing"),  # a file without the key beside it
-    ],
-)
-def test_a_reset_deletes_nothing_else(
-    stored: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    words: str,
-) -> None:
-    """Only an existing database of a sandbox is emptied, and only after consent."""
-    monkeypatch.chdir(stored.parent)
-    Path("notes.db").write_bytes(b"my notes")
-
-    assert 1 == started(monkeypatch, "--port", "0", *arguments)
-    assert words in capsys.readouterr().err
-    assert (2, b"my notes") == (counts(stored)[0], Path("notes.db").read_bytes())
 
 
 def test_a_bad_value_of_an_argument_is_refused() -> None:

@@ -185,7 +185,7 @@ def test_what_a_control_cannot_do_is_refused(
 
 def test_a_sandbox_elsewhere_can_be_controlled(client: SandboxClient) -> None:
     """A client of a sandbox elsewhere has no controls; SandboxControls makes them from it."""
-    elsewhere = payerkit.connect(client.base_url, api_key=client.sandbox.reveal_key())
+    elsewhere = payerkit.connect(client.base_url, api_key=client.reveal_key())
     payerkit.client.SandboxControls(elsewhere).complete_kyc("user-123")
 
     assert (None, "approved") == (elsewhere.sandbox, payerkit.get_payer_status(elsewhere, "user-123").kyc_status)

@@ -261,13 +261,6 @@ def test_an_id_has_256_characters_of_any_script(plain: Caller) -> None:
     assert plain("GET", f"/v2/payer/{'漢' * 256}").status_code == 200
 
 
-def test_a_wrong_method_is_told_the_right_ones(plain: Caller) -> None:
-    """The header Allow names every method of a path, though each is a route of its own."""
-    allowed = {path: plain("OPTIONS", path).headers["Allow"] for path in ("/v2/payer/x", "/v2/payer", "/sandbox/fees")}
-
-    assert {"/v2/payer/x": "GET, PATCH", "/v2/payer": "POST", "/sandbox/fees": "GET"} == allowed
-
-
 @table("service_emails")
 def test_an_email_has_the_published_format(plain: Caller, changes: dict[str, str], is_valid: bool) -> None:
     """An e-mail address is words with dots and a domain, each of a bounded length."""
@@ -316,12 +309,11 @@ def test_models_and_service_have_the_same_fields(model: type[BaseModel], body: A
 
 
 def test_all_invalid_fields_of_an_order_are_named(plain: Caller) -> None:
-    """One response names every invalid field of an order, and suggests a currency."""
+    """One response names every invalid field of an order."""
     order = {"payee": "0x1", "amount": "x", "invoiceCurrency": "USD", "paymentCurrency": "fUSDC-sepola"}
     error = plain("POST", "/v1/pay", order).json()
 
     assert ["payee", "paymentCurrency", "amount"] == [error["field"] for error in error["errors"]]
-    assert "did you mean fUSDC-sepolia?" in error["message"]
 
 
 def test_second_registration_updates(call: Caller) -> None:
@@ -435,14 +427,3 @@ def test_decisions_take_their_time(call: Caller, decided_after: tuple[int, int])
 
     pending = tuple([status[place] for status in statuses].count("pending") for place in (0, 1))
     assert (decided_after, ("approved", "approved")) == (pending, statuses[-1])
-
-
-@pytest.mark.parametrize("call", [{"rate_limit": 3}], indirect=True)
-def test_the_rate_limit_says_how_long_to_wait(call: Caller) -> None:
-    """Too many calls in a minute get 429 with Retry-After; calls with a wrong key do not count."""
-    for _ in range(5):
-        requests.get(call.url + "/v2/payer/x", timeout=20)
-    responses = [call("GET", "/v2/payer/x") for _ in range(4)]
-
-    assert [404, 404, 404, 429] == [response.status_code for response in responses]
-    assert 1 <= int(responses[-1].headers["Retry-After"]) <= 60

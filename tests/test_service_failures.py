@@ -80,7 +80,7 @@ def test_a_stuck_lock_holds_up_writes_alone(shared_sandbox: tuple[SandboxClient,
     with ThreadPoolExecutor(50) as pool:
         writes = [pool.submit(post, client, clientUserId=f"user-{place}") for place in range(50)]
         time.sleep(0.5)
-        reads = [get(client, path) for path in ("/v2/payer/user-123", "/", "/sandbox/rates")]
+        reads = [get(client, path) for path in ("/v2/payer/user-123", "/", "/sandbox/fees")]
         has_ended = any(write.done() for write in writes)
         responses = [write.result() for write in writes]
     release()

@@ -19,7 +19,8 @@ from sqlalchemy.orm import Session
 import payerkit
 from payerkit import PayerkitError
 from payerkit.models import PaymentRequest
-from payerkit.service.database import open_existing
+from payerkit.service.database import open_database
+from payerkit.service.keys import Seal, load_seal
 from payerkit.service.tables import BillRow, EntryRow, PaymentRow, SandboxRow
 from published import BANK_DETAILS, ORDER, PAYER
 from stores import ENCRYPTION_KEY
@@ -77,7 +78,7 @@ def work(url: str, worker: int, done: list[tuple[str, str]], stop: threading.Eve
 
 def stored(db: str | Path) -> list[tuple[str, str]]:
     """Return what a database holds, as `work` notes it, but for writes that nobody acknowledged."""
-    database = open_existing(db, {"PAYERKIT_SANDBOX_ENCRYPTION_KEY": ENCRYPTION_KEY})
+    database = open_database(db, Seal(ENCRYPTION_KEY))
     with Session(database.engine) as session:
         entries = [(each.what, each.body) for each in session.scalars(select(EntryRow).order_by(EntryRow.number))]
         hashes = {each.payment_id: each.transaction_hash for each in session.scalars(select(PaymentRow))}
@@ -127,7 +128,7 @@ def test_eight_processes_that_start_at_once_make_one_database(tmp_path: Path) ->
         subprocess.Popen([sys.executable, "-c", START, file], stderr=subprocess.PIPE, text=True) for _ in range(8)
     ]
     ended = [(process.communicate(timeout=120)[1], process.returncode) for process in processes]
-    database = open_existing(file, {})
+    database = open_database(file, load_seal(file, {}))
     with Session(database.engine) as session:
         rows = session.scalars(select(SandboxRow)).all()
     database.close()

@@ -235,7 +235,7 @@ def test_pages_load_nothing_and_leak_nothing(client: SandboxClient) -> None:
 def test_large_forms_are_not_read(client: SandboxClient) -> None:
     """A form that is too large is refused, and signs nothing."""
     _, agreement, _ = links(client)
-    response = requests.post(agreement, data={"consent": "yes", "x": "y" * 5000}, timeout=20)
+    response = requests.post(agreement, data={"consent": "yes", "x": "y" * 2**20}, timeout=20)
 
     assert (413, "not_started") == (response.status_code, state(requests.get(agreement, timeout=20).text))
 

@@ -27,7 +27,6 @@ PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 DEAD = "0x000000000000000000000000000000000000dead"
 NO_FEE = Settings(fee_percent=0)
 OWN_ADDRESS = "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5"  # invented, as published on the start page
-FEE_TO = "0x05D782aD6D6556179A6387Ff1D2fA104FD5c515a"
 
 # Selector, then types: as published for these contracts.
 APPROVE = ("095ea7b3", ["address", "uint256"])
@@ -134,15 +133,15 @@ def test_every_token_with_a_contract_can_be_paid(world: World) -> None:
 
 def test_a_fee_is_on_top(world: World) -> None:
     """Approval and value cover amount and fee, and the fee goes to its address."""
-    choice = Settings(fee_percent=Decimal("1.5"), fee_address=FEE_TO)
+    choice = Settings(fee_percent=Decimal("1.5"))
     token = pay(world, order("10", "fUSDC-sepolia"), choice)
     coin = pay(world, order("10", "ETH-sepolia-sepolia"), choice)
 
     assert 10_150_000 == decoded(token["transactions"][0], APPROVE)[1]
-    assert (10_000_000, 150_000, FEE_TO.lower()) == tuple(
+    assert (10_000_000, 150_000, OWN_ADDRESS.lower()) == tuple(
         decoded(token["transactions"][1], PAY_TOKEN)[i] for i in (2, 4, 5)
     )
-    assert (60 * 10**12, FEE_TO.lower()) == decoded(coin["transactions"][0], PAY_NATIVE)[2:]
+    assert (60 * 10**12, OWN_ADDRESS.lower()) == decoded(coin["transactions"][0], PAY_NATIVE)[2:]
     assert big_number(4_060 * 10**12) == coin["transactions"][0]["value"]
 
 
@@ -150,7 +149,6 @@ DECLARED = [
     # settings, what the metadata declares, base units of the fee on 10 USD, its recipient
     ({}, {"percentage": "0.1", "address": OWN_ADDRESS}, 10_000, OWN_ADDRESS),
     ({"fee_percent": Decimal("2.50")}, {"percentage": "2.50", "address": OWN_ADDRESS}, 250_000, OWN_ADDRESS),
-    ({"fee_address": FEE_TO}, {"percentage": "0.1", "address": FEE_TO}, 10_000, FEE_TO),
     ({"fee_percent": 0}, None, 0, DEAD),  # as in the published responses
     ({"fee_percent": "0.00"}, None, 0, DEAD),
 ]

@@ -209,9 +209,8 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
             0 decides at once.
             `kyc_required`: True to accept bank details only after an approved identity check; before, they are refused
             with the code not_yet_passed_kyc_kyb.
-            `rate_limit`: calls of the API per minute; 0 for no limit.
             `fee_percent`: the protocol fee on top of each payment, in percent (0.1), as a live service has one; each
-            payment declares it in its metadata. 0 for none. `fee_address`: the wallet that receives it.
+            payment declares it in its metadata. 0 for none.
             `public_url`: the URL of the pages in a browser, if it differs from the listening address. It may have a
             path, below which a proxy serves the sandbox. Host names other than its own and `localhost` are refused, so
             that no web page elsewhere can read the sandbox under a name of its own.

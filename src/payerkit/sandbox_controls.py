@@ -55,10 +55,6 @@ class SandboxControls:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def reveal_key(self) -> str:
-        """Return the sandbox's API key."""
-        return self._client.reveal_key()
-
     @without_internal_frames
     def rate(self, currency: str) -> Decimal:
         """Return the sandbox's exchange rate of a currency.

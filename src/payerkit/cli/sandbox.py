@@ -7,14 +7,12 @@ import os
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
-from contextlib import closing
 from typing import get_args
 
 from payerkit.connection import BASE_URL, open_service
 from payerkit.errors import InvalidInput
 from payerkit.profiles import API_KEY
 from payerkit.wire import is_loopback
-from payerkit.wording import count_of, listed
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -39,7 +37,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Run the sandbox and print how to reach it, after a reset if asked for; or print a new encryption key."""
+    """Run the sandbox and print how to reach it; or print a new encryption key."""
     # Imported here: the sandbox is an extra.
     from payerkit.service.errors import SetupError  # noqa: PLC0415
     from payerkit.service.keys import API_KEY_VARIABLE, new_encryption_key  # noqa: PLC0415
@@ -56,8 +54,6 @@ def run(arguments: Namespace) -> int:
     if os.environ.get(API_KEY) and not os.environ.get(API_KEY_VARIABLE):
         warning = f"{API_KEY} is not used here: it may be a live service's key. Set {API_KEY_VARIABLE} to choose a key."
         print(warning, file=sys.stderr)
-    if arguments.reset and not _reset(options.db, (options.host, options.port), is_agreed=arguments.yes):
-        return 1
     settings = options.model_dump(include=set(Settings.model_fields))
     service = open_service(db=options.db, host=options.host, port=options.port, environment=os.environ, **settings)
     is_given = bool(os.environ.get(API_KEY_VARIABLE))
@@ -84,29 +80,3 @@ def run(arguments: Namespace) -> int:
     print("\n".join(lines), flush=True)
     service.run()
     return 0
-
-
-def _reset(db: str | None, address: tuple[str, int], *, is_agreed: bool) -> bool:
-    """Delete the data in a database, if the user agrees; return True if it was deleted."""
-    from payerkit.service.database import open_existing  # noqa: PLC0415 - the sandbox is an extra
-    from payerkit.service.errors import SetupError  # noqa: PLC0415
-    from payerkit.service.server import listen  # noqa: PLC0415
-
-    if db is None:
-        raise InvalidInput("--reset: name the database with --db. Without one, the data is deleted at the end anyway.")
-    if not is_agreed and not sys.stdin.isatty():
-        raise InvalidInput("--reset: add --yes to confirm, since this is no terminal to ask in. Nothing was deleted.")
-    try:
-        listen(*address).close()  # fails if a sandbox runs there, which may serve this very database
-        with closing(open_existing(db, os.environ)) as stored:
-            counts = stored.count_rows()
-            nouns = {"payers": "payer", "accounts": "account", "bills": "payment"}
-            what = listed([count_of(counts[table], noun) for table, noun in nouns.items()])
-            if not is_agreed and input(f"Delete {what} for good? [y/N] ").strip().lower() not in {"y", "yes"}:
-                print("Nothing was deleted.")
-                return False
-            stored.delete_everything()
-    except SetupError as error:
-        raise InvalidInput(f"{error} Nothing was deleted.") from None
-    print(f"Deleted {what}.")
-    return True

@@ -17,7 +17,6 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from payerkit.service import pages
@@ -43,7 +42,6 @@ def _create_routes() -> ASGIApp:
     Created once: FastAPI keeps references to an application for good, so one per sandbox would leak its database.
     """
     handlers: dict[Any, Any] = {
-        405: _handle_wrong_method,
         RequestValidationError: handle_validation_error,
         PageNotFound: pages.handle_page_not_found,
         **dict.fromkeys((HTTPException, SQLAlchemyError, Problem, Exception), _handle_exception),
@@ -52,14 +50,6 @@ def _create_routes() -> ASGIApp:
     for router in _ROUTERS:
         app.include_router(router)
     return app
-
-
-async def _handle_wrong_method(request: Request, _error: Exception) -> Response:
-    """Respond with all methods of the path; the framework names those of its first route."""
-    routes = (route for router in _ROUTERS for route in router.routes if isinstance(route, Route))
-    matching = (each for each in routes if each.matches(request.scope)[0] is not Match.NONE)
-    allowed = {method for each in matching for method in each.methods or ()}
-    return Problem(405, "Method Not Allowed", headers={"Allow": ", ".join(sorted(allowed))}).response()
 
 
 async def _handle_exception(_request: Request, error: Exception) -> Response:
@@ -92,12 +82,6 @@ MAX_BODY = 2**20
 
 BODY_SECONDS = 20.0
 """How long a body may take to arrive."""
-
-FORM_BYTES = 1000
-"""The largest body that is read without an API key: the form of a page."""
-
-FORM_SECONDS = 5.0
-"""How long such a form may take: anybody may send one, and each keeps a connection."""
 
 
 class RequestGuard:
@@ -133,7 +117,7 @@ class RequestGuard:
                 self._check_host(scope)
                 scope = {**_with_raw_path(scope, self._root_path), "state": dict(self._state)}
                 if scope["path"] == "/" or scope["path"].startswith(PUBLIC_PATHS):
-                    receive = await _read_body(scope, receive, FORM_BYTES, FORM_SECONDS)
+                    receive = await _read_body(scope, receive)
                 # The key comes first: without it, nobody may use up the limit or have a body read.
                 elif (world := self._worlds.of_key(Headers(scope=scope).get("x-api-key", ""))) is None:
                     handler = Problem(401, "Unauthorized").response()
@@ -141,7 +125,7 @@ class RequestGuard:
                     if not scope["path"].startswith(SANDBOX_PATH):
                         world.limits.count()
                     scope["state"]["world"] = world
-                    body = await _read_body(scope, receive, MAX_BODY, BODY_SECONDS)
+                    body = await _read_body(scope, receive)
                     handler = await world.faults.wrap(handler, scope, body, (receive, send))
                     receive = body
             except Problem as problem:
@@ -173,7 +157,7 @@ class RequestGuard:
             raise Problem(421, message) from None
 
 
-async def _read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: float) -> Receive:
+async def _read_body(scope: Scope, receive: Receive) -> Receive:
     """Return a `receive` for the body that was read. Raises Problem for one that is too large, cut or too slow.
 
     Starlette's own limit does not serve here: it responds in plain text, also to a request without a key.
@@ -181,13 +165,13 @@ async def _read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: fl
     if scope["method"] not in WRITE_METHODS:
         return receive
     # By its number of digits: int() of an absurd length would fail. A wrong length is caught by counting.
-    is_declared_too_long = len(Headers(scope=scope).get("content-length", "")) > len(str(max_bytes))
+    is_declared_too_long = len(Headers(scope=scope).get("content-length", "")) > len(str(MAX_BODY))
     body, more = b"", True
     # The rest of a body is never read, so the connection cannot be used again.
     ending = {"Connection": "close"}
     try:
-        async with asyncio.timeout(seconds):
-            while more and len(body) <= max_bytes and not is_declared_too_long:
+        async with asyncio.timeout(BODY_SECONDS):
+            while more and len(body) <= MAX_BODY and not is_declared_too_long:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise Problem(400, "The request body is incomplete")
@@ -195,8 +179,8 @@ async def _read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: fl
                 more = message.get("more_body", False)
     except TimeoutError:
         raise Problem(408, "The request body took too long to arrive", headers=ending) from None
-    if more or len(body) > max_bytes:
-        raise Problem(413, f"The request body is larger than {max_bytes} bytes", headers=ending)
+    if more or len(body) > MAX_BODY:
+        raise Problem(413, f"The request body is larger than {MAX_BODY} bytes", headers=ending)
 
     async def replay() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}

@@ -7,7 +7,7 @@ import logging
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -19,7 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from payerkit.service.errors import Problem, SetupError
-from payerkit.service.keys import Seal, load_seal, new_api_key
+from payerkit.service.keys import Seal, new_api_key
 from payerkit.service.tables import VERSION, Base, SandboxRow, WorldRow
 
 T = TypeVar("T")
@@ -136,21 +136,6 @@ class Database:
                 found = connection.scalar(sa.insert(WorldRow).values(name=name).returning(WorldRow.id))
             return int(found or 0)
 
-    def count_rows(self) -> dict[str, int]:
-        """Return the number of rows of each table."""
-        with self.transaction(write=False) as connection:
-            tables = Base.metadata.tables.values()
-            return {each.name: connection.scalar(sa.select(sa.func.count()).select_from(each)) or 0 for each in tables}
-
-    def delete_everything(self) -> None:
-        """Delete the data of all worlds and the kind of clock, and change the identity; keys and worlds stay."""
-        with self.transaction(write=True) as connection:
-            for table in reversed(Base.metadata.sorted_tables):
-                if table.name not in {SandboxRow.__tablename__, WorldRow.__tablename__}:
-                    connection.execute(sa.delete(table))
-            connection.execute(sa.update(WorldRow).values(advanced=0.0))
-            connection.execute(sa.update(SandboxRow).values(identity=str(uuid.uuid4()), clock=None))
-
 
 def open_database(db: str | Path, seal: Seal) -> Database:
     """Return a database with its tables. Raises SetupError if it cannot be opened, or is of another version or key."""
@@ -164,17 +149,6 @@ def open_database(db: str | Path, seal: Seal) -> Database:
         _prepare_tables(database)
         resources.pop_all()
         return database
-
-
-def open_existing(db: str | Path, environment: Mapping[str, str]) -> Database:
-    """Return a database with the key that the environment has, or the file beside it.
-
-    Raises SetupError if the key cannot be used, and for a SQLite file that does not exist: none is created.
-    """
-    file = sqlite_file(db)
-    if file is not None and not file.exists():
-        raise SetupError(f"db: {file} does not exist.")
-    return open_database(db, load_seal(file, environment))
 
 
 def sqlite_file(db: str | Path) -> Path | None:

@@ -6,7 +6,6 @@ here. The decoder in `onchain` has its own, so that a mistake on one side shows.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +23,7 @@ from typing_extensions import TypedDict
 
 from payerkit._tsv import rows
 from payerkit.onchain.addresses import address_problem, keccak, with_checksum
-from payerkit.onchain.currencies import Currency, find_currency, find_deployment, native_currency, token_list
+from payerkit.onchain.currencies import Currency, find_currency, find_deployment, native_currency
 from payerkit.service.errors import Problem
 from payerkit.service.fields import AnyText, NonEmptyText, PathId
 from payerkit.service.settings import Settings
@@ -210,9 +209,7 @@ def _parse_payee(payee: str) -> str:
 def _parse_currency(body: Mapping[str, Any], field: str) -> Currency:
     currency = find_currency(body[field])
     if currency is None:
-        close = difflib.get_close_matches(body[field].lower(), token_list(), n=1)
-        suggestion = f"; did you mean {token_list()[close[0]].id}?" if close else ""
-        raise Problem.of_field(field, f"is not in the token list{suggestion}", "currency_unknown")
+        raise Problem.of_field(field, "is not in the token list", "currency_unknown")
     return currency
 
 
@@ -482,12 +479,6 @@ async def get_currency(
 
 
 CurrencyDep = Annotated[Currency, Depends(get_currency)]
-
-
-@router.call("GET /sandbox/rates")
-def get_rates(session: WorldSession) -> Mapping[str, Any]:
-    """Return the sandbox's exchange rates, which are invented."""
-    return {"bySymbol": dict(usd_rates()), "byCurrency": dict(read_rates(session).overrides)}
 
 
 @router.call("GET /sandbox/rates/{currency}")

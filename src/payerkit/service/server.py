@@ -215,9 +215,9 @@ def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
 def _is_local(host: str) -> bool:
     """Return True for a host that only this machine reaches."""
     try:
-        return ip_address(host).is_loopback
+        return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost"
+        return False
 
 
 def listen(host: str, port: int, name: str = "port") -> socket.socket:

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from payerkit.onchain.addresses import address_problem
 from payerkit.service.clock import ClockKind
 from payerkit.service.errors import SetupError
 from payerkit.service.faults import parse_fault_plan
@@ -52,12 +51,6 @@ def _check_fee_percent(percent: object) -> str:
     if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,6})?", str(percent)):
         raise ValueError('expected a decimal from 0 to 99.999999, such as "0.5"')
     return str(percent)
-
-
-def _check_fee_address(address: str) -> str:
-    if address_problem(address):
-        raise ValueError("expected an address with a valid EIP-55 checksum")
-    return address
 
 
 def _check_faults(plan: object) -> str:
@@ -99,15 +92,11 @@ class Settings(BaseModel):
     payouts_after: Seconds = Field(5.0, description="seconds from a payment to the money at the bank")
     decide_after: Seconds | None = Field(None, description="replaces these three; 0 decides at once")
     kyc_required: bool = Field(False, description="accept bank details only after an approved identity check")
-    rate_limit: int = Field(0, ge=0, description="calls allowed per minute; 0: no limit")
     live_like: bool = Field(
         False, description="limit calls as the live service does, to 5 a second, and require an approved identity check"
     )
     fee_percent: Annotated[str, BeforeValidator(_check_fee_percent)] = Field(
         "0.1", description="protocol fee on top of each payment, in percent; 0: none"
-    )
-    fee_address: Annotated[str, AfterValidator(_check_fee_address)] | None = Field(
-        None, description="wallet that receives the fee; by default, an invented address"
     )
     faults: Annotated[str, BeforeValidator(_check_faults)] = Field(
         "", description='inject faults, to rehearse failures, such as "latency=0.02, reset_after=5%"'
@@ -147,8 +136,6 @@ class Settings(BaseModel):
     @property
     def fee_recipient(self) -> str:
         """The address that receives the fee."""
-        if self.fee_address is not None:
-            return self.fee_address
         return PROTOCOL_FEE_ADDRESS if self.fee_rate else NO_FEE_ADDRESS
 
     @property

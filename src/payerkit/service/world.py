@@ -277,7 +277,7 @@ def _in_transaction(endpoint: Callable[..., Any], *, write: bool, status: int) -
     return run
 
 
-# Limits on how often the API may be called: per minute, or as on the live service
+# Limits on how often the API may be called, as on the live service
 
 LIVE_RATE = 5
 """Calls a second that the live service allows by default, by the operator's documentation."""
@@ -290,8 +290,6 @@ BREACH = 50
 
 BREACH_SECONDS = 10.0
 
-_WINDOW_SECONDS = 60.0
-
 
 class CallLimits:
     """Counts the calls of the API.
@@ -301,11 +299,9 @@ class CallLimits:
     """
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute = settings.rate_limit
         self._live_like = settings.live_like
         self._clock = clock
         self._ahead = 0.0
-        self._recent: deque[float] = deque(maxlen=self._per_minute)
         self._refused: deque[float] = deque(maxlen=BREACH)
         self._blocked_until = -math.inf
         self._credit, self._credited = float(LIVE_RATE), -math.inf
@@ -315,19 +311,10 @@ class CallLimits:
         self._ahead += seconds  # by one call at a time: each advances the clock in a transaction of the world
 
     def count(self) -> None:
-        """Count a call. Raises Problem (429) if a limit is reached."""
+        """Count a call: five at once, then five a second. Raises Problem (429), which does not say how long to wait."""
+        if not self._live_like:
+            return
         now = self._clock() + self._ahead
-        if self._live_like:
-            self._count_live(now)
-        if self._per_minute:
-            # A refusal says when the oldest call of the last minute no longer counts.
-            left = _WINDOW_SECONDS - (now - self._recent[0]) if len(self._recent) == self._per_minute else 0.0
-            if left > 0:
-                raise Problem(429, "Too Many Requests", headers={"Retry-After": str(math.ceil(left))})
-            self._recent.append(now)
-
-    def _count_live(self, now: float) -> None:
-        """Count a call: five at once, then five a second. A refusal does not say how long to wait."""
         if now < self._blocked_until:
             raise Problem(429, "Too Many Requests")
         self._credit = min(LIVE_RATE, self._credit + (now - self._credited) * LIVE_RATE)
