@@ -35,10 +35,17 @@ CALLS = {
     "payer": re.compile("POST /v2/payer"),
     "wallet": re.compile("POST /v1/pay"),
     "create": re.compile("POST /v2/request"),
+    "list": re.compile("GET /v2/request"),
     "pay": re.compile("GET /v2/request/[^/]+/pay"),
     "status": re.compile("GET /v2/request/[^/]+"),
 }
 """The calls, by names for tests."""
+
+
+def listed_request(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the request of a body, as listed after it was created."""
+    ids = {"requestId": "01ab", "paymentReference": "0x123456789abcdef0", "createdAt": "2026-11-02T10:30:00Z"}
+    return {**body, **ids, "hasBeenPaid": False, "status": "pending"}
 
 
 def answering(*bodies: object, status: int = 200) -> FarEnd:
@@ -59,12 +66,13 @@ def query_of(request: Received) -> dict[str, str]:
 class PayoutService(FarEnd):
     """Responds to the calls of a payout; a test replaces single responses, by the names of the calls.
 
-    accounts: what the payer has. is_paid: what the service says of a request.
+    accounts: what the payer has. requests: those that it lists. is_paid: what the service says of a request.
     """
 
     def __init__(self, *accounts: dict[str, Any]) -> None:
         super().__init__([self._behave])
         self.accounts = accounts
+        self.requests: list[dict[str, Any]] = []
         self.is_paid = False
         self.instead: dict[str, Behaviour] = {}
 
@@ -97,6 +105,7 @@ class PayoutService(FarEnd):
             "payer": {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True},
             "wallet": TO_PAY,
             "create": {"requestId": f"request-{count}", "paymentReference": "0x123456789abcdef0"},
+            "list": {"requests": self.requests, "pagination": {"total": len(self.requests)}},
             "pay": TO_PAY,
             "status": {"requestId": f"request-{count}", "requestAmount": "10", **paid},
         }

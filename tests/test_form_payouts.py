@@ -13,7 +13,7 @@ from form_browser import Browser, answers_of
 from payerkit import BankDetailsForm, InvalidInput, PaymentForm, PayoutOrder, UnknownOutcome, Walkthrough
 from payerkit.client import Client
 from payerkit.errors import PayoutWarning, ServiceError
-from payout_service import CHASE, EXAMPLE_BANK, ORDER, PENDING, TX_HASH, PayoutService
+from payout_service import CHASE, EXAMPLE_BANK, ORDER, PENDING, TX_HASH, PayoutService, listed_request
 from published import BANK_DETAILS, PAYER
 from published_events import COMPLIANCE, FAILED, PROCESSING, line_of
 from test_form_flow import interrupted, labels, title
@@ -253,7 +253,7 @@ def test_no_response_leaves_the_request_unknown(form: PaymentForm, browser: Brow
     done = browser.press("again")
 
     assert ("unknown", "It is not known whether the request was created.") == (unknown["phase"], title(unknown))
-    assert ["Create a new request", "Edit"] == labels(unknown)
+    assert ["Look for it", "Create a new request", "Edit"] == labels(unknown)
     assert ["accounts", "create"] == sent
     assert isinstance(error, UnknownOutcome)
     assert "done" == done["phase"]
@@ -261,6 +261,43 @@ def test_no_response_leaves_the_request_unknown(form: PaymentForm, browser: Brow
         service.body("create", 0)["reference"],
         service.body("create")["reference"].startswith("payerkit-"),
     )
+
+
+def lose(form: PaymentForm, browser: Browser, service: PayoutService) -> None:
+    """Send a payment whose request is lost on its way back."""
+    service.instead["create"] = close
+    form.fill(TO_CHASE)
+    browser.submit()
+    del service.instead["create"]
+
+
+def test_a_request_that_is_found_is_paid(form: PaymentForm, browser: Browser, service: PayoutService) -> None:
+    """Looking takes it over, so that sending again makes no second one."""
+    lose(form, browser, service)
+    service.requests = [listed_request(service.body("create"))]
+    found = browser.press("look")
+    done = browser.submit()
+
+    assert ("open", "The request was created, but its transactions did not come.") == (found["phase"], title(found))
+    assert ("done", 1, "01ab") == (done["phase"], service.sent().count("create"), form.result.request_id)
+
+
+def test_a_request_that_is_not_found_is_sought_again(
+    form: PaymentForm, browser: Browser, service: PayoutService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until two looks, with a delay before each, have not shown it; one that differs is a person's decision."""
+    lose(form, browser, service)
+    looked = [browser.press("look")]
+    monkeypatch.setattr("payerkit.payouts.request_list.RECONCILE_AFTER", 0)
+    form._search.retry_at = 0.0  # type: ignore[union-attr] # the delay is over
+    looked += [browser.press("look") for _ in range(2)]
+    service.requests = [listed_request(service.body("create")) | {"amount": "11"}]
+    looked.append(browser.press("look"))
+
+    not_yet, absent = "It is not there yet.", "Two whole lists lack it: it was not created."
+    assert [not_yet, not_yet, absent] == [title(each) for each in looked[:3]]
+    assert ["Create a new request", "Look for it", "Edit"] == labels(looked[2])
+    assert "The list does not show for certain which request is this one." == title(looked[3])
 
 
 def test_a_request_is_not_created_twice_for_its_transactions(

@@ -76,7 +76,7 @@ def test_sure_names_are_certain_and_no_others() -> None:
 @pytest.mark.parametrize("others", [[], PAYERS, ACCOUNTS, [*PAYERS, *ACCOUNTS]])
 def test_names_of_several_fields_are_never_taken(header: str, others: list[str]) -> None:
     """A name that may mean several fields is open, whatever else the table has."""
-    assert [header] == list(Mapping.of([header, *others]).open)
+    assert [header] == list(Mapping([header, *others]).open)
 
 
 @pytest.mark.parametrize("schema", [PAYER, BANK_DETAILS])
@@ -87,7 +87,7 @@ def test_our_names_wire_names_and_titles_are_known(schema: Schema) -> None:
     for name, field in schema.fields.items():
         for header in (name, wire_name(name), field.title):
             beside = ["City"] * (name != "city")  # an address beside a city is a street
-            found = columns_of(Mapping.of([header, *beside])).get(header) or ""
+            found = columns_of(Mapping([header, *beside])).get(header) or ""
             if same.get(found, found) != same.get(name, name):
                 wrong.append((header, found))
 
@@ -112,7 +112,7 @@ def test_other_names_are_only_proposed(header: str, columns: str) -> None:
 @table("headers_together")
 def test_names_depend_on_what_the_table_has(headers: list[str], expected: dict[str, str | None]) -> None:
     """Fields of payer and holder are told apart by the words and by the other columns; None stands for open."""
-    found = columns_of(Mapping.of(headers))
+    found = columns_of(Mapping(headers))
 
     assert expected == {header: found.get(header) for header in expected}
 
@@ -121,17 +121,17 @@ def test_names_depend_on_what_the_table_has(headers: list[str], expected: dict[s
 def test_the_error_prints_what_to_paste(headers: list[str], expected: dict[str, str | None]) -> None:
     """The error prints a dict of all open columns, in the file's order, that works when it is pasted."""
     unnamed = {place: 2 for place, header in enumerate(headers) if not header}
-    mapping = pasted(Mapping.of(headers, unnamed=unnamed))
+    mapping = pasted(Mapping(headers, unnamed=unnamed))
 
     assert list(expected.items()) == list(mapping.items())
-    assert Mapping.of(headers, mapping, unnamed=unnamed).check().fields
+    assert Mapping(headers, mapping, unnamed=unnamed).check().fields
 
 
 def test_the_error_is_for_a_reader() -> None:
     """Each open column is told once, with what it may be; what was chosen stays in the mapping to paste."""
     headers = ["Kundennummer", "Vorname", "Konto", "Straße", "Ort", "Hausnummer", "Typ", "Notiz"]
     with pytest.raises(InvalidInput) as caught:
-        Mapping.of(headers, {"Notiz": None}).check()
+        Mapping(headers, {"Notiz": None}).check()
 
     assert """\
 The table has columns that cannot be used.
@@ -141,9 +141,9 @@ The table has columns that cannot be used.
 Say what they are: check each line of this proposal, and pass it as mapping=. None leaves a column out. \
 On the command line, --accept takes it as it is, and --column THEIRS=OURS maps a column.
 mapping = {
-    "Konto": "account_number",  # or "iban" or "client_user_id"
-    "Hausnummer": None,  # address_line1 has another column: join them in the file, or leave this one out
-    "Typ": "beneficiary_type",  # or "account_type"
+    "Konto": "account_number",
+    "Hausnummer": None,
+    "Typ": "beneficiary_type",
     "Notiz": None,
 }""" == str(caught.value)
 
@@ -151,7 +151,7 @@ mapping = {
 @table("headers_chosen")
 def test_a_choice_finds_its_column(chosen: dict[str, str | None], expected: dict[str, str | None]) -> None:
     """A column is chosen by its header, and by its letter where the header repeats."""
-    assert expected == columns_of(Mapping.of(["Name", "Name", "Konto"], chosen))
+    assert expected == columns_of(Mapping(["Name", "Name", "Konto"], chosen))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_choice_finds_its_column(chosen: dict[str, str | None], expected: dict
 def test_a_choice_that_cannot_be_used_is_told(chosen: dict[str, str | None], words: str) -> None:
     """What a person chose is refused with the reason, once."""
     with pytest.raises(InvalidInput) as caught:
-        Mapping.of(["Konto", "Kto"], chosen).check()
+        Mapping(["Konto", "Kto"], chosen).check()
 
     assert 1 == str(caught.value).count(words)
 
@@ -174,14 +174,14 @@ def test_a_choice_that_cannot_be_used_is_told(chosen: dict[str, str | None], wor
 def test_a_row_of_data_is_not_shown(names: list[str]) -> None:
     """A file without a header may have personal data where names are expected."""
     with pytest.raises(InvalidInput, match="Does the table have a header row") as caught:
-        Mapping.of(names).check()
+        Mapping(names).check()
 
     assert [] == [name for name in names if f"{name}:" in str(caught.value)]
 
 
 def test_blank_columns_are_nothing() -> None:
     """A column without a name and without cells asks nobody anything."""
-    assert {0: "email", 2: "iban"} == Mapping.of(["email", "", "iban"]).check().fields
+    assert {0: "email", 2: "iban"} == Mapping(["email", "", "iban"]).check().fields
 
 
 NAMES = ["First name", "Surname", "E-mail"]

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from far_end import FarEnd, reply
-from payerkit import InvalidInput, list_requests
+from payerkit import InvalidInput, PayoutOrder, list_requests
 from payerkit.errors import NotFound, PaymentListWarning, UnreadableAnswer
+from payerkit.payouts.request_list import RequestSearch
 from payout_service import answering, client_of, query_of
 
 REQUEST = {
@@ -118,3 +119,52 @@ def test_other_answers_are_no_empty_list() -> None:
     missing = FarEnd([reply(404, json.dumps({"message": "Cannot GET /v2/request"}))])
     with missing as service, client_of(service) as client, pytest.raises(NotFound, match="does not offer this call"):
         list_requests(client)
+
+
+ORDERED = PayoutOrder(amount="25.5", invoice_currency="usd", payment_currency="USDC-sepolia", reference="invoice-001")
+LATER = {"createdAt": "2126-11-02T10:30:00Z"}
+OWN = {"reference": "payerkit-1"}
+
+
+@pytest.mark.parametrize(
+    ("requests", "reference", "state"),
+    [
+        ([REQUEST | LATER], "invoice-001", "created"),
+        ([REQUEST | LATER | {"reference": "invoice-002"}], "invoice-001", "not_yet"),
+        ([REQUEST], "invoice-001", "unclear"),  # older than the call
+        ([REQUEST | {"createdAt": None}], "invoice-001", "unclear"),
+        (
+            [REQUEST | OWN],
+            "payerkit-1",
+            "created",
+        ),  # made for this call: nothing older can have it, whatever the clocks say
+        ([REQUEST | LATER, REQUEST | LATER | {"requestId": "02"}], "invoice-001", "unclear"),
+        ([REQUEST | LATER | {"amount": "25.51"}], "invoice-001", "unclear"),
+        ([REQUEST | LATER | {"invoiceCurrency": "EUR"}], "invoice-001", "unclear"),
+        ([REQUEST | LATER | {"paymentCurrency": "USDC-mainnet"}], "invoice-001", "unclear"),
+        ([REQUEST | LATER | {"paymentCurrency": "fUSDC-sepolia"}], "invoice-001", "created"),  # another id of the token
+        ([REQUEST | LATER | {"requestId": None}], "invoice-001", "unclear"),
+    ],
+)
+def test_a_lost_request_is_found_only_for_certain(requests: list[Any], reference: str, state: str) -> None:
+    """Exactly one that equals the order, and is not older than the call."""
+    search = RequestSearch(ORDERED.replace(reference=reference))
+    with answering(page(*requests)) as service, client_of(service) as client:
+        found = search.look(client)
+
+    assert (state, state == "created") == (search.state, found is not None)
+    assert found is None or ("01ab", reference) == (found.request_id, found.reference)
+
+
+def test_absent_is_what_two_whole_lists_lack() -> None:
+    """Each after a delay; a list that is not whole does not count."""
+    now = [0.0]
+    search = RequestSearch(ORDERED, clock=lambda: now[0])
+    states = []
+    cut = page(total=1)
+    with answering(page(), page(), cut, page(), page()) as service, client_of(service) as client:
+        for now[0] in (0, 10, 20, 20, 25):
+            search.look(client)
+            states.append(search.state)
+
+    assert ["not_yet", "not_yet", "not_yet", "absent", "absent"] == states

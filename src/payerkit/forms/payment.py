@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,7 @@ from payerkit.models import Payment, PaymentOrder, PaymentRequest, PayoutOrder, 
 from payerkit.models.requests import RequestModel
 from payerkit.onchain.amounts import read_rate
 from payerkit.payouts.request_calls import payout_warnings, request_call, request_payment_call, with_reference
+from payerkit.payouts.request_list import RequestSearch
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.signing.card import PaymentCard
 from payerkit.wire import id_problem
@@ -44,9 +46,20 @@ from payerkit.wording import in_words, visible
 _CHOOSE = "Choose the receiver first: the other fields follow from it."
 _UNKNOWN_REQUEST = "It is not known whether the request was created."
 _UNKNOWN_REQUEST_ADVICE = (
-    "Nothing has moved, and nobody can pay a request without its id. No list shows it before it is paid, so looking "
-    "proves nothing: create a new request, with a new reference."
+    "Nothing has moved, and nobody can pay a request without its id. Look for it: the service lists requests by their "
+    "reference, also before they are paid."
 )
+_LOOKS: Mapping[str, tuple[Kind, str, str]] = {
+    "not_yet": ("warning", "It is not there yet.", "A request can take a moment to appear."),
+    "absent": ("info", "Two whole lists lack it: it was not created.", "Create a new request."),
+    "unclear": (
+        "warning",
+        "The list does not show for certain which request is this one.",
+        "One with its reference is older or differs, or there are several. Find out which is yours, and decide.",
+    ),
+}
+"""The banner about the list of requests, by what a search for one found."""
+
 _RECEIVER = ("paid_to", "payee", "client_user_id", "payment_details_id")
 """The fields that say what is paid."""
 
@@ -113,6 +126,7 @@ class PaymentForm(Form):
         self._events = events
         self._accounts = AccountChoice()
         self._created: PaymentRequest | None = None
+        self._search: RequestSearch | None = None
         self._progress = PaymentProgress()
         super().__init__(client, title=title, **options)
 
@@ -308,7 +322,7 @@ class PaymentForm(Form):
         super()._reopen(clear=clear)
         self._progress = PaymentProgress()
         if clear:
-            self._accounts, self._created = AccountChoice(), None
+            self._accounts, self._created, self._search = AccountChoice(), None, None
             self._entries.choices = {}
 
     def _outcome(self) -> str:
@@ -326,7 +340,9 @@ class PaymentForm(Form):
         account = account_to_pay(records, request)
         created = self._created
         if created is None or not is_created_for(created, request.order):
-            created = self._make(request_call(with_reference(request.order), environment))
+            order = with_reference(request.order)
+            self._search = RequestSearch(order)
+            created = self._make(request_call(order, environment))
         self._known = created
         return self._make(request_payment_call(payout_of(created, account, request), created.order, environment))
 
@@ -344,7 +360,7 @@ class PaymentForm(Form):
         if isinstance(self._known, PaymentRequest):
             self._note_created(self._known)
         elif isinstance(error, UnknownOutcome) and self._pays_account:
-            self._entries.clear(["reference"])  # a request that has it may be there
+            self._entries.clear(["reference"])  # a request that has it may be there: another one gets a new reference
 
     def _note_created(self, created: PaymentRequest) -> None:
         """Keep a request whose transactions did not come, so that sending again makes no second one."""
@@ -362,7 +378,12 @@ class PaymentForm(Form):
 
     def _unknown_buttons(self) -> tuple[Button, ...]:
         again, edit = super()._unknown_buttons()
-        return (again._replace(label="Create a new request") if self._pays_account else again), edit
+        if self._search is None or not self._pays_account:
+            return again, edit
+        is_absent = self._search.state == "absent"
+        look = Button("Look for it", "look", kind="" if is_absent else "primary")
+        again = again._replace(label="Create a new request", kind="primary" if is_absent else "")
+        return (again, look, edit) if is_absent else (look, again, edit)
 
     def _state_of(self, response: Payment) -> FormState:
         return self._shown(response, _BANNERS[self._card(response).verdict])
@@ -384,8 +405,19 @@ class PaymentForm(Form):
             self._look_up()
         elif action == "check":
             self._check_payment()
+        elif action == "look" and self._search is not None:
+            self._run("Looking for the request", partial(self._search.look, self._client), self._show_look)
         else:
             super()._run_action(action)
+
+    def _show_look(self, created: PaymentRequest | None) -> None:
+        """Take over the request whose outcome was unknown, or show what the list says."""
+        if created is not None:
+            self._finish(created)
+        elif self._search is not None:
+            retry_at = self._search.retry_at if self._search.state == "not_yet" else -math.inf
+            banner = Banner.of(*_LOOKS[self._search.state], retry_at=retry_at)
+            self._state = replace(self._state, banner=banner, buttons=self._unknown_buttons())
 
     def _look_up(self) -> None:
         """List the accounts of the payer. Raises InvalidInput without a payer's id."""

@@ -180,15 +180,15 @@ class Plan(Overview):
         """Write the rows that need something to a corrections file, to be corrected and read again.
 
         The file has the sender's own columns, in their order, with **personal data** and account numbers in full, so
-        only its owner may read it. Cells that are wrong are coloured, with a comment that says what to do; `problems`
-        says the same in words. All cells are text, and none is computed.
+        only its owner may read it. The column `problems` says what is wrong and what to do, and in a workbook
+        the cells to correct are coloured. All cells are text, and none is computed.
 
         `read_payers` knows the file: it reads the columns as before, gives each row the label that it had, and leaves
         out what payerkit wrote. A damaged cell that nobody corrected is still an error. Sent with the same journal,
         only what was not sent yet is sent.
 
         Args:
-            path: The file to write, .xlsx or .csv, which must not exist. (In a .csv, a row has its problems as text.)
+            path: The file to write, .xlsx or .csv, which must not exist.
             rows: "problems": rows that would not be sent, and rows with warnings; "all".
 
         Returns:

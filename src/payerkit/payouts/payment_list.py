@@ -1,4 +1,4 @@
-"""List payments: page by page, whether the list is whole, and as a DataFrame."""
+"""List payments as a DataFrame."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from payerkit.checks.schema import MASK
-from payerkit.client.call import Call
 from payerkit.client.client import Client
 from payerkit.endpoints import endpoint
 from payerkit.errors import InvalidInput, PaymentListWarning, kind_of
 from payerkit.frames import columns, frame_of
 from payerkit.masking import mask
 from payerkit.onchain.amounts import EXACT, format_number
-from payerkit.wire import check_id, first, our_name, pandas_time, read_decimal, read_time, wire_name
-from payerkit.wording import count_of, listed
+from payerkit.payouts.pages import cell_text, read_all_pages
+from payerkit.wire import check_id, our_name, pandas_time, read_decimal, read_time, wire_name
+from payerkit.wording import listed
 
 DTYPES = columns(
     "payment_id request_id payment_reference reference timestamp type amount currency payment_currency "
@@ -98,16 +97,6 @@ def _row(record: Mapping[str, Any], *, reveal: bool) -> dict[str, Any]:
     }
 
 
-def cell_text(value: object) -> str | None:
-    """Return text or a number as text; None for anything else, and for empty text."""
-    return str(value) or None if isinstance(value, str | int) and not isinstance(value, bool) else None
-
-
-def id_key(value: str) -> str:
-    """Return an id or a reference without what tells nothing apart: the case of letters, and blanks around words."""
-    return " ".join(value.split()).casefold()
-
-
 class Fee(NamedTuple):
     """A fee of a payment. amount: in its currency; in_usd: in US dollars. Both are None if they are not known."""
 
@@ -162,16 +151,8 @@ def total_of(amounts: Iterable[Decimal | None]) -> Decimal | None:
 PAYMENT_TYPES = ("direct", "conversion", "crosschain", "recurring")
 """The types of payments (operator's documentation, GET /v2/payments)."""
 
-_LISTS = {"payments": ("/v2/payments", 1000), "requests": ("/v2/request", 100)}
-"""The routes of lists and their largest pages. For payments, the documentation has no limit; a service may have one."""
-
-_MOST_PAGES = 2000
-"""Pages of a list at most: a service may have no end of them."""
-
 _WIRE_NAMES = {"wallet": "walletAddress", "payment_type": "type"}
 """Filters whose names on the wire are other words."""
-
-_NOT_OFFERED = "The service does not offer this call, which is beyond the specification."
 
 
 @endpoint
@@ -249,89 +230,10 @@ def list_payments(  # noqa: PLR0913 - the published filters, each by name
         "payment_currency": payment_currency,
     }
     query = _read_filters(filters) | _read_period(from_date, to_date)
-    records = read_all_pages(client, "payments", query, page_size)
-    return payments_frame(records, reveal=reveal is True)
-
-
-class Page:
-    """One page of a list, from parsed JSON; null counts as an empty one. Raises ValueError for another.
-
-    total: how many records the service counts; has_more: whether others follow.
-    """
-
-    def __init__(self, name: str, content: Any) -> None:
-        records = content.get(name, "missing") if isinstance(content, dict) else "missing"
-        records = [] if records is None else records
-        if not isinstance(records, list) or not all(isinstance(each, dict) for each in records):
-            raise ValueError(f"expected a list of {name}")
-        said = pagination if isinstance(pagination := content.get("pagination"), dict) else {}
-        total, has_more = said.get("total"), first(said, "hasMore", "has_more")
-        self.records: list[dict[str, Any]] = records
-        self.total = total if isinstance(total, int) and not isinstance(total, bool) else None
-        self.has_more = has_more if isinstance(has_more, bool) else None
-
-
-def read_all_pages(
-    client: Client, name: Literal["payments", "requests"], query: Mapping[str, str], page_size: int
-) -> list[dict[str, Any]]:
-    """Return the records of all pages of a list, and warn if one may be missing.
-
-    The reading ends where the service says so, else at a page that brings nothing new, and after many pages.
-    """
-    route, most = _LISTS[name]
-    if type(page_size) is not int or not 1 <= page_size <= most:
-        raise InvalidInput(f"page_size: expected a number from 1 to {most}. Nothing was sent.")
-    noun = name.removesuffix("s")
-    records: list[dict[str, Any]] = []
-    seen: set[str] = set()
-    totals: dict[int, None] = {}
-    is_changed, problem = False, None
-    for _ in range(_MOST_PAGES):
-        call = Call(
-            operation=f"list_{name}",
-            method="GET",
-            route=route,
-            query={**query, "limit": str(page_size), "offset": str(len(records))},
-            read=partial(Page, name),
-            hints=dict.fromkeys((404, 405), _NOT_OFFERED),
-        )
-        page = client.send(call)
-        totals |= {} if page.total is None else {page.total: None}
-        marks = {json.dumps(each, sort_keys=True) for each in page.records}
-        is_followed = page.total is None or len(records) + len(page.records) < page.total
-        is_followed = is_followed if page.has_more is None else page.has_more
-        is_stuck = is_followed and seen.issuperset(marks)
-        is_changed |= page.total is None and not is_stuck and not seen.isdisjoint(marks)
-        records += [] if is_stuck else page.records
-        seen |= marks
-        if is_stuck or not is_followed:
-            is_end = not is_stuck or (page.total is None and page.has_more is None and not marks)
-            problem = _problem(noun, list(totals), len(records), is_changed=is_changed, is_end=is_end)
-            break
-    if problem is None:
-        problem = (
-            f"After {_MOST_PAGES:,} pages with {count_of(len(records), noun)} the service says that more follow: some "
-            "may be missing. Call again with a larger page_size, or a narrower filter."
-        )
+    records, problem = read_all_pages(client, "payments", query, page_size)
     if problem:
-        warnings.warn(PaymentListWarning(problem), stacklevel=5)  # the caller is above two decorators
-    return records
-
-
-def _problem(noun: str, totals: list[int], read: int, *, is_changed: bool, is_end: bool) -> str:
-    """Return why a record may be missing from a list, or ""."""
-    some = "some may be missing. Call again with a narrower filter."
-    one = "may be missing, or be there twice. Call again."
-    if len(totals) > 1:
-        counts = f"{totals[0]:,} to {count_of(totals[-1], noun)}"
-        return f"While the list was read, its length changed from {counts}: one {one}"
-    if is_changed:
-        return f"While the list was read, it changed: a {noun} {one}"
-    if totals and totals[0] != read:
-        return f"The service counts {count_of(totals[0], noun)}, and its pages have {read:,}: {some}"
-    if not is_end:
-        return f"The service does not say that the list ends, and its next page has nothing new: {some}"
-    return ""
+        warnings.warn(PaymentListWarning(problem), stacklevel=4)  # the caller is above two decorators
+    return payments_frame(records, reveal=reveal is True)
 
 
 def _read_filters(filters: Mapping[str, Any]) -> dict[str, str]:

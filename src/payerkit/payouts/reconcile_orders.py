@@ -42,7 +42,8 @@ from payerkit.payouts.coverage import (
     ids_of,
     read_expected_orders,
 )
-from payerkit.payouts.payment_list import DTYPES, find_duplicates, id_key
+from payerkit.payouts.pages import id_key
+from payerkit.payouts.payment_list import DTYPES, find_duplicates
 from payerkit.wording import count_of
 
 if TYPE_CHECKING:

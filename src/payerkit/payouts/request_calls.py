@@ -13,11 +13,15 @@ from payerkit.client.client import UNKNOWN_REQUEST, Client, request_status_call
 from payerkit.endpoints import endpoint, payment_details_call
 from payerkit.errors import InvalidInput, PayoutWarning, RealMoneyWarning, kind_of
 from payerkit.explanations import explain_word
+from payerkit.masking import holds_email
 from payerkit.models import Payment, PaymentRequest, Payout, PayoutOrder, RequestStatus
 from payerkit.onchain.amounts import format_number
 from payerkit.onchain.currencies import real_money_note
 from payerkit.payment.response import least_above
 from payerkit.wire import check_id
+
+OWN_REFERENCE = "payerkit-"
+"""The beginning of a reference that payerkit makes, and uses once."""
 
 
 @endpoint
@@ -36,15 +40,15 @@ def create_request(
         **fields: The fields of a `PayoutOrder`, in place of an object.
 
     Returns:
-        The request with its ids, and the order as `.order`. An order without a reference gets a unique one: by it the
-        request is found again once it is paid.
+        The request with its ids, and the order as `.order`. An order without a reference gets a unique one: by it
+        `list_requests` finds the request again, paid or not.
 
     Raises:
         InvalidInput: With all errors at once, before anything is sent.
         NotSent: If the request never left this machine.
         Refused: If the service refused it; for a known reason, as WrongKey or RateLimited.
-        UnknownOutcome: If it was sent and no readable response came. Nothing has moved, and nothing can be paid with
-            it; it is never sent again by itself.
+        UnknownOutcome: If it was sent and no readable response came. Nothing has moved, and it is never sent again by
+            itself; the error names the call of `list_requests` that settles it.
 
     Warns:
         RealMoneyWarning: Before sending, as `initiate_payment` does.
@@ -156,7 +160,7 @@ def get_request(client: Client, request_id: str) -> RequestStatus:
 
 def with_reference(order: PayoutOrder) -> PayoutOrder:
     """Return an order with its reference, or with a new, unique one."""
-    return order if order.reference else order.replace(reference=f"payerkit-{uuid.uuid4().hex}")
+    return order if order.reference else order.replace(reference=f"{OWN_REFERENCE}{uuid.uuid4().hex}")
 
 
 def payout_warnings(payout: Payout, order: PayoutOrder | None) -> Iterator[PayoutWarning]:
@@ -181,14 +185,17 @@ def payout_warnings(payout: Payout, order: PayoutOrder | None) -> Iterator[Payou
 def request_call(order: PayoutOrder, environment: str) -> Call[PaymentRequest]:
     """Return the call that creates a request. environment: where it is sent, which the request remembers."""
     body = {**order.to_dict(reveal=True), "isCryptoToFiatAvailable": True}
+    reference = "..." if holds_email(order.reference or "") else repr(order.reference)
     return Call(
         operation="create_request",
         method="POST",
         route="/v2/request",
         body=RequestBody(body, order.private_values),
         read=partial(PaymentRequest.read, order=order, environment=environment),
-        if_unknown="Nothing has moved, and without its id nothing can be paid with it. It is in no list before it is "
-        "paid, so an empty list proves nothing. Create a new request, with a new reference.",
+        if_unknown=f"Nothing has moved. list_requests(client, reference={reference}) shows whether it was created: if "
+        "exactly one row equals the order, and is not older than this call, that is the request. An older or a "
+        "different one, or several, are for you to decide. Only if two whole lists, a minute apart, lack it, it was "
+        "not created.",
     )
 
 

@@ -34,7 +34,7 @@ from payerkit.tables.header import field_of
 from payerkit.tables.mapping import name_columns
 from payerkit.tables.normalise import FoundInCell, Origin, findings_in, origin_of
 from payerkit.tables.sheet import Sheet
-from payerkit.tables.spreadsheets import Styled, inert, new_file_for_owner, require_new_file, write_workbook
+from payerkit.tables.spreadsheets import inert, new_file_for_owner, require_new_file, write_workbook
 
 TITLE = "payerkit: leave this column as it is"
 """How the header of the column of tokens begins."""
@@ -244,19 +244,15 @@ def _unescaped(text: str) -> str:
 
 KINDS = (".xlsx", ".csv")
 
-_HIDDEN = "hidden_row"
+_LEFT_OUT = {"hidden_row", "struck_row"}
 _SHOW = "Delete the row; or clear its last cell, so that it is sent as a new row."
-"""The hint of a hidden row in a file in which no row is hidden."""
+"""The hint of a row that was hidden or struck out, which it is not in this file."""
 
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that a workbook cannot have. They are written as the replacement character, which is a finding."""
 
-_MAX_ROWS = 1_000_000
 _MAX_TEXT = 32_767
-"""What a sheet and a cell of Excel can hold; a longer text would be cut."""
-
-_WIDEST, _PROBLEMS_WIDTH, _NUMBERS_WIDTH = 40, 70, 14
-"""Characters that a column is wide: at most; of problems; of row numbers."""
+"""What a cell of Excel can hold; a longer text would be cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,16 +282,6 @@ class _Column(NamedTuple):
     now: Sequence[Any]
 
 
-class _FileRow(NamedTuple):
-    """A row of the file. problems: each with the number of its column, None for the row as a whole."""
-
-    label: Hashable
-    cells: Sequence[str]
-    problems: Sequence[tuple[int | None, RowProblem]]
-    token: str
-    is_hidden: bool
-
-
 def write_corrections(path: Path, rows: pd.DataFrame, problems: Iterable[RowProblem], *, chosen: Sequence[int]) -> None:
     """Write some rows of a table, with what is wrong with them, to a new file that its owner alone may read.
 
@@ -305,80 +291,85 @@ def write_corrections(path: Path, rows: pd.DataFrame, problems: Iterable[RowProb
     is_csv = path.suffix.lower() == ".csv"
     origin = _own_origin(rows)
     columns = _sender_columns(rows, origin, list(chosen))
-    made = _make_rows(rows, columns, problems, chosen, is_csv=is_csv)
     headers = [each.header for each in columns]
     ours = [name if name not in headers else f"{name} (payerkit)" for name in ("problems", "original row")]
     fields = [each.field for each in columns]
     token = FileToken(headers, fields, ours, origin.settings, _last_label(rows, origin), is_escaped=is_csv)
-    headers += [*ours, f"{TITLE} {_encode(asdict(token))}"]
+    header = [*headers, *ours, f"{TITLE} {_encode(asdict(token))}"]
+    lines, colours = _make_lines(rows, columns, problems, chosen)
     if is_csv:
-        _write_csv(path, headers, made, _separator(origin))
-    else:
-        _write_excel(path, headers, made, origin.sheet)
+        _write_csv(path, [header, *lines], _separator(origin))
+        return
+    for *cells, label, row_token in lines:
+        if any(len(text) > _MAX_TEXT for text in (*cells, row_token)):
+            where = f"row {mask('clientUserId', label)}"
+            raise InvalidInput(f"path: {where} has a text that is too long for a cell of Excel. Save a .csv file.")
+    write_workbook(path, origin.sheet or "rows", [header, *lines], colours=colours)
 
 
-def _make_rows(
-    rows: pd.DataFrame,
-    columns: Sequence[_Column],
-    problems: Iterable[RowProblem],
-    chosen: Sequence[int],
-    *,
-    is_csv: bool,
-) -> list[_FileRow]:
-    """Return the rows of the file."""
+def _make_lines(
+    rows: pd.DataFrame, columns: Sequence[_Column], problems: Iterable[RowProblem], chosen: Sequence[int]
+) -> tuple[list[list[str]], dict[tuple[int, int], str]]:
+    """Return the lines below the header, and the colours of cells by the numbers of their line and column."""
     wrong = defaultdict[int, list[RowProblem]](list)
     for problem in problems:
-        wrong[problem.place].append(problem)
+        wrong[problem.place].append(replace(problem, hint=_SHOW) if problem.code in _LEFT_OUT else problem)
+    damage = _damage(rows, columns, wrong, chosen)
     numbers = {each.field: number for number, each in enumerate(columns) if each.field is not None}
-    damage = defaultdict[int, dict[tuple[str, Finding], None]](dict)  # each once
+    lines = []
+    colours: dict[tuple[int, int], str] = {}
+    for line, (place, label) in enumerate(zip(chosen, rows.index.take(list(chosen)).tolist(), strict=True), start=1):
+        cells = [each.texts[line - 1] for each in columns]
+        texts = {name: cells[number] for name, number in numbers.items()}
+        found = " | ".join(_described(each, columns, numbers) for each in wrong[place])
+        lines.append([*cells, found, str(label), _row_token(label, texts, wrong[place], damage[place]).write()])
+        for each in sorted(wrong[place], key=lambda each: each.kind != "warning"):  # the worst one counts
+            at = numbers.get(each.column, len(columns))
+            colours[line, at] = "warning" if each.kind == "warning" else "error"
+    return lines, colours
+
+
+def _damage(
+    rows: pd.DataFrame, columns: Sequence[_Column], wrong: Mapping[int, Sequence[RowProblem]], chosen: Sequence[int]
+) -> Mapping[int, Mapping[tuple[str, Finding], None]]:
+    """Return what was found in the cells of each row, each once with its column, and which cells are no text."""
+    now = {each.field: each.now for each in columns if each.field is not None}
+    damage = defaultdict[int, dict[tuple[str, Finding], None]](dict)
     for place, name, finding in findings_in(rows):
-        if name in numbers:
+        if name in now:
             damage[place][name, finding] = None
-    made = []
-    for number, (place, label) in enumerate(zip(chosen, rows.index.take(list(chosen)).tolist(), strict=True)):
-        placed = [(numbers.get(problem.column), problem) for problem in wrong[place]]
-        for at, problem in placed:
-            code = _damage_code(columns[at].now[number]) if at is not None and problem.kind == "error" else ""
-            if code:
+    for number, place in enumerate(chosen):
+        for problem in wrong.get(place, ()):
+            code = _damage_code(now[problem.column][number]) if problem.column in now else ""
+            if code and problem.kind == "error":
                 damage[place][problem.column, file_finding(code, field_of(problem.column))] = None
-        made.append(_make_row(label, columns, number, placed, damage[place], is_csv=is_csv))
-    return made
+    return damage
 
 
-def _make_row(
+def _row_token(
     label: Hashable,
-    columns: Sequence[_Column],
-    number: int,
-    problems: Sequence[tuple[int | None, RowProblem]],
+    texts: Mapping[str, str],
+    problems: Iterable[RowProblem],
     damaged: Iterable[tuple[str, Finding]],
-    *,
-    is_csv: bool,
-) -> _FileRow:
-    """Return a row of the file, which says of all damage that it must still be found when all cells are text.
+) -> RowToken:
+    """Return the token of a row, which says of all damage that it must still be found when all cells are text.
 
-    number: of the row among the chosen ones. damaged: what was found in its cells, each by its column in the table.
+    texts: of the cells, by column of the table. damaged: what was found in them.
     """
-    cells = [each.texts[number] for each in columns]
-    if is_csv:  # where no row is hidden, so that the row itself has to say it
-        problems = [(at, replace(each, hint=_SHOW) if each.code == _HIDDEN else each) for at, each in problems]
-    texts = {each.field: text for each, text in zip(columns, cells, strict=True) if each.field is not None}
-    marks, is_hidden = [], False
-    wrong = {columns[at].field for at, _ in problems if at is not None}
+    marks = []
     for name, found in damaged:
-        if found.code != _HIDDEN:
-            marks.append((name, _digest(texts[name]), found))
-            wrong.add(name)
-            continue
-        is_hidden = True
-        if is_csv:
+        if found.code in _LEFT_OUT:
             marks.append((name, "", replace(found, hint=_SHOW)))
+        else:
+            marks.append((name, _digest(texts[name]), found))
+    wrong = {each.column for each in problems} | {name for name, digest, _ in marks if digest}
+    fragile = {
+        name: _digest(_plain(text))
+        for name, text in texts.items()
+        if name not in wrong and name != _ID and _is_fragile(text)
+    }
     id_text = texts.get(_ID) if _ID not in wrong else None
-    fragile = {}
-    for name, text in texts.items():
-        if name not in wrong and name != _ID and _is_fragile(text):
-            fragile[name] = _digest(_plain(text))
-    token = RowToken(label, _digest(id_text) if id_text else "", fragile, marks)
-    return _FileRow(label, cells, problems, token.write(), is_hidden)
+    return RowToken(label, _digest(id_text) if id_text else "", fragile, marks)
 
 
 def _damage_code(cell: Any) -> str:
@@ -441,22 +432,15 @@ def _text(cell: Any) -> str:
     return _UNWRITABLE.sub("\ufffd", cell.isoformat() if isinstance(cell, date) else str(cell))
 
 
-def _described(headers: Sequence[str], row: _FileRow) -> list[str]:
-    """Return the problems of a row as texts, such as "error ZIP: Required."."""
-    texts = []
-    for column, each in row.problems:
-        name = f" {headers[column] if column is not None else each.column}".rstrip()
-        texts.append(f"{each.kind}{name}: {each.message} {each.hint}".rstrip())
-    return texts
+def _described(problem: RowProblem, columns: Sequence[_Column], numbers: Mapping[str, int]) -> str:
+    """Return a problem as text, such as "error ZIP: Required."."""
+    name = columns[numbers[problem.column]].header if problem.column in numbers else problem.column
+    return f"{problem.kind} {name}".rstrip() + f": {problem.message} {problem.hint}".rstrip()
 
 
-def _write_csv(path: Path, headers: Sequence[str], rows: Sequence[_FileRow], separator: str) -> None:
+def _write_csv(path: Path, lines: Sequence[Sequence[str]], separator: str) -> None:
     text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter=separator)
-    writer.writerow(map(_escaped, headers))
-    for row in rows:
-        found = " | ".join(_described(headers, row))
-        writer.writerow(map(_escaped, [*row.cells, found, str(row.label), row.token]))
+    csv.writer(text, delimiter=separator).writerows([*map(_escaped, line)] for line in lines)
     with new_file_for_owner(path) as file:
         file.write(text.getvalue().encode("utf-8-sig"))  # with the mark by which Excel knows UTF-8
 
@@ -468,40 +452,3 @@ def _separator(origin: Origin) -> str:
         with suppress(OSError), origin.path.open(encoding="latin-1") as file:
             return max(separators, key=file.readline().count)
     return separators[0]
-
-
-def _write_excel(path: Path, headers: Sequence[str], rows: Sequence[_FileRow], title: str) -> None:
-    """Write the rows to a workbook, cells coloured and with a comment where something is wrong.
-
-    Raises InvalidInput if a workbook cannot hold them.
-    """
-    if len(rows) > _MAX_ROWS:
-        raise InvalidInput(f"path: an Excel sheet has room for {_MAX_ROWS:,} rows. Save a .csv file.")
-    lines = []
-    for row in rows:
-        if any(len(text) > _MAX_TEXT for text in (*row.cells, row.token)):
-            label = mask("clientUserId", row.label)
-            raise InvalidInput(f"path: row {label} has a text that is too long for a cell of Excel. Save a .csv file.")
-        found: dict[int | None, list[RowProblem]] = {}
-        for number, problem in row.problems:
-            found.setdefault(number, []).append(problem)
-        line = [_cell(text, found.get(number, ())) for number, text in enumerate(row.cells)]
-        colour = _cell("", [problem for _, problem in row.problems]).kind
-        texts = Styled("\n".join(_described(headers, row)), colour, is_wrapped=True)
-        lines.append([*line, texts, Styled(str(row.label)), Styled(row.token)])
-    widths: list[float] = []
-    for number, header in enumerate(headers[:-3]):
-        longest = max([len(header), *(len(row.cells[number]) for row in rows[:100])])
-        widths.append(min(longest, _WIDEST) + 3)
-    widths += [_PROBLEMS_WIDTH, _NUMBERS_WIDTH, _NUMBERS_WIDTH]
-    hidden = [number for number, row in enumerate(rows, start=2) if row.is_hidden]
-    write_workbook(path, title, headers, lines, widths, hidden)
-
-
-def _cell(text: str, problems: Iterable[RowProblem]) -> Styled:
-    """Return a cell in the colour of the worst of its problems, with what they say."""
-    kind, notes = "", []
-    for each in problems:
-        kind = "warning" if each.kind == "warning" and kind != "error" else "error"
-        notes.append("\n".join(filter(None, (f"{each.kind}: {each.message}", each.hint))))
-    return Styled(text, kind, "\n\n".join(notes))

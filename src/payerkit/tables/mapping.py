@@ -6,9 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, MutableMapping, Sequence
 from collections.abc import Mapping as AnyMapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self
 
 from payerkit.checks.dates import DateOrder
 from payerkit.checks.inputs import mask_name
@@ -99,8 +100,9 @@ class Mapping(MutableMapping[str, str | None]):
 
     Args:
         headers: The names of the file's columns, in order; "" for none.
-        chosen: What is decided, as a dict.
+        chosen: What is decided, as a dict; what is wrong with it is in `problems`.
         unnamed: For each column without a name that has cells, by its number from 0, the first row with one.
+        two_names: Numbers of the columns whose cells are like "Archer, Ada".
 
     Attributes:
         all_columns: All columns of the file in its order, blank ones included.
@@ -122,37 +124,22 @@ class Mapping(MutableMapping[str, str | None]):
     """
 
     def __init__(
-        self, headers: Sequence[str], chosen: Mapped | None = None, *, unnamed: AnyMapping[int, int] | None = None
-    ) -> None:
-        self._headers = tuple(headers)
-        self._unnamed = dict(unnamed or {})
-        self._two_names: Collection[int] = ()
-        self.first_values: Sequence[tuple[str, ...]] = ()
-        self.sheet: str | None = None
-        self.header_row: int | None = None
-        self.normalise: Normalise = False
-        self.date_order: DateOrder | None = None
-        self._decide({})
-        for key, name in (chosen or {}).items():
-            self[key] = name
-
-    @classmethod
-    def of(
-        cls,
+        self,
         headers: Sequence[str],
         chosen: Mapped | None = None,
         *,
         unnamed: AnyMapping[int, int] | None = None,
         two_names: Collection[int] = (),
-    ) -> Self:
-        """Return the mapping of a file. What is wrong with the choices is in `problems`; nothing is refused yet.
-
-        two_names: the numbers of the columns whose cells are like "Archer, Ada".
-        """
-        mapping = cls(headers, unnamed=unnamed)
-        mapping._two_names = two_names
-        mapping._decide(chosen or {})
-        return mapping
+    ) -> None:
+        self._headers = tuple(headers)
+        self._unnamed = dict(unnamed or {})
+        self._two_names = two_names
+        self.first_values: Sequence[tuple[str, ...]] = ()
+        self.sheet: str | None = None
+        self.header_row: int | None = None
+        self.normalise: Normalise = False
+        self.date_order: DateOrder | None = None
+        self._decide(chosen or {})
 
     def _decide(self, chosen: Mapped) -> None:
         """Read the headers beside what is chosen."""
@@ -226,8 +213,7 @@ class Mapping(MutableMapping[str, str | None]):
         for each in self.all_columns:
             if each.how == "chosen" or each.is_open:
                 name = proposals.get(each.key, each.column)
-                remark = _remark(each, name) if each.is_open else ""
-                entries.append(f"    {_quoted(each.shown_key)}: {_quoted(name)},{remark}\n")
+                entries.append(f"    {_quoted(each.shown_key)}: {_quoted(name)},\n")
         return (
             "Say what they are: check each line of this proposal, and pass it as mapping=. None leaves a column out. "
             "On the command line, --accept takes it as it is, and --column THEIRS=OURS maps a column.\n"
@@ -268,17 +254,6 @@ class Mapping(MutableMapping[str, str | None]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Mapping):
-            is_read_alike = self._settings() == other._settings()
-            return is_read_alike and dict(self) == dict(other) and self.open.keys() == other.open.keys()
-        return super().__eq__(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def _settings(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _SETTINGS}
-
     def _column(self, key: str) -> FileColumn:
         """Return the column that a key means. Raises InvalidInput unless it means exactly one."""
         found = meant_by(key, self.all_columns)
@@ -295,17 +270,21 @@ class Mapping(MutableMapping[str, str | None]):
         A column that is open has a list of what it may be: replace the list with one of them, or with null.
         """
         columns = {each.shown_key: list(each.candidates) if each.is_open else each.column for each in self.columns}
-        content = {"format": _FORMAT, **self._settings(), "columns": columns}
+        settings = {name: getattr(self, name) for name in _SETTINGS}
+        content = {"format": _FORMAT, **settings, "columns": columns}
         Path(path).write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Mapping:
-        """Return the mapping of a file that `save` wrote. Raises InvalidInput for any other file."""
-        columns, settings = _read_file(Path(path))
-        chosen = {key: name for key, name in columns.items() if not isinstance(name, list)}
-        mapping = cls(list(columns), chosen)
-        for name, value in settings.items():
-            setattr(mapping, name, value)
+        """Return the mapping of a file that `save` wrote. Raises InvalidInput for any other file.
+
+        `read_payers` refuses a field or a setting that is wrong.
+        """
+        content = _read_file(Path(path))
+        columns = content["columns"]
+        mapping = cls(list(columns), {key: name for key, name in columns.items() if not isinstance(name, list)})
+        for name in _SETTINGS:
+            setattr(mapping, name, content.get(name) or getattr(mapping, name))
         return mapping
 
     def __repr__(self) -> str:
@@ -352,17 +331,6 @@ _RENAME = (
 )
 
 
-def _remark(each: FileColumn, name: str | None) -> str:
-    """Return what else an open column may be, as a comment."""
-    if each.how == "second" and name is None:
-        return f"  # {each.problem.rstrip('.')}"
-    if each.candidates and name is None:
-        joining = ": join them in the file, or leave this one out" if each.how == "ambiguous" else ""
-        return f"  # {each.candidates[0]} has another column{joining}"
-    others = [_quoted(other) for other in each.candidates if other != name]
-    return f"  # or {listed(others, 'or')}" if others else ""
-
-
 def _quoted(text: str | None) -> str:
     return json.dumps(text, ensure_ascii=False) if text is not None else "None"
 
@@ -388,83 +356,42 @@ def account_fields(columns: Iterable[Hashable]) -> dict[int, str]:
     }
 
 
-_SETTINGS = {
-    "sheet": "the name of a sheet, or null",
-    "header_row": "a row's number, or null",
-    "normalise": "true, false or a list of fields",
-    "date_order": "day_first, month_first or null",
-}
-"""How a file is read, beside its columns, and what each setting may be."""
-
-_Kept = dict[str, str | list[str] | None]
-"""Our column for each header; a list of what it may be while it is open."""
+_SETTINGS = ("sheet", "header_row", "normalise", "date_order")
+"""How a file is read, beside its columns."""
 
 _FORMAT = "payerkit mapping 1"
-_MAX_SIZE = 1_000_000
 
 
-def _read_file(path: Path) -> tuple[_Kept, dict[str, Any]]:
-    """Return the columns and the settings of a mapping. Raises InvalidInput that says what is wrong with the file."""
+def _read_file(path: Path) -> dict[str, Any]:
+    """Return the content of a mapping's file. Raises InvalidInput if it is none."""
     name = f"mapping: {path.name}"
+    writing = f"propose_mapping(source).save({json.dumps(path.name)}) writes one."
     if not path.is_file():
-        raise InvalidInput(f"{name}: file not found. propose_mapping(source).save({json.dumps(path.name)}) writes it.")
-    with path.open("rb") as file:
-        text = file.read(_MAX_SIZE)
-    try:
-        content = parse_json(text)
-    except ValueError:
-        problem = InvalidInput(f"{name}: not JSON. A comma, a quote or a bracket may be missing.")
-    else:
-        return _checked(content, name)
-    raise problem
-
-
-def _checked(content: Any, name: str) -> tuple[_Kept, dict[str, Any]]:
-    """Return the columns and settings in parsed JSON, names on the wire replaced by ours."""
+        raise InvalidInput(f"{name}: file not found. {writing}")
+    content: Any = None
+    with suppress(ValueError):
+        content = parse_json(path.read_bytes())
     is_mapping = isinstance(content, dict) and content.get("format") == _FORMAT
     if not is_mapping or not isinstance(content.get("columns"), dict):
-        raise InvalidInput(f"{name}: not a mapping of payerkit. propose_mapping(source).save(path) writes one.")
+        raise InvalidInput(
+            f"{name}: not a mapping of payerkit; a comma, a quote or a bracket may be missing. {writing}"
+        )
     if repeated := repeated_names(content):
         raise InvalidInput(f"{name}: {mask_name(repeated[0])} stands in it twice.")
     if unknown := content.keys() - {"format", "columns", *_SETTINGS}:
-        raise InvalidInput(
-            f"{name}: {mask_name(min(unknown))} is not a setting. The settings are {', '.join(_SETTINGS)}."
-        )
-    columns = {key: _our_column(value, f"{name}: {mask_name(key)}") for key, value in content["columns"].items()}
-    settings = {key: content.get(key) for key in _SETTINGS}
-    settings["normalise"] = settings["normalise"] or False
-    for key, expected in _SETTINGS.items():
-        if not _is_setting(key, settings[key]):
-            raise InvalidInput(f"{name}: {key}: expected {expected}.")
-    return columns, settings
-
-
-def _our_column(value: Any, name: str) -> str | list[str] | None:
-    """Return one of our columns, by our name or the name on the wire; a list of them, and None, as they are."""
-    if value is None or (isinstance(value, list) and all(isinstance(each, str) for each in value)):
-        return value
-    if _is_ours(value):
-        return header.OUR_NAMES[value]
-    hint = hint_for(value) if isinstance(value, str) else ""
-    raise InvalidInput(f"{name}: expected a field of a payer or of bank details, or null to leave it out.{hint}")
-
-
-def _is_ours(name: object) -> bool:
-    return isinstance(name, str) and name in header.OUR_NAMES
+        settings = ", ".join(_SETTINGS)
+        raise InvalidInput(f"{name}: {mask_name(min(unknown))} is not a setting. The settings are {settings}.")
+    for key, value in content["columns"].items():
+        if not isinstance(value, list | None) and str(value) not in header.OUR_NAMES:
+            expected = f"expected a field of a payer or of bank details, or null to leave it out.{hint_for(str(value))}"
+            raise InvalidInput(f"{name}: {mask_name(key)}: {expected}")
+    return {**content}
 
 
 def hint_for(name: str) -> str:
     """Return the sentence that proposes a column of payerkit."""
     likely = header.likely_column(name)
     return f" Did you mean {likely}?" if likely else ""
-
-
-def _is_setting(key: str, value: Any) -> bool:
-    if key == "header_row":
-        return value is None or (type(value) is int and value > 0)
-    if key == "normalise":
-        return isinstance(value, bool) or (isinstance(value, list) and all(map(_is_ours, value)))
-    return value is None or (isinstance(value, str) if key == "sheet" else value in get_args(DateOrder))
 
 
 # What the headers of a table name, beside each other
@@ -513,13 +440,13 @@ def _decide(columns: Sequence[FileColumn], chosen: Mapped) -> list[FieldProblem]
     """
     problems = []
     for key, wanted in chosen.items():
-        meant, name = meant_by(key, columns), header.OUR_NAMES.get(wanted)
+        meant, name = meant_by(key, columns), header.OUR_NAMES.get(str(wanted))
         if not meant and wanted is not None:
             problems.append(column_problem(key, "not a column of the table."))
         for each in meant:
             if wanted is not None and name is None:
                 if each.how != "chosen":
-                    likely = header.likely_column(wanted)
+                    likely = header.likely_column(str(wanted))
                     each.candidates, each.how = (likely,) if likely else (), "near"
                 continue
             if name is not None and any(name == other.column for other in columns):

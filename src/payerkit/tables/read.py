@@ -255,7 +255,7 @@ def _map_columns(raw: RawTable, chosen: Mapped) -> ColumnMapping:
         chosen = added | {f"({column_letters(place)})": column for place, column in raw.own.columns.items()}
         names = tuple("" if place in raw.own.ours else name for place, name in enumerate(names))
     two_names = [place for place in range(len(names)) if _holds_two_names(raw.rows[place])]
-    mapping = ColumnMapping.of(names, chosen, unnamed=raw.unnamed, two_names=two_names)
+    mapping = ColumnMapping(names, chosen, unnamed=raw.unnamed, two_names=two_names)
     mapping.first_values = [_examples(each.column, raw.rows[each.place]) for each in mapping.all_columns]
     mapping.sheet, mapping.header_row = raw.sheet.name or None, raw.header_row or None
     return mapping

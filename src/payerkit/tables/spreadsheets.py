@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from types import MappingProxyType
+from typing import IO
 
 import pandas as pd
 
 from payerkit import _tsv
-from payerkit.checks.places import countries
 from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, SchemaField
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
@@ -95,123 +95,79 @@ AS_TEXT = "@"
 COLOURS = {"error": ("FBD5D0", "7A1610"), "warning": ("FFE7B3", "5A3200")}
 """Ground and text. Both are given, since a dark theme changes what is not."""
 
-_AUTHOR = "payerkit"
+_LAST_ROW = 1048576
+"""The last row of an Excel sheet: drop-downs are for all rows."""
 
+_WIDEST = 40
+"""Characters that a column is wide at most."""
 
-class Styled(NamedTuple):
-    """A cell of text, which is never computed. kind: its colour, "error", "warning" or "". note: its comment."""
-
-    text: str
-    kind: str = ""
-    note: str = ""
-    is_wrapped: bool = False
-
-
-def import_openpyxl() -> Any:
-    """Return the library that writes workbooks. Raises ImportError that says how to install it."""
-    try:
-        import openpyxl  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise ImportError("Excel files need openpyxl: pip install openpyxl, or write a .csv file.") from None
-    return openpyxl
+Cell = tuple[int, int]
+"""Row and column of a cell, from 0."""
 
 
 def write_workbook(
     path: Path,
     title: str,
-    headers: Sequence[str],
-    rows: Sequence[Sequence[Styled]],
-    widths: Sequence[float],
-    hidden: Collection[int],
+    rows: Sequence[Sequence[str]],
+    *,
+    colours: Mapping[Cell, str] = MappingProxyType({}),
+    notes: Sequence[str] = (),
+    choices: Mapping[int, Sequence[str]] = MappingProxyType({}),
 ) -> None:
-    """Write rows of text to a new .xlsx file that its owner alone may read; its header stays in view.
+    """Write rows of text, which is never computed, to a new .xlsx file that its owner alone may read.
 
-    title: of the sheet; "rows" if Excel cannot have it. widths: of all columns; the last one is hidden. hidden: the
-    numbers of rows that are hidden.
+    title: of the sheet. colours: "error" or "warning" for single cells. notes: comments of the cells in the first row.
+    choices: the only values of a column, by its number from 0.
     """
-    openpyxl = import_openpyxl()
+    try:
+        import openpyxl  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise ImportError("Excel files need openpyxl: pip install openpyxl, or write a .csv file.") from None
     book = openpyxl.Workbook(write_only=True)
-    clean = "".join(char for char in title if char not in "[]:*?/\\").strip("' ")[:31]
-    sheet = book.create_sheet(clean or "rows")
-    for number, width in enumerate(widths):
-        sheet.column_dimensions[column_letters(number)].width = width
-    sheet.column_dimensions[column_letters(len(widths) - 1)].hidden = True
-    for number in hidden:
-        sheet.row_dimensions[number].hidden = True
+    sheet = book.create_sheet(title)
     sheet.freeze_panes = "A2"
-    styles: dict[str, Any] = {}
-    sheet.append([_cell(openpyxl, sheet, Styled(header), "header", styles) for header in headers])
-    for row in rows:
-        sheet.append([_cell(openpyxl, sheet, each, f"{each.kind} {each.is_wrapped}", styles) for each in row])
-    book.properties.creator = _AUTHOR
+    for number, first in enumerate(zip(*rows[:100], strict=True)):
+        column = sheet.column_dimensions[column_letters(number)]
+        column.number_format = AS_TEXT  # for rows that a person adds, too
+        column.width = min(max(map(len, first)), _WIDEST) + 3
+    for number, values in choices.items():
+        options = openpyxl.worksheet.datavalidation.DataValidation("list", formula1=f'"{",".join(values)}"')
+        options.showErrorMessage = True
+        options.add(f"{column_letters(number)}2:{column_letters(number)}{_LAST_ROW}")
+        sheet.data_validations.append(options)
+    looks = {
+        kind: (openpyxl.styles.PatternFill("solid", fgColor=ground), openpyxl.styles.Font(color=text))
+        for kind, (ground, text) in COLOURS.items()
+    }
+    for row, texts in enumerate(rows):
+        cells = []
+        for column, text in enumerate(texts):
+            cell = openpyxl.cell.WriteOnlyCell(sheet, text)
+            cell.data_type, cell.number_format = "s", AS_TEXT
+            if kind := colours.get((row, column)):
+                cell.fill, cell.font = looks[kind]
+            cells.append(cell)
+        for cell, note in zip(cells, notes if row == 0 else (), strict=False):
+            cell.comment = openpyxl.comments.Comment(note, "payerkit", height=120, width=300)
+        sheet.append(cells)
     with new_file_for_owner(path) as file:
         book.save(file)
 
 
-def _cell(openpyxl: Any, sheet: Any, styled: Styled, style: str, styles: dict[str, Any]) -> Any:
-    """Return a cell in a style. styles: those that were made before: their parts are slow to set one by one."""
-    cell = openpyxl.cell.WriteOnlyCell(sheet, styled.text)
-    cell.data_type = "s"
-    if style in styles:
-        cell._style = styles[style]  # noqa: SLF001
-    else:
-        looks = openpyxl.styles
-        cell.number_format = AS_TEXT
-        if styled.kind:
-            ground, text = COLOURS[styled.kind]
-            cell.fill, cell.font = looks.PatternFill("solid", fgColor=ground), looks.Font(color=text)
-        if style == "header":
-            cell.font = looks.Font(bold=True)
-        if styled.is_wrapped:
-            cell.alignment = looks.Alignment(wrap_text=True, vertical="top")
-        styles[style] = cell._style  # noqa: SLF001
-    if styled.note:
-        cell.comment = openpyxl.comments.Comment(styled.note, _AUTHOR)
-        lines = sum(1 + len(line) // 45 for line in styled.note.splitlines())
-        cell.comment.width, cell.comment.height = 320, 40 + 18 * lines
-    return cell
-
-
 # The template: the columns that some currencies and rails need, and an example for each
-
-_LAST_ROW = 1048576
-"""The last row of an Excel sheet: drop-downs are for all rows."""
 
 
 def _write_template(path: Path, columns: Sequence[str], records: Sequence[Mapping[str, str]]) -> None:
-    """Write a table of payers with accounts to a new .xlsx file."""
-    openpyxl = import_openpyxl()
-    book = openpyxl.Workbook()
-    sheet = book.active
-    sheet.title = "payers and accounts"
-    lists = book.create_sheet("lists")
-    lists.sheet_state = "hidden"
+    """Write a table of payers with accounts to a new .xlsx file, with notes and drop-downs."""
     fields = {
         column: (schema, schema.fields[name])
         for schema in (PAYER, BANK_DETAILS)
         for name, column in columns_by_field(schema, columns).items()
     }
-    for number, column in enumerate(columns, start=1):
-        schema, field = fields[column]
-        texts = [column, *(record.get(column, "") for record in records)]
-        for row, value in enumerate(texts, start=1):
-            sheet.cell(row, number, value or None).number_format = AS_TEXT
-        header = sheet.cell(1, number)
-        header.font = openpyxl.styles.Font(bold=True)
-        header.comment = openpyxl.comments.Comment(_note(schema, field), "payerkit", height=120, width=300)
-        dimension = sheet.column_dimensions[header.column_letter]
-        dimension.number_format = AS_TEXT  # for the rows below the examples
-        dimension.width = max(map(len, texts)) + 3
-        if values := field.options or _looked_up(field):
-            choices = openpyxl.worksheet.datavalidation.DataValidation(
-                "list", formula1=_source(lists, values), allow_blank=True, showErrorMessage=True
-            )
-            choices.errorStyle = "stop" if field.options else "warning"
-            choices.errorTitle, choices.error = field.title, field.format.message or "Not in the list."
-            sheet.add_data_validation(choices)
-            choices.add(f"{header.column_letter}2:{header.column_letter}{_LAST_ROW}")
-    sheet.freeze_panes = "B2"  # the header and the ids stay in view
-    book.save(path)
+    rows = [columns, *([record.get(column, "") for column in columns] for record in records)]
+    options = {number: fields[column][1].options for number, column in enumerate(columns)}
+    choices = {number: values for number, values in options.items() if values}
+    write_workbook(path, "payers and accounts", rows, notes=[_note(*fields[each]) for each in columns], choices=choices)
 
 
 def _note(schema: Schema, field: SchemaField) -> str:
@@ -220,23 +176,6 @@ def _note(schema: Schema, field: SchemaField) -> str:
         owner += f" Is the holder the payer? Add a column {HOLDER_IS_PAYER} with yes or no."
     needed = "Required." if field.required else "If needed."
     return f"{field.title}. {field.full_help} {needed} {owner}"
-
-
-def _source(lists: Any, values: Sequence[str]) -> str:
-    """Return the cells with the values of a drop-down. lists: the sheet with them, one list in each column."""
-    place = next((each for each in lists.iter_cols() if tuple(cell.value for cell in each if cell.value) == values), ())
-    if not place:
-        number = lists.max_column + bool(lists["A1"].value)
-        place = tuple(lists.cell(row, number, value) for row, value in enumerate(values, start=1))
-    column = place[0].column_letter
-    return f"{lists.title}!${column}$1:${column}${len(values)}"
-
-
-def _looked_up(field: SchemaField) -> tuple[str, ...]:
-    """Return the values of a field that has a table of them, which need not be complete: countries and currencies."""
-    if field.lookup == "countries":
-        return tuple(sorted(countries()))
-    return tuple(sorted({currency for currency, _ in requirements()})) if field.lookup == "fiat" else ()
 
 
 DEFAULT_ROUTES = ("usd-local", "eur-local", "gbp-local")
