@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 
-from payerkit import InvalidInput, check_all_bank_details, check_payers, check_payments, samples
+from payerkit import check_all_bank_details, check_payers, check_payments, samples
 from published import BANK_DETAILS, PAYER
 
 PAYERS = [{**PAYER, "clientUserId": f"user-{place}", "country": "UK" if place % 3 == 0 else "US"} for place in range(8)]
@@ -53,12 +53,3 @@ def test_partitions_have_the_verdicts_of_one_list(tmp_path: Path) -> None:
 
     assert each_alone == found["verdict"].tolist()
     assert "ok" == each_alone[0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("check", [check_payers, check_all_bank_details])
-def test_a_dask_frame_itself_is_refused(check: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
-    """The error has the call that maps the function over the partitions."""
-    frame = dd.from_pandas(pd.DataFrame([PAYER]), npartitions=1)
-    with pytest.raises(InvalidInput, match=rf"map_partitions\({check.__name__}, "):
-        check(frame)

@@ -73,7 +73,7 @@ def read_cell(path: Path) -> tuple[str | None, str | None]:
         (dt.date(1900, 1, 1), "yyyy-mm-dd", ("1900-01-01", "date")),
         (123456789012, "yyyy-mm-dd", ("#VALUE!", None)),  # shown as ####
         (dt.time(9, 30), "h:mm", ("09:30:00", "time")),
-        (dt.timedelta(hours=26, minutes=5), "[h]:mm", ("26:05:00", "time")),
+        (dt.timedelta(hours=26, minutes=5), "[h]:mm", ("1 day, 2:05:00", "time")),
         ("=A2", "General", ("=A2", "formula_without_value")),  # openpyxl computes nothing
         ("#N/A", "General", ("#N/A", None)),
     ],

@@ -155,9 +155,6 @@ def _given(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.DataFrame:
-    if hasattr(frame, "map_partitions"):
-        function = "check_payers" if schema is PAYER else "check_all_bank_details"
-        raise InvalidInput(f"For a Dask DataFrame, use frame.map_partitions({function}, clear_divisions=True).")
     import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
 
     if not isinstance(frame, pd.DataFrame):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -226,7 +226,7 @@ def fields_without_alternative(currency: str, rails: str | None) -> tuple[str, .
 
 @lru_cache(1024)
 def needs_text(currency: str, rails: str | None) -> str:
-    """Return a sentence about what an account needs, such as "EUR over local rails usually needs an IBAN."."""
+    """Return a sentence about what an account needs, such as "EUR over local rails usually needs IBAN."."""
     code = currency.upper()
     if not asked_fields(currency, rails):
         return "Choose a currency to see which fields it needs."
@@ -234,30 +234,13 @@ def needs_text(currency: str, rails: str | None) -> str:
     if row is None or row.needs is None:
         route = f"{code} over {rails} rails" if rails else code
         return f"What {route} needs is not published. Ask the bank which of these fields it wants."
-    return f"{code} over {row.rails} rails usually needs {_words(row.needs)}."
-
-
-def _words(groups: Sequence[Sequence[str]]) -> str:
-    """Return groups of fields in words: one field of each group is needed."""
-    needed = [title_in_text(group[0]) for group in groups if len(group) == 1]
-    choices = [group for group in groups if len(group) > 1]
-    shared = [name for name in (choices[0] if len(choices) > 1 else ()) if all(name in group for group in choices)]
-    if shared and all(len(group) == 2 for group in choices):
-        others = [title_in_text(name) for group in choices for name in group if name not in shared]
-        words = [f"either {listed(others)}, or {_with_article(shared[0])}"]
-    else:
-        words = [f"either {listed([title_in_text(name) for name in group], 'or')}" for group in choices]
-    if not words:
-        return _with_article(groups[0][0]) if len(groups) == 1 else listed(needed)
-    return ", and ".join([*filter(None, [", ".join(needed)]), *words])
+    needed = [title_in_text(group[0]) for group in row.needs if len(group) == 1]
+    choices = [f"either {listed(map(title_in_text, group), 'or')}" for group in row.needs if len(group) > 1]
+    words = [listed(needed), *choices] if needed else choices
+    return f"{code} over {row.rails} rails usually needs {', and '.join(words)}."
 
 
 def title_in_text(name: str) -> str:
     """Return the title of a field of bank details inside a sentence; an abbreviation keeps its capitals."""
     title = BANK_DETAILS.fields[name].title
     return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
-
-
-def _with_article(name: str) -> str:
-    title = title_in_text(name)
-    return f"an {title}" if title[0] in "aeiouI" else f"a {title}"

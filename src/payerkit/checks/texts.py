@@ -29,15 +29,10 @@ _FOLDED = str.maketrans(
 _SEPARATORS = "PZC"
 """Separators of words: the first letters of the Unicode categories."""
 
-_SEPARATED = {code: " " for code in range(128) if unicodedata.category(chr(code))[0] in _SEPARATORS}
-"""The same in ASCII."""
-
 
 def fold(text: str) -> str:
     """Return a text as searches compare it: small letters without accents, words separated by one blank."""
     letters = text.casefold().translate(_FOLDED)
-    if letters.isascii():  # most texts, in a tenth of the time
-        return " ".join(letters.translate(_SEPARATED).split())
     kept = (letter for letter in unicodedata.normalize("NFKD", letters) if not unicodedata.combining(letter))
     return " ".join("".join(" " if unicodedata.category(each)[0] in _SEPARATORS else each for each in kept).split())
 

@@ -368,49 +368,31 @@ def _html_codes(text: str) -> TextDamage | None:
 # Marks around numbers and addresses
 
 _NUMBER = r"[+(]?[0-9][0-9\s./()+-]*|[A-Za-z]{2}[0-9]{2}[0-9A-Za-z ]{8,}"
-_MARKED_NUMBER = re.compile(rf"\s*'({_NUMBER}|[=+@-].*?)'?\s*", re.DOTALL).fullmatch
-_TEXT_FORMULA = re.compile(r'\s*="((?:[^"]|"")*)"\s*').fullmatch
 _ADDRESS = r"[^\s<>@|?,;]+@[^\s<>@|?,;]+"
-_LINKED = re.compile(rf"\s*(?i:mailto:({_ADDRESS})(?:\?\S*)?|tel:([+0-9().\s-]+))\s*").fullmatch
-_IN_BRACKETS = re.compile(rf"([^<>@]*)<\s*(?i:mailto:)?({_ADDRESS})(?:[|?][^<>]*)?\s*>\s*").fullmatch
-_HAS_BRACKETS = re.compile(rf"<[^<>]*{_ADDRESS}[^<>]*>").search
+_WRAPPED = {
+    "text_mark": re.compile(rf"\s*'({_NUMBER}|[=+@-].*?)'?\s*", re.DOTALL),
+    "text_formula": re.compile(r'\s*="((?:[^"]|"")*)"\s*'),
+    "link": re.compile(rf"\s*(?i:mailto:({_ADDRESS})(?:\?\S*)?|tel:([+0-9().\s-]+))\s*"),
+    "angle_brackets": re.compile(rf"[^<>@]*<\s*(?i:mailto:)?({_ADDRESS})(?:[|?][^<>]*)?\s*>\s*"),
+    "quoted": re.compile(r"""\s*(?:"([^"]+)"|'([^']+)')\s*"""),
+}
+"""Texts with something around their value, which is the only group that matches, by the code of the finding.
+
+text_mark: the ' by which spreadsheets mark a number as text; names such as 's-Hertogenbosch have it, too. text_formula:
+as ="007", which exports write so that spreadsheets keep zeros. angle_brackets: around an e-mail address, with or
+without a name in front. quoted: around the whole text, kept from a text file; a part of it in quotes is sound.
+"""
 
 
-def _text_mark(text: str) -> TextDamage | None:
-    """Find the ' by which spreadsheets mark a number as text; names such as 's-Hertogenbosch have it, too."""
-    match = _MARKED_NUMBER(text)
-    return TextDamage("text_mark", (), match[1].strip()) if match else None
+def _wrapped(code: str) -> Callable[[str], object]:
+    """Return what finds a kind of wrapped texts, and the value in them."""
 
+    def find(text: str) -> TextDamage | None:
+        match = _WRAPPED[code].fullmatch(text)
+        inside = next(filter(None, match.groups()), "") if match else ""
+        return TextDamage(code, (), inside.replace('""', '"').strip()) if match else None
 
-def _text_formula(text: str) -> TextDamage | None:
-    """Find ="007", which exports write so that spreadsheets keep leading zeros."""
-    match = _TEXT_FORMULA(text)
-    return TextDamage("text_formula", (), match[1].replace('""', '"')) if match else None
-
-
-def _link(text: str) -> TextDamage | None:
-    kind, colon, _ = text.lstrip().lower().partition(":")
-    if not colon or kind not in {"mailto", "tel"}:
-        return None
-    match = _LINKED(text)
-    return TextDamage("link", (f"{kind}:",), (match[1] or match[2]).strip() if match else None)
-
-
-def _angle_brackets(text: str) -> TextDamage | None:
-    """Find an e-mail address in angle brackets, with or without a name in front."""
-    if not _HAS_BRACKETS(text):
-        return None
-    match = _IN_BRACKETS(text)
-    return TextDamage("angle_brackets", (), match[2] if match else None)
-
-
-_QUOTED = re.compile(r"""\s*(?:"([^"]+)"|'([^']+)')\s*""").fullmatch
-
-
-def _quoted(text: str) -> TextDamage | None:
-    """Find quotes around the whole text, which a program kept from a text file; a part of it in quotes is sound."""
-    match = _QUOTED(text)
-    return TextDamage("quoted", (), (match[1] or match[2]).strip()) if match else None
+    return find
 
 
 # Codes of other programs
@@ -500,10 +482,10 @@ def _is_error_value(text: str) -> bool:
 _FINDERS: Mapping[str, Callable[[str], object]] = {
     "replacement_character": re.compile("\ufffd").search,
     "doubly_encoded": _doubly_encoded,
-    "text_mark": _text_mark,
-    "text_formula": _text_formula,
-    "link": _link,
-    "angle_brackets": _angle_brackets,
+    "text_mark": _wrapped("text_mark"),
+    "text_formula": _wrapped("text_formula"),
+    "link": _wrapped("link"),
+    "angle_brackets": _wrapped("angle_brackets"),
     "error_value": _is_error_value,
     "shortened_number": _EXPONENT,
     "like_date": _SHORT_DATE,
@@ -513,6 +495,6 @@ _FINDERS: Mapping[str, Callable[[str], object]] = {
     "program_code": _program_codes,
     "two_alphabets": _two_alphabets,
     "sign_in_word": _SIGN_IN_WORD,
-    "quoted": _quoted,
+    "quoted": _wrapped("quoted"),
 }
 """What finds each kind of damage, the worst first: the damage itself, or anything true."""

@@ -205,7 +205,4 @@ def _date_text(value: dt.date | dt.time | dt.timedelta) -> CellText:
         return (value.isoformat(" ", "seconds") if has_time else value.date().isoformat()), "date"
     if isinstance(value, dt.date):
         return value.isoformat(), "date"
-    if isinstance(value, dt.time):
-        return value.isoformat("seconds"), "time"
-    hours, rest = divmod(round(value.total_seconds()), 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}", "time"
+    return str(value), "time"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +19,6 @@ from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, SchemaField
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.tables.header import HOLDER_IS_PAYER, account_columns, columns_by_field
 from payerkit.tables.sheet import column_letters
-from payerkit.wording import listed
 
 FORMULA = tuple("=+-@\t\r\uff1d\uff0b\uff0d\uff20")
 """Characters at the beginning of a cell that a spreadsheet computes; in some languages, their wide forms, too."""
@@ -66,25 +63,14 @@ def require_new_file(path: Path, kinds: Collection[str]) -> None:
 
 @contextmanager
 def new_file_for_owner(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file to write that its owner alone may read. It appears once it is complete, and replaces no other."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o600)
+    """Open a new file to write that its owner alone may read; it is removed again if writing fails."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
-        _move_to_new(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _move_to_new(part: Path, path: Path) -> None:
-    """Give a file its name. Raises InvalidInput if that name was taken meanwhile."""
-    with suppress(OSError):  # the name is taken, or the file system has no links
-        os.link(part, path)  # unlike a rename, it never replaces a file
-        return
-    if path.exists():
-        raise InvalidInput(f"path: {path.name} exists already, and may be filled in. Choose another name.")
-    part.rename(path)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 # Excel workbooks
@@ -274,7 +260,4 @@ def _known_route(route: str) -> str:
     unpublished = [f"{currency}-{rails}".lower() for currency, rails in requirements()]
     if name in unpublished:
         raise InvalidInput(f"routes: {name} has no template, since it is not published what {name} needs.")
-    likely = [each for each in _examples() if name and each.startswith(name)]
-    likely = likely or difflib.get_close_matches(name, _examples(), n=3)
-    hint = f" Did you mean {listed(likely, 'or')}?" if likely else ""
-    raise InvalidInput(f"routes: unknown route {name!r}.{hint}", advice=f"Routes: {', '.join(_examples())}.")
+    raise InvalidInput(f"routes: unknown route {name!r}.", advice=f"Routes: {', '.join(_examples())}.")

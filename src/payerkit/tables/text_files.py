@@ -167,13 +167,10 @@ def _refuse_long_row(row: int, width: int, layout: _Layout) -> NoReturn:
 def _refuse_quote(row: int, line: int, last_line: int) -> NoReturn:
     """Raise the error for a quote in a row that begins in a line and was read as far as another."""
     where = f"row {row}" if row == line else f"row {row} (line {line})"
-    if last_line > line:
-        last = row + last_line - line
-        raise InvalidInput(
-            f"source: a quote that opens in {where} is not closed there, so that rows {row} to {last} become one.",
-            advice=_CLOSING,
-        )
-    raise InvalidInput(f"source: {where} has a quote that is not closed, or is closed inside a cell.", advice=_CLOSING)
+    swallowed = f", so that rows {row} to {row + last_line - line} become one" if last_line > line else ""
+    raise InvalidInput(
+        f"source: {where} has a quote that is not closed, or is closed inside a cell{swallowed}.", advice=_CLOSING
+    )
 
 
 def _check_line_breaks(cells: list[str], row: int, layout: _Layout) -> None:
