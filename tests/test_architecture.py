@@ -186,7 +186,7 @@ def test_imports_load_what_they_need(code: str, absent: set[str]) -> None:
 def test_the_package_works_without_its_extras() -> None:
     """All public names are there; the sandbox says which extra it needs."""
     project = tomllib.loads(PACKAGE.parent.parent.joinpath("pyproject.toml").read_text("utf-8"))["project"]
-    listed = [each for name in ("sandbox", "excel", "keyring") for each in project["optional-dependencies"][name]]
+    listed = [each for name in ("sandbox", "excel") for each in project["optional-dependencies"][name]]
     absent = {re.split(r"[><=\[]", each)[0].replace("-", "_") for each in listed} - {"eth_utils", "typing_extensions"}
     script = f"""
 import sys

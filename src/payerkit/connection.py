@@ -17,7 +17,7 @@ from payerkit.client.client import PREVIOUS_API_KEY, Client, Header
 from payerkit.client.pace import DEFAULT_RATE, Rate, Retries, Timeout
 from payerkit.client.transport import MAX_CONNECTIONS
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.profiles import API_KEY, find_key, is_profile, key_variable, read_profile
+from payerkit.profiles import API_KEY, is_profile, key_variable, read_profile
 from payerkit.sandbox_controls import SandboxControls
 
 if TYPE_CHECKING:
@@ -53,10 +53,9 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
 
     Args:
         base_url: The address of the service, or the name of a profile; by default, that in PAYERKIT_BASE_URL.
-        api_key: The API key; by default, PAYERKIT_API_KEY. For a profile, such as staging, PAYERKIT_API_KEY_STAGING,
-            else what the keyring has for the service payerkit and the user staging (`payerkit[keyring]`); never
-            PAYERKIT_API_KEY, which is another service's. A notebook without a key asks for it, unseen. If the key was
-            replaced, journals of the one before go on with that one in PAYERKIT_PREVIOUS_API_KEY; it is not sent.
+        api_key: The API key; by default, PAYERKIT_API_KEY. For a profile, such as staging, PAYERKIT_API_KEY_STAGING;
+            never PAYERKIT_API_KEY, which is another service's. A notebook without a key asks for it, unseen. If the key
+            was replaced, journals of the one before go on with that one in PAYERKIT_PREVIOUS_API_KEY; it is not sent.
         timeout: Seconds for a whole call, or a `Timeout`; by default, 5 to connect, 30 to read, 60 in total.
         retries: How often a call is tried, as `Retries`; by default, 3 times. Only what is safe is repeated.
         pool_size: Connections that are kept open between calls.
@@ -88,7 +87,7 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
     chosen = profile | {setting: value for setting, value in given.items() if value is not None}
     chosen |= {} if rate == "default" else {"rate": rate}
     return Client(
-        api_key=api_key or find_key(name) or _prompt_for_key(name, profile["base_url"]),
+        api_key=api_key or os.environ.get(key_variable(name)) or _prompt_for_key(name, profile["base_url"]),
         retries=retries,
         pool_size=pool_size,
         session=session,
@@ -104,8 +103,8 @@ def _prompt_for_key(name: str, base_url: str) -> str:
     if not name:
         raise InvalidInput(f"api_key: give the key, or better, set {API_KEY}, so that the key is in no file.")
     raise InvalidInput(
-        f"api_key: set {key_variable(name)} to the key of {name}, or store the key in the keyring: "
-        f"'keyring set payerkit {name}'. {API_KEY} is not used for a profile: it may be another service's key."
+        f"api_key: set {key_variable(name)} to the key of {name}. "
+        f"{API_KEY} is not used for a profile: it may be another service's key."
     )
 
 

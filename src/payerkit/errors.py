@@ -123,7 +123,7 @@ class WrongKey(Refused):
 
     advice: str = (
         "Check the key: connect(api_key=...) or the environment variable PAYERKIT_API_KEY; of a profile, the variable "
-        "that ends in its name, or the keyring."
+        "that ends in its name."
     )
 
 
