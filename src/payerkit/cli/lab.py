@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import secrets
-import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import payerkit
 
 FIRST = "00-quickstart.ipynb"
 FOLDER = "payerkit-notebooks"
-_RECORD = ".payerkit.json"
-"""In the working folder: the SHA-256 hash of each notebook as it was shipped when it was copied."""
 
 
 def run(options: Namespace) -> int:
@@ -40,41 +34,10 @@ def shipped_notebooks() -> Path:
 
 
 def copy_notebooks(source: Path, folder: Path) -> list[Path]:
-    """Copy the notebooks to a folder and return the new copies; no existing file is overwritten.
-
-    If a notebook has changed since it was copied, the new version is saved beside the user's, as NAME-new.ipynb.
-    """
+    """Copy the notebooks that a folder lacks, and return the copies; no existing file is overwritten."""
     folder.mkdir(parents=True, exist_ok=True)
-    record_file = folder / _RECORD
-    record = _read_record(record_file)
-    copies = []
-    for notebook in sorted(source.glob("*.ipynb")):
-        content = notebook.read_bytes()
-        digest = hashlib.sha256(content).hexdigest()
-        target = folder / notebook.name
-        if target.exists() and record.get(notebook.name, digest) != digest:
-            target = next(name for name in _new_names(target) if not name.exists())
-        record[notebook.name] = digest
-        if not target.exists():
-            with target.open("xb") as copy:
-                copy.write(content)
-            copies.append(target)
-    record_file.write_text(json.dumps(record, indent=1), "utf-8")
-    return copies
-
-
-def _read_record(file: Path) -> dict[str, str]:
-    """Return the record; a missing or damaged one counts as empty, so that existing files are kept as they are."""
-    try:
-        record = json.loads(file.read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _new_names(notebook: Path) -> Iterator[Path]:
-    yield notebook.with_name(f"{notebook.stem}-new.ipynb")
-    yield from (notebook.with_name(f"{notebook.stem}-new-{number}.ipynb") for number in count(2))
+    lacking = [notebook for notebook in sorted(source.glob("*.ipynb")) if not (folder / notebook.name).exists()]
+    return [Path(copyfile(notebook, folder / notebook.name)) for notebook in lacking]
 
 
 def sign(notebooks: list[Path]) -> None:
@@ -116,7 +79,7 @@ def _arguments(folder: Path, token: str, *, port: int | None, open_browser: bool
     """Return JupyterLab's options: the folder, the first page, and no access to the network."""
     options: dict[str, Any] = {
         "ServerApp.root_dir": str(folder.resolve()),
-        "ServerApp.open_browser": open_browser and has_display(),
+        "ServerApp.open_browser": open_browser,
         "Application.log_level": "ERROR",
         "IdentityProvider.token": token,
         "ServerApp.answer_yes": True,
@@ -130,8 +93,3 @@ def _arguments(folder: Path, token: str, *, port: int | None, open_browser: bool
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options["ServerApp.allow_root"] = True
     return [f"--{name}={value}" for name, value in options.items()]
-
-
-def has_display() -> bool:
-    """Return True if a browser window can open on this machine."""
-    return sys.platform in {"win32", "darwin"} or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
