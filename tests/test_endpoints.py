@@ -152,24 +152,6 @@ def test_listing_filters_by_id(shared: Client) -> None:
     assert list(none.columns) == list(one.columns)[: len(none.columns)]
 
 
-@table("missing_accounts")
-def test_an_unknown_account_is_an_empty_list(connected: Callable[..., Client], body: Any, is_empty: bool) -> None:
-    """A 404 that is about the account leaves no rows, as a filter does; any other is an error."""
-    with FarEnd([reply(404, body if isinstance(body, str) else json.dumps(body))]) as far:
-        client = connected(far.url)
-        if is_empty:
-            assert [] == payerkit.list_payment_details(client, "user-123", payment_details_id="pd-1")["id"].to_list()
-        else:
-            with pytest.raises(NotFound):
-                payerkit.list_payment_details(client, "user-123", payment_details_id="pd-1")
-
-
-def test_a_list_of_all_accounts_is_never_missing(connected: Callable[..., Client]) -> None:
-    """Without an id to restrict the list, a 404 is an error, whatever it says."""
-    with FarEnd([reply(404, '{"message": "Payment details not found"}')]) as far, pytest.raises(NotFound):
-        payerkit.list_payment_details(connected(far.url), "user-123")
-
-
 def test_unknown_payer_says_what_to_do(shared: Client) -> None:
     """Each call about a payer that nobody created says so, and what to do first."""
     calls: dict[str, Callable[[], Any]] = {

@@ -162,9 +162,9 @@ def interrupt_after(writes: int, client: SandboxClient) -> Iterator[None]:
 
 def test_an_interrupt_loses_nothing(path: Path) -> None:
     """Calls under way end by themselves, the error holds the report, and the same call goes on."""
-    with payerkit.sandbox(seed=1) as client:
+    with payerkit.sandbox(seed=1, faults="latency=0.05") as client:
         with interrupt_after(10, client), pytest.raises(InterruptedRun) as caught:
-            onboard(client, payers(100), path, workers=4, rate=50)
+            onboard(client, payers(100), path, workers=4)
         first = caught.value.report.counts
         report = onboard(client, payers(100), path)
         ledger = client.sandbox.ledger()

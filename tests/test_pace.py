@@ -23,7 +23,7 @@ from payerkit.errors import NotFound, NotSent, RateLimited, ServiceError
 from payerkit.onboarding import RunOptions
 from payerkit.onboarding.limiter import RateLimiter, RunStopped, StopSignal, request_lists
 from payerkit.reasons import Outcome
-from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
+from published import ANSWERS, PAYER
 
 Connect = Callable[..., Client]
 GOOD = reply(200, RequestBody(ANSWERS["get_payer_status"]).content)
@@ -148,29 +148,6 @@ def test_a_turn_that_is_given_up_leaves_no_gap() -> None:
         pace.wait_turn(lambda _: True)
 
     assert pytest.approx(1) == pace.wait_turn(clock.wait)
-
-
-def test_a_run_may_lower_the_rate(clock: HandClock) -> None:
-    """A run with a lower rate keeps it, and other calls of the client leave in between."""
-    pace = Pace(10, clock=clock.now)
-    limiter = RateLimiter(pace, StopSignal(), rate=2, wait=clock.wait)
-    moments = [limiter.call(clock.now), pace.wait_turn(clock.wait), limiter.call(clock.now), limiter.call(clock.now)]
-
-    assert [0, 0.1, 0.5, 1] == pytest.approx(moments)
-
-
-@pytest.mark.parametrize("function", ["onboard", "add_bank_details", "list_many", "payer_statuses", "wait_for"])
-def test_a_run_may_not_raise_the_rate(function: str, tmp_path: Path) -> None:
-    """A rate above the client's is refused before anything is sent or written; the error says where to set it."""
-    client = payerkit.connect("https://api.example.com", api_key="key")
-    is_run = function in {"onboard", "add_bank_details"}
-    rows = pd.DataFrame([PAYER | as_columns(BANK_DETAILS)]) if is_run else ["user-123"]
-    own = {"journal": tmp_path / "run.journal", "options": RunOptions(rate=6)} if is_run else {"rate": 6}
-    call: Any = payerkit.statuses.list_many if function == "list_many" else getattr(payerkit, function)
-    with pytest.raises(InvalidInput, match=r"at most 5 calls per second.*connect\(rate=\.\.\.\)"):
-        call(client, rows, **own)
-
-    assert [] == list(tmp_path.iterdir())
 
 
 def test_a_run_keeps_the_pace_of_its_client(meet: Meet, clock: HandClock) -> None:

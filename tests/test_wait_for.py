@@ -142,8 +142,7 @@ def test_a_summary_of_a_monday_morning(wait: Wait) -> None:
         report = wait(service, Days(), timeout=0)
 
     assert "40 payers: 26 compliant, 3 rejected, 11 still waiting for the payer." == str(report).splitlines()[0]
-    assert (40, 14) == (len(report.frame), report._repr_html_().count("<tr>") - 1)
-    assert "Not compliant<" in report._repr_html_()  # and not "the first 20"
+    assert 40 == len(report.frame)
 
 
 def test_nobody_to_wait_for(wait: Wait) -> None:
@@ -164,7 +163,7 @@ def test_an_unknown_payer_is_not_waited_for(wait: Wait) -> None:
     assert ["reached", "unread"] == list(report.frame["state"])
     assert "404" in report.frame["error"][1]
     assert "2 payers: 1 compliant, 1 not read." == str(report).splitlines()[0]
-    assert "@" not in report._repr_html_() + str(report)
+    assert "@" not in str(report)
 
 
 def test_a_wrong_key_ends_the_wait(wait: Wait) -> None:

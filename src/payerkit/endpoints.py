@@ -7,7 +7,6 @@ specification; a client with `api="v2"` sends those under /v1/payer to /v2/payer
 from __future__ import annotations
 
 import hashlib
-import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
@@ -354,7 +353,6 @@ def payment_details_call(client_user_id: str, *, payment_details_id: str | None 
     """Return the call that lists a payer's accounts as records. Raises InvalidInput for an id that cannot be sent."""
     only = payment_details_id
     query = {} if only is None else {"paymentDetailsId": check_id(only, "payment_details_id")}
-    read_missing = None if only is None else _read_missing_account
     return Call(
         operation="list_payment_details",
         method="GET",
@@ -362,21 +360,10 @@ def payment_details_call(client_user_id: str, *, payment_details_id: str | None 
         ids={"clientUserId": check_id(client_user_id, "client_user_id")},
         query=query,
         read=_read_list,
-        hints={404: _CREATE_FIRST},
-        read_missing=read_missing,
+        hints={404: _CREATE_FIRST} if only is None else {},
     )
 
 
-def _read_missing_account(message: str) -> list[dict[str, Any]] | None:
-    """Return an empty list if a 404 is about the account, or None.
-
-    The documentation says that the parameter restricts the list, so an unknown id leaves nothing. The published 404 is
-    about the payer: "Payer with client user ID ... not found".
-    """
-    return [] if _ACCOUNT_MISSING(message) else None
-
-
-_ACCOUNT_MISSING = re.compile(r"(no )?payment[ _-]?details?\b.*\bfound\b", re.IGNORECASE | re.DOTALL).match
 _LISTS = ("paymentDetails", "payment_details")
 
 

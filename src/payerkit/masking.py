@@ -97,12 +97,10 @@ def redact(text: str, private: Iterable[str]) -> str:
     A value is found as it was sent, percent-encoded, as HTML, and with other separators or none.
     """
     text = text[: 10 * _MAX_LENGTH]
-    original = text
     for value in sorted(private, key=len, reverse=True):
         once = quote(value, safe="")
         for form in dict.fromkeys((value, once, quote(once, safe=""), quote_plus(value), escape(value))):
-            if _may_hold(original, form):
-                text = re.sub(_pattern(form), MASK, text, flags=re.IGNORECASE)
+            text = re.sub(_pattern(form), MASK, text, flags=re.IGNORECASE)
     text = visible(text)
     return text if len(text) <= _MAX_LENGTH else text[:_MAX_LENGTH] + "…"
 
@@ -110,15 +108,6 @@ def redact(text: str, private: Iterable[str]) -> str:
 _SEPARATORS = r"\s.,/_\u2010-\u2015-"
 _PREFIX = 100
 """Characters by which a long value is found. The text may be cut off inside it, so all that follows is masked, too."""
-
-
-def _may_hold(text: str, value: str) -> bool:
-    """Return False if a text certainly does not have a value, so that the slower pattern need not be compiled.
-
-    Only ASCII is compared here. The pattern compares other letters, too, and knows their capitals.
-    """
-    is_plain = text.isascii() and value.isascii()
-    return not is_plain or _bare(value)[:_PREFIX].lower() in re.sub(f"[{_SEPARATORS}]", "", text).lower()
 
 
 def _bare(value: str) -> str:

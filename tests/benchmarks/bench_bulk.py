@@ -69,7 +69,7 @@ def run(url: str, rows: pd.DataFrame) -> float:
     with TemporaryDirectory() as folder, Client(url, "key") as client:
         start = time.perf_counter()
         result = payerkit.onboard(
-            client, rows, journal=Path(folder) / "run", options=RunOptions(workers=WORKERS, rate=None, progress=False)
+            client, rows, journal=Path(folder) / "run", options=RunOptions(workers=WORKERS, progress=False)
         )
         assert result.counts["done"] == len(rows)
         return len(rows) / (time.perf_counter() - start)

@@ -70,8 +70,7 @@ class Call(Generic[T]):
     operation: name of the public function. route: the path with `{clientUserId}` in it; `ids` fill it. read: makes the
     result from the parsed JSON, and raises ValueError for JSON that the API does not document. idempotent: a write
     that sets a constant, so that repeating it does no harm. if_unknown: how the user finds out whether a write
-    happened. hints: advice by status, where the endpoint knows more than the error class. read_missing: makes the
-    result from the message of a 404 that is not an error, or returns None.
+    happened. hints: advice by status, where the endpoint knows more than the error class.
     """
 
     operation: str
@@ -85,7 +84,6 @@ class Call(Generic[T]):
     idempotent: bool = False
     if_unknown: str = ""
     hints: Mapping[int, str] = field(default_factory=dict)
-    read_missing: Callable[[str], T | None] | None = None
 
     @property
     def name(self) -> str:
@@ -302,13 +300,9 @@ class CallEnd(Generic[T]):
             return self._unknown(problem)
         return self._error(errors.UnreadableAnswer, Outcome("unreadable", {"cause": problem}))
 
-    def _refusal(self, status: int) -> T | errors.PayerkitError:
+    def _refusal(self, status: int) -> errors.PayerkitError:
         content = self.end.content if isinstance(self.end, HttpResponse) else b""
         body = read_error_body(content, self._private())
-        if status == HTTPStatus.NOT_FOUND and self.call.read_missing and body.is_from_api:
-            missing = self.call.read_missing(body.message)
-            if missing is not None:
-                return missing
         until = WAITING_CODES.get(body.code)
         # A 403 with such a code is about the payer, and the key is fine.
         known = {} if until and status == HTTPStatus.FORBIDDEN else _REFUSALS

@@ -262,14 +262,6 @@ class Client:
         result = done.result()
         raise result if isinstance(result, PayerkitError) else AssertionError
 
-    def has_been_paid(self, request_id: str) -> bool | None:
-        """Return whether a request is paid on the blockchain; None if the service does not say so.
-
-        Raises the errors of `request_members`.
-        """
-        paid = self.request_members(request_id).get("hasBeenPaid")
-        return paid if isinstance(paid, bool) else None
-
     def request_members(self, request_id: str) -> dict[str, Any]:
         """Return what the service says about a request, as received and by the names on the wire.
 

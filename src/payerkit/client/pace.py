@@ -158,20 +158,6 @@ RUN_RETRIES = Retries(attempts=6)
 """Tries of one call in a run; a `Retry-After` holds back all calls of the client."""
 
 
-class Lane:
-    """Calls that leave one after the other, an interval apart; used by `Pace` alone.
-
-    rate: calls per second, at most; None for no limit.
-    """
-
-    __slots__ = ("free_at", "interval", "waiting")
-
-    def __init__(self, rate: float | None) -> None:
-        self.interval = 1 / rate if rate else 0.0
-        self.free_at = -math.inf
-        self.waiting = 0
-
-
 class Pace:
     """The pace of a client; safe to share between threads.
 
@@ -183,9 +169,8 @@ class Pace:
     def __init__(self, rate: float | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate = None if rate is None else checked_rate(rate)
         self.clock = clock
-        self._lane = Lane(rate)
         self._lock = threading.Lock()
-        self._paused_at = self._paused_until = -math.inf
+        self._free_at = self._paused_at = self._paused_until = -math.inf
         self._refusals = 0
 
     def __repr__(self) -> str:
@@ -205,56 +190,31 @@ class Pace:
         with self._lock:
             self._paused_until -= seconds
 
-    def lane(self, rate: float | None) -> Lane:
-        """Return a lane for the calls of a run, at a rate no higher than the client's. Raises InvalidInput."""
-        if rate is None:
-            return self._lane
-        if self.rate is not None and checked_rate(rate) > self.rate:
-            raise errors.InvalidInput(
-                f"rate: the client sends at most {self.rate:g} calls per second. Give no more, or change that with "
-                "connect(rate=...)."
-            )
-        return Lane(checked_rate(rate))
-
-    def wait_turn(
-        self, wait: Callable[[float], object], *, lane: Lane | None = None, longest: float = math.inf
-    ) -> float:
+    def wait_turn(self, wait: Callable[[float], object], *, longest: float = math.inf) -> float:
         """Wait until a call may leave, and return that time, for `record`.
 
-        wait: waits some seconds; if it returns True, the turn is given up. lane: the run's. longest: seconds; raises
-        RateLimited, instead of waiting, if calls are paused for longer.
+        wait: waits some seconds; if it returns True, the turn is given up. longest: seconds; raises RateLimited,
+        instead of waiting, if calls are paused for longer.
         """
-        lane = lane or self._lane
         now = self.clock()
-        if not lane.interval and not self._lane.interval and now >= self._paused_until:
-            return now  # without the lock, which all threads share
-        with self._lock:
-            ahead = lane.waiting
-            lane.waiting += 1
-        try:
-            # Turns are not promised, so those who give up leave no gap: each waits for those ahead, and looks again.
-            left = self._take_turn(now, lane, longest, ahead)
-            while left > 0:
-                target = now + left
-                if wait(left):
-                    break
-                now = max(target, self.clock())  # a wait of tests does not turn the clock
-                left = self._take_turn(now, lane, longest)
-            return now
-        finally:
-            with self._lock:
-                lane.waiting -= 1
+        # Turns are not promised, so that those who give up leave no gap: each waits, and looks again.
+        while (left := self._take_turn(now, longest)) > 0:
+            target = now + left
+            if wait(left):
+                break
+            now = max(target, self.clock())  # a wait of tests does not turn the clock
+        return now
 
-    def _take_turn(self, now: float, lane: Lane, longest: float, ahead: int = 0) -> float:
+    def _take_turn(self, now: float, longest: float) -> float:
         """Take the turn and return 0, or return the seconds until it is worth another look."""
         with self._lock:
             if self._paused_until - now > longest:
                 raise _paused(self._paused_until - now)
-            left = max(self._paused_until, self._lane.free_at, lane.free_at) - now + ahead * lane.interval
-            if left <= 0:
-                self._lane.free_at = now + self._lane.interval
-                lane.free_at = now + lane.interval
-            return left
+            left = max(self._paused_until, self._free_at) - now
+            if left > 0:
+                return left
+            self._free_at = now + (1 / self.rate if self.rate else 0.0)
+            return 0.0
 
     def record(self, error: errors.PayerkitError | None, departed: float) -> None:
         """Record how a call ended that left at a time, and pause all calls if the service is called too often."""

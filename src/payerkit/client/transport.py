@@ -6,7 +6,6 @@ note when its first byte leaves. In a user's, that cannot be seen: there the cla
 
 from __future__ import annotations
 
-import http.client
 import logging
 import os
 import socket
@@ -16,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
-from http import HTTPStatus
 from pathlib import Path
 from ssl import SSLCertVerificationError, SSLContext, SSLSocket
 from typing import Any
@@ -86,22 +84,9 @@ class _TLSSocket(_Socket, SSLSocket):
     """The same over TLS."""
 
 
-class _Response(http.client.HTTPResponse):
-    def begin(self) -> None:
-        """Read up to the headers of the final response.
-
-        http.client takes an informational one (102, 103) for final: the next call would read the final response.
-        """
-        super().begin()
-        while 100 <= self.status < 200 and self.status != HTTPStatus.SWITCHING_PROTOCOLS:
-            self.headers = self.msg = None  # type: ignore[assignment]  # as before the first one
-            super().begin()
-
-
 class _Connection(HTTPConnection):
     """urllib3's connection, opened within the deadline, and kept from writes when it was idle for long."""
 
-    response_class = _Response
     _last_used = 0.0
 
     def _new_conn(self) -> socket.socket:

@@ -71,9 +71,8 @@ class StopSignal:
 class RateLimiter:
     """Make the calls of a run at the client's pace, and stop the run if going on is useless.
 
-    rate: calls per second, at most, if that is less than the client's; None for the client's. workers: calls at the
-    same time. wait: waits some seconds, and returns True if the run was stopped meanwhile; another one for tests.
-    Raises InvalidInput for another rate or number.
+    workers: calls at the same time. wait: waits some seconds, and returns True if the run was stopped meanwhile;
+    another one for tests. Raises InvalidInput for another number of workers.
     """
 
     def __init__(
@@ -81,14 +80,13 @@ class RateLimiter:
         pace: Pace,
         stop: StopSignal | None = None,
         *,
-        rate: float | None = None,
         workers: int = MAX_WORKERS,
         wait: Callable[[float], bool] | None = None,
     ) -> None:
         self.stop = StopSignal() if stop is None else stop
-        self.workers = RunOptions(workers=workers, rate=rate).workers
+        self.workers = RunOptions(workers=workers).workers
         self.clock = pace.clock
-        self._pace, self._lane = pace, pace.lane(rate)
+        self._pace = pace
         self.pause = wait or self.stop.wait
         """Waits some seconds, such as between two looks at what is due; returns True if the run was stopped."""
         self._lock = threading.Lock()
@@ -135,7 +133,7 @@ class RateLimiter:
     def _wait_turn(self) -> float:
         """Wait until a call may leave, and return that time. Raises RunStopped if the run is stopped meanwhile."""
         try:
-            departed = self._pace.wait_turn(self.pause, lane=self._lane, longest=limits.LONGEST_WAIT)
+            departed = self._pace.wait_turn(self.pause, longest=limits.LONGEST_WAIT)
         except RateLimited as error:  # by another call of the client, before the run
             self.stop.set(outcome_of(error))
         if self.stop:

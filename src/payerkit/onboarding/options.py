@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, get_args
 
-from payerkit.client.pace import RECONCILE_AFTER, STOP_AFTER, checked_rate, is_non_negative
+from payerkit.client.pace import RECONCILE_AFTER, STOP_AFTER, is_non_negative
 from payerkit.errors import InvalidInput, kind_of
 
 Accounts = Literal["now", "when_compliant"]
@@ -40,8 +40,6 @@ class RunOptions:
             reconciled; or twice the slowest call if that is longer, one that timed out included, but at most the time
             limit of a call. It must exceed the service's slowest write.
         workers: Calls at the same time, 1 to 32.
-        rate: Calls per second, at most, no more than `client.pace.rate`; None for that rate. A 429 or a
-            `Retry-After` of the service pauses all calls of the client.
         progress: Show a progress bar.
 
     Raises:
@@ -60,12 +58,9 @@ class RunOptions:
     stop_after: int | None = STOP_AFTER
     reconcile_after: float = RECONCILE_AFTER
     workers: int = MAX_WORKERS
-    rate: float | None = None
     progress: bool = True
 
     def __post_init__(self) -> None:
-        if self.rate is not None:
-            checked_rate(self.rate)
         retry: Any = self.retry
         is_list = isinstance(retry, Collection) and not isinstance(retry, str)
         of_states = is_list and all(isinstance(each, str) and each in get_args(Retry) for each in retry)

@@ -172,7 +172,7 @@ def run_table(
     default, the limiter's.
     """
     check_client(client)
-    limiter = limiter or RateLimiter(client.pace, rate=options.rate)
+    limiter = limiter or RateLimiter(client.pace)
     file, own_clock = Path(path), clock or limiter.clock
     previous = client.previous_account_secret
     try:

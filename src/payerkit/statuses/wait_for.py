@@ -10,21 +10,18 @@ from typing import Literal, get_args
 
 import pandas as pd
 
-from payerkit import html
 from payerkit.client.client import Client, check_client
 from payerkit.client.pace import is_non_negative
 from payerkit.errors import InterruptedRun, InvalidInput, without_internal_frames
-from payerkit.frames import rows_of
 from payerkit.onboarding.limiter import RateLimiter
 from payerkit.onboarding.progress import Progress
 from payerkit.statuses.statuses import Snapshot, distinct_ids, snapshots_frame, take_snapshots
-from payerkit.wording import count_of, in_words
+from payerkit.wording import count_of
 
 Until = Literal["compliant", "approved"]
 WaitState = Literal["reached", "final", "waiting", "unread"]
 
 _STATES: tuple[WaitState, ...] = get_args(WaitState)
-_SHOWN_ROWS = 20
 _ADVICE = {
     "waiting": 'Call again to go on waiting. Who it is: frame[frame["state"] == "waiting"].',
     "final": 'Waiting does not help the others: see what_to_do in frame[frame["state"] == "final"].',
@@ -78,18 +75,6 @@ class WaitReport:
         return "\n".join([self._summary(), *self._advice()])
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        not_there = self.frame[self.frame["state"] != "reached"]
-        names = ["client_user_id", "state", "kyc_status", "agreement_status", "account_statuses"]
-        cells = rows_of(not_there[[*names, "whose_move", "what_to_do"]].head(_SHOWN_ROWS))
-        more = "" if len(cells) == len(not_there) else f" (the first {_SHOWN_ROWS})"
-        table = ""
-        if cells:
-            grid = (row.values() for row in cells)
-            table = html.grid(map(in_words, cells[0]), grid, caption=f"Not {self.until}{more}")
-        advice = "".join(f"<div>{html.escape(line)}</div>" for line in self._advice())
-        return html.picture(html.title(self._summary()), advice, table)
 
 
 @without_internal_frames
