@@ -72,8 +72,8 @@ def test_every_mistake_in_a_file_is_named(tmp_path: Path, lines: list[str], mess
     ("source", "message"),
     [
         ("none.csv", r"none.csv cannot be read"),
-        ("latin.csv", r"latin.csv is not UTF-8"),
-        ("a\0b", "is no name of a file"),  # the system refuses it in another way than a missing file
+        ("latin.csv", r"latin.csv is not a CSV file in UTF-8"),
+        ("a\0b", "is not a CSV file"),  # the system refuses it in another way than a missing file
         (None, "addresses: give a path, a DataFrame or a dict"),
         ([PAYEE], "addresses: give a path, a DataFrame or a dict"),
     ],

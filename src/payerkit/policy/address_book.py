@@ -254,16 +254,10 @@ def _read_csv(path: Path) -> list[KnownAddress]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             columns, *lines = [*csv.reader(file)] or [[]]
     except OSError as error:
-        problem = f"cannot be read ({error.strerror})"
-    except UnicodeDecodeError:
-        problem = "is not UTF-8"
-    except csv.Error as error:
-        problem = f"is not CSV ({error})"
-    except ValueError:  # a path with a NUL
-        problem = "is no name of a file"
-    else:
-        return _entries(where, columns, [(number, cells) for number, cells in enumerate(lines, 2) if cells])
-    raise InvalidInput(f"{where} {problem}.")
+        raise InvalidInput(f"{where} cannot be read ({error.strerror}).") from None
+    except (ValueError, csv.Error) as error:
+        raise InvalidInput(f"{where} is not a CSV file in UTF-8 ({error}).") from None
+    return _entries(where, columns, [(number, cells) for number, cells in enumerate(lines, 2) if cells])
 
 
 def _entries(where: str, columns: list[Any], lines: Iterable[tuple[int, Sequence[Any]]]) -> list[KnownAddress]:

@@ -53,10 +53,10 @@ def address_line(address: str, name: str, network: str | None = None, role: str 
     return _table("[[addresses]]", address=with_checksum(address), name=name, network=network, role=shown_role)
 
 
-def token_line(id: str, network: str, address: str, decimals: int | None, symbol: str | None = None) -> str:  # noqa: A002 - the member's name
+def token_line(id: str, network: str, address: str, decimals: int | None) -> str:  # noqa: A002 - the member's name
     """Return the lines of a further token. decimals: None to let the user fill them in."""
     known = "?" if decimals is None else decimals
-    return _table("[[tokens]]", id=id, network=network, address=with_checksum(address), decimals=known, symbol=symbol)
+    return _table("[[tokens]]", id=id, network=network, address=with_checksum(address), decimals=known)
 
 
 def rate_lines(rates: Mapping[tuple[str, str], Decimal | str]) -> str:
@@ -173,14 +173,14 @@ class PaymentPolicy:
     edit: `PaymentPolicy.read(path)` and `.save(path)`. `print(policy)` shows what the file would hold.
 
     Attributes:
-        fees: The agreed fees. A fee of a payment is agreed if its recipient is named here, and neither its share nor
-            its amount is higher.
+        fees: The agreed fees, as `AgreedFee` or dicts. A fee of a payment is agreed if its recipient is named here, and
+            neither its share nor its amount is higher.
         allowances: Allowances that are accepted although they are more than a payment needs.
         addresses: The `AddressBook`, or what `AddressBook.read` takes. With None, no payee is called new.
         rates: The price of one unit of a payment currency in an invoice currency, by both ids, as in
             `{("ETH-sepolia-sepolia", "USD"): "2500"}`.
         tokens: Tokens that payerkit's table does not have, each as a dict with `id`, `network`, `address` and
-            `decimals`; the id also gives the symbol, unless there is a `symbol`.
+            `decimals`; the id also gives the symbol.
         rate_tolerance: By how many percent an amount may differ from what a rate asks for, and so may the maximum of a
             payment that is converted on execution; None if a person is to look at each. This and the two below are at
             most 20.
@@ -218,8 +218,8 @@ class PaymentPolicy:
     def __init__(  # noqa: PLR0913 - each has a name
         self,
         *,
-        fees: Iterable[AgreedFee] = (),
-        allowances: Iterable[AcceptedAllowance] = (),
+        fees: Iterable[AgreedFee | Mapping[str, Any]] = (),
+        allowances: Iterable[AcceptedAllowance | Mapping[str, Any]] = (),
         addresses: AddressBook | AddressSource | None = None,
         rates: Mapping[tuple[str, str], DecimalLike] | None = None,
         tokens: Iterable[Currency | Mapping[str, Any]] = (),
@@ -234,12 +234,12 @@ class PaymentPolicy:
         settings = {"rate_tolerance": rate_tolerance, "peg_tolerance": peg_tolerance, "batch_fee": batch_fee}
         _set(
             self,
-            fees=_read_all(fees, AgreedFee, "fees"),
-            allowances=_read_all(allowances, AcceptedAllowance, "allowances"),
+            fees=_read_entries("fees", fees),
+            allowances=_read_entries("allowances", allowances),
             addresses=addresses,
             book=_EMPTY_BOOK if addresses is None else addresses,
-            rates=dict(_read_rate(currencies, rate) for currencies, rate in (rates or {}).items()),
-            tokens=tuple(map(_read_token, tokens)),
+            rates=_read_rates({} if rates is None else rates),
+            tokens=_read_entries("tokens", tokens),
             rate_source=rate_source,
             source=source,
             **{name: None if each is None else _read_percentage(each, name) for name, each in settings.items()},
@@ -248,7 +248,8 @@ class PaymentPolicy:
         _check_single("allowances", [(self._id(each.token), each.spender) for each in self.allowances])
         _check_single("tokens", [each.id.lower() for each in self.tokens])
         _check_single("rates", [(self._id(payment), self._id(invoice)) for payment, invoice in self.rates])
-        _check_decimals(self.tokens)
+        decimals = dict.fromkeys((each.network, each.address.lower(), each.decimals) for each in self.tokens)
+        _check_single("tokens", [each[:2] for each in decimals])  # amounts would be right by one of them only
 
     @classmethod
     @without_internal_frames
@@ -274,7 +275,6 @@ class PaymentPolicy:
         with located(Path(path).name):
             return cls(**_read_policy_file(Path(path)), source=str(Path(path)))
 
-    @without_internal_frames
     def save(self, path: str | Path) -> None:
         """Write the policy to a TOML file, replacing an existing one; all but `rate_source`.
 
@@ -282,17 +282,14 @@ class PaymentPolicy:
             path: The file. The address book is written into it, too. Comments of the old file are lost.
 
         Raises:
-            InvalidInput: The file cannot be written.
+            OSError: The file cannot be written.
 
         Example:
             >>> PaymentPolicy(peg_tolerance="1").save("policy.toml")
             >>> print(PaymentPolicy.read("policy.toml"))
             peg_tolerance = "1"
         """
-        try:
-            Path(path).write_text(f"{self}\n" if str(self) else "", "utf-8")
-        except (OSError, ValueError) as error:  # a ValueError if the path has a NUL
-            raise InvalidInput(f"path: the file cannot be written ({getattr(error, 'strerror', error)}).") from None
+        Path(path).write_text(f"{self}\n" if str(self) else "", "utf-8")
 
     def __str__(self) -> str:
         parts = [
@@ -300,7 +297,7 @@ class PaymentPolicy:
             *(fee_line(each.address, each.max_percent, each.name, each.max_amount) for each in self.fees),
             *(allowance_line(each.token, each.spender, each.most) for each in self.allowances),
             *(address_line(one.address, one.name, one.network, one.role) for one in self.addresses or ()),
-            *(token_line(one.id, one.network, one.address, one.decimals, _own_symbol(one)) for one in self.tokens),
+            *(token_line(one.id, one.network, one.address, one.decimals) for one in self.tokens),
             rate_lines(self.rates) if self.rates else "",
         ]
         return "\n\n".join(filter(None, parts))
@@ -401,28 +398,6 @@ def _set(instance: object, **members: Any) -> None:
         object.__setattr__(instance, name, value)
 
 
-def _read_all(values: Any, kind: type[Any], name: str) -> tuple[Any, ...]:
-    if isinstance(values, kind) or not isinstance(values, Iterable):
-        raise InvalidInput(f"{name}: expected a list of {kind.__name__} objects; got {kind_of(values)}.")
-    found = tuple(values)
-    for each in found:
-        if not isinstance(each, kind):
-            raise InvalidInput(f"{name}: expected {kind.__name__} objects; got {kind_of(each)}.")
-    return found
-
-
-def _read_rate(currencies: Any, rate: Any) -> tuple[tuple[str, str], Decimal]:
-    """Return both ids and the rate. Raises InvalidInput."""
-    is_pair = isinstance(currencies, tuple) and len(currencies) == 2
-    if not is_pair or not all(isinstance(each, str) for each in currencies):
-        raise InvalidInput(
-            "rates: expected pairs of ids, each of a payment currency and an invoice currency, such as "
-            '("ETH-sepolia-sepolia", "USD").'
-        )
-    with located("rates"):
-        return currencies, read_rate(rate, "/".join(currencies))
-
-
 def _read_percentage(value: object, name: str) -> Decimal:
     number = read_percentage(value)
     if number is None or number > MOST_PERCENT:
@@ -437,34 +412,19 @@ def _read_amount(value: object, name: str, *, other: str = "") -> Decimal:
     return number
 
 
-def _read_token(token: Currency | Mapping[str, Any]) -> Currency:
-    """Return a further token. Raises InvalidInput if a member is missing, unknown, wrong or contradicts the table."""
-    if isinstance(token, Currency):
-        return token
-    if not isinstance(token, Mapping):
-        raise InvalidInput(f"tokens: expected dicts with id, network, address, decimals; got {kind_of(token)}.")
-    return _make(_token, token)
-
-
-def _own_symbol(token: Currency) -> str | None:
-    """Return the symbol of a further token if its id does not give it."""
-    return None if token.symbol == symbol_in(token.id, token.network) else token.symbol
-
-
 def symbol_in(currency_id: str, network: str) -> str:
     """Return the symbol in a currency id, which comes before the network."""
     ending = f"-{network}"
     return currency_id[: -len(ending)] if currency_id.lower().endswith(ending) else currency_id
 
 
-def _token(*, id: str, network: str, address: str, decimals: int, symbol: str = "") -> Currency:  # noqa: A002 - a member
-    for name, text in {"id": id, "network": network, "symbol": symbol}.items():
-        read_text(text, name)
+def _token(*, id: str, network: str, address: str, decimals: int) -> Currency:  # noqa: A002 - a member
+    read_text(id, "id")
     if not is_currency_id(id):
         raise InvalidInput("id: expected printable ASCII characters: others may only look like those of another id.")
     if alike := lookalike_id(id):
         raise InvalidInput(f"id: it looks like {alike}, but is another id. Copy it from the service, or type it again.")
-    if network not in networks():
+    if read_text(network, "network") not in networks():
         raise InvalidInput('network: expected a name as in currency ids, such as "sepolia".')
     if type(decimals) is not int or not 0 <= decimals <= 36:
         raise InvalidInput("decimals: expected a number from 0 to 36, as the token's contract has it.")
@@ -476,7 +436,7 @@ def _token(*, id: str, network: str, address: str, decimals: int, symbol: str = 
         raise InvalidInput(f"decimals: the token list has {listed.decimals} for this address, as {listed.id}.")
     if same is not None and same != listed:
         raise InvalidInput(f"id: in the token list, {same.id} is another token. Choose another id.")
-    symbol = symbol or symbol_in(id, network)
+    symbol = symbol_in(id, network)
     return Currency(id=id, kind="erc20", network=network, symbol=symbol, decimals=decimals, address=place)
 
 
@@ -488,12 +448,59 @@ def _check_single(name: str, keys: list[Any]) -> None:
             raise InvalidInput(f"{name}: entry {number} is about the same as entry {first}. Keep one of them.")
 
 
-def _check_decimals(tokens: Iterable[Currency]) -> None:
-    """Raise InvalidInput for a token with two numbers of decimals: amounts would be right by one of them only."""
-    decimals: dict[tuple[str, str], int] = {}
-    for number, token in enumerate(tokens, 1):
-        if decimals.setdefault((token.network, token.address.lower()), token.decimals) != token.decimals:
-            raise InvalidInput(f"tokens: entry {number} has an address of another entry, but not its decimals.")
+_SETTINGS = (*PERCENTAGES, "address_book")
+_AT_THE_TOP = f"{', '.join(_SETTINGS)} stand at the top of the file."
+
+_ENTRIES: Mapping[str, tuple[type, Callable[..., Any]]] = {
+    "fees": (AgreedFee, AgreedFee),
+    "allowances": (AcceptedAllowance, AcceptedAllowance),
+    "addresses": (KnownAddress, KnownAddress),
+    "tokens": (Currency, _token),
+}
+"""The entries of each table, which begins with [[name]], and what makes them."""
+
+
+def _read_entries(table: str, entries: Any) -> tuple[Any, ...]:
+    """Return the entries of a table, each an object or a dict of its members. Raises InvalidInput."""
+    kind, make = _ENTRIES[table]
+    if isinstance(entries, Mapping) or not isinstance(entries, Iterable):
+        raise InvalidInput(f"{table}: expected a list. In a file, write [[{table}]] above the members of each entry.")
+    found = []
+    for number, entry in enumerate(entries, 1):
+        with located(f"[[{table}]] {number}"):
+            if not isinstance(entry, Mapping | kind):
+                raise InvalidInput(f"expected a table of members, got {kind_of(entry)}.")
+            found.append(_make(make, entry) if isinstance(entry, Mapping) else entry)
+    return tuple(found)
+
+
+def _make(make: Callable[..., Any], entry: Mapping[str, Any]) -> Any:
+    """Return the object that an entry describes. Raises InvalidInput for a member that is unknown or missing."""
+    known = {name: each.default for name, each in signature(make).parameters.items() if name != "source"}
+    for name in entry:
+        if name not in known:
+            raise InvalidInput(f"{visible(str(name))}: not a member. There are {', '.join(known)}; {_AT_THE_TOP}")
+    for name, default in known.items():
+        if name not in entry and (default is Parameter.empty or name == "most"):  # no limit is not to be forgotten
+            raise InvalidInput(f"{name}: missing. Add it.")
+    return make(**entry)
+
+
+def _read_rates(rates: Any) -> dict[tuple[str, str], Decimal]:
+    """Return rates by both ids, which the last slash separates in a file. Raises InvalidInput."""
+    if not isinstance(rates, Mapping):
+        raise InvalidInput("rates: expected a table. Write [rates] above its members.")
+    found = {}
+    for currencies, rate in rates.items():
+        is_pair = isinstance(currencies, tuple)
+        pair = currencies if is_pair else str(currencies).rpartition("/")[::2]
+        name = visible("/".join(map(str, pair)) if is_pair else str(currencies))
+        if len(pair) != 2 or not all(isinstance(each, str) and each for each in pair):
+            raise InvalidInput(
+                f'rates: {name}: expected both ids, such as "ETH-sepolia-sepolia/USD" = "2500"; {_AT_THE_TOP}'
+            )
+        found[pair] = read_rate(rate, f"rates: {name}")
+    return found
 
 
 NO_POLICY = PaymentPolicy()
@@ -509,35 +516,18 @@ def given_policy(policy: PaymentPolicy | None) -> PaymentPolicy:
     return policy
 
 
-_SETTINGS = (*PERCENTAGES, "address_book")
-"""Members that stand above all tables."""
-
-_ENTRIES: Mapping[str, Callable[..., Any]] = {
-    "fees": AgreedFee,
-    "allowances": AcceptedAllowance,
-    "addresses": KnownAddress,
-    "tokens": _token,
-}
-"""What makes an entry of each table, which begins with [[name]]."""
-
-
 def _read_policy_file(path: Path) -> dict[str, Any]:
-    """Return the arguments of the policy in a file. Every mistake is an InvalidInput with its table and member."""
+    """Return the arguments of the policy in a file. Raises InvalidInput."""
     content = _read_toml(path)
     for name in content:
         if name not in {*_SETTINGS, *_ENTRIES, "rates"}:
             known = f"{', '.join(_SETTINGS)}, {', '.join(f'[[{each}]]' for each in _ENTRIES)} and [rates]"
             raise InvalidInput(f"{visible(name)}: not a member of a policy. There are {known}.")
-    members = {name: _read_entries(name, content.get(name, [])) for name in _ENTRIES}
-    book = _read_book(path, content["address_book"]) if "address_book" in content else ()
-    own = (replace(each, source=f"[[addresses]] {number}") for number, each in enumerate(members["addresses"], 1))
     has_book = "addresses" in content or "address_book" in content
-    return {
-        **members,
-        **{name: content[name] for name in PERCENTAGES if name in content},
-        "rates": _read_rates(content.get("rates", {})),
-        "addresses": AddressBook([*book, *own]) if has_book else None,
-    }
+    book = _read_book(path, content.pop("address_book")) if "address_book" in content else ()
+    entries = enumerate(_read_entries("addresses", content.pop("addresses", ())), 1)
+    own = [replace(each, source=f"[[addresses]] {number}") for number, each in entries]
+    return content | {"addresses": AddressBook([*book, *own]) if has_book else None}
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -545,62 +535,11 @@ def _read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8-sig"), parse_float=Decimal)
     except OSError as error:
         problem = f"the file cannot be read ({error.strerror})"
-    except tomllib.TOMLDecodeError as error:
-        hint = ". Put all rates below one [rates]" if "('rates',) twice" in str(error) else ""
-        problem = f"not valid TOML: {visible(str(error))}{hint}"
-    except (ValueError, RecursionError):
-        problem = "not valid UTF-8, nested too deeply, or with a number of too many digits"
+    except (ValueError, RecursionError) as error:  # also of another encoding, or with an endless number
+        problem = f"not valid TOML: {visible(str(error))}"
     raise InvalidInput(f"{problem}.")
-
-
-def _read_entries(table: str, entries: Any) -> list[Any]:
-    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
-        raise InvalidInput(f"{table}: expected tables. Write [[{table}]] above the members of each.")
-    found = []
-    for number, entry in enumerate(entries, 1):
-        with located(f"[[{table}]] {number}"):
-            _check_settings(entry)
-            found.append(_make(_ENTRIES[table], entry))
-    return found
-
-
-def _check_settings(table: Mapping[str, Any]) -> None:
-    """Raise InvalidInput for a setting below the line that begins a table: in TOML it is a member of the table."""
-    for name in _SETTINGS:
-        if name in table:
-            raise InvalidInput(f"{name}: not a member. Move its line to the top of the file.")
-
-
-def _make(make: Callable[..., T], entry: Mapping[str, Any]) -> T:
-    """Return the object that an entry describes. Raises InvalidInput for a member that is unknown or missing."""
-    known = {name: each.default for name, each in signature(make).parameters.items() if name != "source"}
-    for name in entry:
-        if name not in known:
-            raise InvalidInput(f"{visible(str(name))}: not a member. There are {', '.join(known)}.")
-    for name, default in known.items():
-        if name not in entry and (default is Parameter.empty or name == "most"):  # no limit is not to be forgotten
-            raise InvalidInput(f"{name}: missing. Add it.")
-    return make(**entry)
-
-
-def _read_rates(rates: Any) -> dict[tuple[str, str], Any]:
-    """Return rates by both ids; payment currency and invoice currency are separated by the last slash."""
-    if not isinstance(rates, dict):
-        raise InvalidInput("rates: expected a table. Write [rates] above its members.")
-    found = {}
-    with located("[rates]"):
-        _check_settings(rates)
-        for name, rate in rates.items():
-            payment, slash, invoice = name.rpartition("/")
-            if not slash or isinstance(rate, dict | list):
-                example = '"ETH-sepolia-sepolia/USD" = "2500"'
-                raise InvalidInput(f"{visible(name)}: expected a rate, such as {example}.")
-            found[payment, invoice] = rate
-    return found
 
 
 def _read_book(path: Path, name: Any) -> AddressBook:
     with located("address_book"):
-        if not isinstance(name, str):
-            raise InvalidInput("expected the path of a CSV file.")
-        return AddressBook.read(path.parent / name)
+        return AddressBook.read(path.parent / read_text(name, "path"))
