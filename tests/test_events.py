@@ -203,7 +203,7 @@ def test_another_body_under_one_id_is_another_event(is_reversed: bool) -> None:
         frame = read_events([*(sent[::-1] if is_reversed else sent), sent[0]], secret=SECRET)
     assert {("1", "fiat_sent", 2), ("1", "bounced", 1)} == set(cells(frame, "delivery", "sub_status", "deliveries"))
     assert [__file__] == [warning.filename for warning in caught]
-    assert ["bounced"] == list(reconcile([order], payments_frame([]), frame)["bank_status"])
+    assert ["bounced"] == list(reconcile([order], payments_frame([]), events=frame)["bank_status"])
 
 
 @pytest.mark.parametrize("place", [0, 1])

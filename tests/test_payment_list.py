@@ -309,8 +309,6 @@ SECOND, NO_ID = PAYMENT | {"id": "pay-2"}, PAYMENT | {"id": None}
         ([PAYMENT, PAYMENT], [None, 0]),  # the same id
         ([PAYMENT, PAYMENT | {"amount": "25.5"}], [None, 0]),
         ([PAYMENT, SECOND], [None, None]),  # a batch: one transaction, two payments
-        ([PAYMENT, NO_ID], [None, 0]),
-        ([NO_ID, PAYMENT], [None, 0]),
         ([NO_ID, NO_ID | {"amount": "25.5"}], [None, 0]),  # the same number
         ([NO_ID, NO_ID | {"amount": "25.51"}], [None, None]),
         ([NO_ID, NO_ID | {"request": {"requestId": "other"}}], [None, None]),

@@ -16,6 +16,7 @@ from payerkit.frames import columns, frame_of
 from payerkit.models import Payment, PaymentRequest, Payout
 from payerkit.payouts.payment_list import payments_frame
 from payerkit.payouts.reconcile_orders import STATE_OF_WORD
+from payerkit.payouts.request_list import REQUEST_DTYPES
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 
 ORDERED = {"reference": "invoice-1", "amount": "25.50", "invoice_currency": "USD"}
@@ -61,7 +62,7 @@ def told(*events: str | dict[str, Any]) -> pd.DataFrame:
 
 def state_of(payments: list[dict[str, Any]], events: pd.DataFrame | None = None, **changes: Any) -> pd.Series[Any]:
     """Return the row of the one order."""
-    frame = reconcile([ORDERED | changes], payments_frame(payments), events)
+    frame = reconcile([ORDERED | changes], payments_frame(payments), events=events)
 
     assert 1 == len(frame)
     return frame.iloc[0]
@@ -153,6 +154,74 @@ def test_what_became_of_an_order(
     assert what_to_do in row["what_to_do"]
 
 
+def requested(*requests: dict[str, Any]) -> pd.DataFrame:
+    """Return requests as `list_requests` returns them, by default the one of the payments above, unpaid."""
+    usual = {"request_id": "01ab", "payment_reference": "0x44d1", "reference": "invoice-1", "has_been_paid": False}
+    usual |= {"amount": Decimal("25.50"), "invoice_currency": "USD", "payment_currency": "USDC-sepolia"}
+    return frame_of([usual | each for each in requests], REQUEST_DTYPES)
+
+
+PAID, UNPAID = {"has_been_paid": True}, {"has_been_paid": False}
+
+
+@pytest.mark.parametrize(
+    ("requests", "payments", "events", "state", "is_paid", "whose_move", "what_to_do"),
+    [
+        ([UNPAID], [], [], "not_paid", None, "payer", "lists its request as unpaid"),
+        ([{"has_been_paid": None}], [], [], "not_paid", None, "payer", "there may be one all the same"),
+        ([], [], [], "not_paid", None, "you", "has no request for it"),
+        ([UNPAID, {"request_id": "02"}], [], [], "unclear", None, "you", "Several requests have this reference"),
+        ([PAID], [], [], "paid", True, "you", "listed as paid, but no payment is"),
+        (
+            [PAID],
+            [{"hasBeenPaid": False}],
+            [],
+            "paid",
+            True,
+            "service",
+            "no event says yet",
+        ),  # an older list of payments
+        ([UNPAID], [{"hasBeenPaid": None}], [], "unclear", None, "you", "Compare the payments"),
+        ([UNPAID], [{"hasBeenPaid": True}], [], "paid", True, "you", "listed as unpaid: list the requests again"),
+        ([UNPAID], [], ["fiat_sent"], "at_the_bank", True, "you", "listed as unpaid: list the requests again"),
+        ([PAID], [{}], ["fiat_sent"], "at_the_bank", True, "nobody", "Nothing."),
+        ([PAID], [{}], ["bounced"], "bounced", True, "payee", "correct the bank details"),
+        ([{"amount": "25.5", "invoice_currency": "usd"}], [], [], "not_paid", None, "payer", "have the payer sign"),
+        ([{"amount": "26"}], [], [], "not_paid", None, "you", "another amount or currency"),
+        ([PAID | {"invoice_currency": "EUR"}], [{}], [], "paid", True, "you", "another amount or currency"),
+        ([{"request_id": "02", "reference": "INVOICE-1 "}], [], [], "not_paid", None, "payer", "as unpaid"),
+    ],
+)
+def test_what_the_list_of_requests_says_counts_too(
+    requests: list[Any],
+    payments: list[Any],
+    events: list[str],
+    state: str,
+    is_paid: bool | None,
+    whose_move: str,
+    what_to_do: str,
+) -> None:
+    """It tells an unpaid order from one that nobody requested, and each ledger that does not agree is named."""
+    listed = payments_frame([paid(number, **each) for number, each in enumerate(payments, 1)])
+    (row,) = reconcile([ORDERED], listed, requests=requested(*requests), events=told(*events)).to_dict("records")
+
+    assert (state, whose_move) == (row["state"], row["whose_move"])
+    assert is_paid == (None if pd.isna(row["paid"]) else row["paid"])
+    assert what_to_do in row["what_to_do"]
+
+
+def test_a_masked_reference_hides_no_request() -> None:
+    """As for payments."""
+    order = ORDERED | {"reference": "for ada@example.com"}
+    masked = requested({"reference": "••••"})
+    with pytest.raises(InvalidInput, match=r"requests: references .* are masked, .* list_requests\(.*reveal=True"):
+        reconcile([order], payments_frame([]), requests=masked)
+
+    assert ["not_paid"] == reconcile([order | {"request_id": "01ab"}], payments_frame([]), requests=masked)[
+        "state"
+    ].tolist()
+
+
 @table("shared_references")
 def test_a_reference_of_two_orders_is_nobodys(
     orders: list[dict[str, Any]], payments: list[dict[str, Any]], states: list[str]
@@ -180,7 +249,7 @@ def test_orders_keep_their_order_and_unmatched_payments_come_last() -> None:
         [ORDERED | {"reference": name, "note": "for the accountant"} for name in ("c", "a", "b")], index=[7, 7, 9]
     )
     payments = [paid(n, reference=name, requestId=f"0{n}", paymentReference=None) for n, name in enumerate("abx", 1)]
-    found = reconcile(orders, payments_frame(payments), told({"sub_status": "bounced", "request_id": "03"}))
+    found = reconcile(orders, payments_frame(payments), events=told({"sub_status": "bounced", "request_id": "03"}))
 
     assert ["c", "a", "b", "x"] == found["reference"].tolist()
     assert ["not_paid", "paid", "paid", "unmatched"] == found["state"].tolist()
@@ -233,25 +302,25 @@ def test_floats_are_refused() -> None:
 def test_events_are_a_frame_of_read_events(events: Any) -> None:
     """Anything else is refused."""
     with pytest.raises(InvalidInput, match="events: expected a result of read_events"):
-        reconcile([ORDERED], payments_frame([]), events)
+        reconcile([ORDERED], payments_frame([]), events=events)
 
 
 def test_frames_may_come_from_files(tmp_path: Any) -> None:
     """In which times and truth values are text."""
     payments, events = payments_frame([paid(1), paid(2)]), told("bounced")
-    expected = reconcile([ORDERED], payments, events)
+    expected = reconcile([ORDERED], payments, events=events)
     for name, frame in {"payments": payments, "events": events}.items():
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
     read = [pd.read_csv(tmp_path / f"{name}.csv", dtype=str) for name in ("payments", "events")]
 
-    pd.testing.assert_frame_equal(expected, reconcile([ORDERED], *read))
+    pd.testing.assert_frame_equal(expected, reconcile([ORDERED], read[0], events=read[1]))
 
 
 def test_the_frames_stay_as_they_are() -> None:
     """And the columns of the result are the same with and without rows."""
     payments, events = payments_frame([paid(1), paid(1)]), told("bounced")
     before = payments.copy(), events.copy()
-    found = reconcile([ORDERED], payments, events)
+    found = reconcile([ORDERED], payments, events=events)
 
     pd.testing.assert_frame_equal(before[0], payments)
     pd.testing.assert_frame_equal(before[1], events)
@@ -313,6 +382,22 @@ def test_the_sandbox_is_reconciled(client: payerkit.client.SandboxClient) -> Non
     assert [requests[3].reference] == found["reference"].tolist()[3:]
 
 
+def test_a_client_reads_what_is_not_given(client: payerkit.client.SandboxClient) -> None:
+    """Requests, the payments of these orders alone, and the sandbox's events; an order may have only its reference."""
+    user = PAYER["clientUserId"]
+    account = payerkit.list_payment_details(client, user)["id"][0]
+    order = {"amount": "30", "invoice_currency": "USD", "payment_currency": "USDC-sepolia"}
+    requests = [payerkit.create_request(client, order | {"reference": f"order-{number}"}) for number in (1, 2)]
+    payment = payerkit.request_payment(client, requests[0], client_user_id=user, payment_details_id=account)
+    client.sandbox.pay(payment)
+    client.sandbox.advance(seconds=60)
+    found = reconcile([order | {"reference": f"order-{number}"} for number in (1, 2, 3)], client=client)
+
+    assert ["at_the_bank", "not_paid", "not_paid"] == found["state"].tolist()
+    assert ["nobody", "payer", "you"] == found["whose_move"].tolist()
+    assert [requests[0].request_id, requests[1].request_id] == found["request_id"].tolist()[:2]
+
+
 @pytest.mark.slow
 def test_ten_thousand_orders_take_seconds() -> None:
     """With as many payments and twice as many events."""
@@ -323,4 +408,4 @@ def test_ten_thousand_orders_take_seconds() -> None:
     events = pd.concat([told("fiat_sent"), told("initiated")]).loc[[0] * 10_000].reset_index(drop=True)
     events["request_id"] = pd.array([f"r{number // 2}" for number in range(20_000)], dtype="string")
 
-    assert {"at_the_bank"} == set(reconcile(orders, payments, events)["state"]) - {"paid"}
+    assert {"at_the_bank"} == set(reconcile(orders, payments, events=events)["state"]) - {"paid"}

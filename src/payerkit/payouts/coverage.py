@@ -208,11 +208,7 @@ def ids_of(row: Mapping[str, Any]) -> list[tuple[str, str]]:
 NEAR = Decimal("0.02")
 """The share by which a payment may fall short: a token is only about worth the currency that it is pegged to."""
 
-_SOON = timedelta(hours=1)
-"""Within it, two payments may be one under two hashes: chains are final in minutes, Ethereum in about 13."""
-
 _FOREIGN = "A payment is in a token that is neither the order's nor pegged to its currency: ask what it counts for."
-COPY = "Payments that differ in their hash alone may be one, on a reorganized chain: look up both transactions."
 _REFUND = "It is not known how much is left after the refund: ask the service."
 
 
@@ -231,7 +227,12 @@ class SeenPayment:
         hashes: list[str] = [each for each in (row["source_tx_hash"], row["destination_tx_hash"]) if each]
         self.tx_hash = hashes[0] if hashes else None
         self.tx_hashes = {each.lower() for each in hashes}
-        self.has_been_paid = {"true": True, "false": False}.get(str(row["has_been_paid"]).lower())
+        self.has_been_paid = read_truth(row["has_been_paid"])
+
+
+def read_truth(value: object) -> bool | None:
+    """Return a truth value, also from the text that a file has for it; None for anything else."""
+    return {"true": True, "false": False}.get(str(value).lower())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +242,7 @@ class Coverage:
     paid: whether in full, None if that is not known. times: how often in full, or None. amount: the sum of the
     payments, None if it is not known, or of several tokens. excess: what was paid beyond the full times; None if the
     amounts cannot be compared with the order. paid_at: when it was paid in full, or else the last time. doubt: what
-    speaks against the payments, as a sentence, or "". has_copies: some of them may be others under another hash.
+    speaks against the payments, as a sentence, or "".
     """
 
     paid: bool | None
@@ -251,7 +252,6 @@ class Coverage:
     excess: Decimal | None = None
     paid_at: pd.Timestamp | None = None
     doubt: str = ""
-    has_copies: bool = False
     is_refunded: bool = False
 
 
@@ -270,7 +270,7 @@ def cover(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Sequen
     elif found.times:
         found = replace(found, times=left)
     last = next((each.time for each in reversed(payments) if each.time is not None), None)
-    return replace(found, amount=_sum_of(payments), paid_at=found.paid_at or last, has_copies=bool(_copies(payments)))
+    return replace(found, amount=_sum_of(payments), paid_at=found.paid_at or last)
 
 
 def _by_amounts(
@@ -287,13 +287,11 @@ def _by_amounts(
     least, left = EXACT.subtract(order.amount, near), EXACT.subtract(total, given)
     times = max(min(int(EXACT.divide(left, least)), len(payments)), 0)  # one payment that is too large is no second
     rest = EXACT.subtract(left, EXACT.multiply(order.amount, Decimal(times)))
-    said, copied = _said(payments), total_of(each.amount for each in _copies(payments)) or Decimal(0)
+    said = _said(payments)
     doubt = "" if payments else _REFUND
     if payments and said is True and total < least:
         missing = f"{format_number(EXACT.subtract(order.amount, total))} {order.invoice_currency}"
         doubt = f"The service says that it is paid, but {missing} is missing here: find out why before anybody pays it."
-    elif said is not True and EXACT.subtract(left, copied) < least <= left:
-        doubt = COPY
     paid = None if doubt or (times and said is False) else times > 0
     return Coverage(
         paid=paid,
@@ -325,20 +323,6 @@ def _by_word(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Seq
         return Coverage(paid=None, times=None, doubt=_FOREIGN)
     is_each = len(payments) == 1 or all(each.amount is not None and each.amount == order.amount for each in payments)
     return Coverage(paid=said, times={True: len(payments) if is_each else None, False: 0, None: None}[said])
-
-
-def _copies(payments: Sequence[SeenPayment]) -> list[SeenPayment]:
-    """Return payments that may be the one before them under another hash: a chain that reorganizes has both."""
-    found = []
-    last: dict[tuple[Any, ...], SeenPayment] = {}
-    for each in payments:
-        key = (each.request, each.amount, _symbol_of(each.payment_currency).lower())
-        before, last[key] = last.get(key), each
-        if before is None or before.tx_hashes & each.tx_hashes:
-            continue
-        if each.time is None or before.time is None or each.time - before.time <= _SOON:
-            found.append(each)
-    return found
 
 
 def _said(payments: Sequence[SeenPayment]) -> bool | None:

@@ -58,8 +58,8 @@ def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False
 def find_duplicates(table: pd.DataFrame) -> list[int | None]:
     """Return for each row the number of the first row with the same payment, or None.
 
-    Payments are the same if their ids are; where one of them has no id, if transaction, request and amount are. A
-    masked reference does not tell whose payment it is.
+    Payments are the same if their ids are; without ids, if transaction, request and amount are. A masked reference does
+    not tell whose payment it is.
     """
     names = ["payment_id", "source_tx_hash", "destination_tx_hash", "request_id", "payment_reference", "reference"]
     texts = [[None if pd.isna(cell) else str(cell) for cell in table[name]] for name in names]
@@ -68,16 +68,9 @@ def find_duplicates(table: pd.DataFrame) -> list[int | None]:
     for number, (payment_id, *content, amount) in enumerate(zip(*texts, table["amount"], strict=True)):
         *hashes, request_id, on_chain, reference = content
         is_told = any(hashes) and (request_id or on_chain or reference != MASK)
-        contents = [(kind, *content, read_decimal(amount)) for kind in ("of any", "without id")] if is_told else []
-        if payment_id is None:
-            sought, kept = contents[:1], contents
-        else:
-            of_id = ("id", payment_id)
-            sought, kept = [of_id, *contents[1:]], [of_id, *contents[:1]]
-        known = next((seen[key] for key in sought if key in seen), None)
-        found.append(known)
-        for key in kept if known is None else ():
-            seen.setdefault(key, number)
+        key = (payment_id,) if payment_id else (*content, read_decimal(amount)) if is_told else (number,)
+        first = seen.setdefault(key, number)
+        found.append(None if first == number else first)
     return found
 
 

@@ -12,12 +12,13 @@ The state of an order follows from its payments, and from the last off-ramp stat
     bounced       the bank returned the money
     failed        the payout failed, or has to be tried again
     refunded      the crypto was given back
-    paid_twice    paid in full more than once; or perhaps, if two payments differ in their hash alone
+    paid_twice    paid in full more than once
     unmatched     a payment that is for none of the orders
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -25,13 +26,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from payerkit.checks.schema import MASK
-from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.client.client import Client, check_client
+from payerkit.errors import InvalidInput, PaymentListWarning, without_internal_frames
+from payerkit.events.read_events import read_events
 from payerkit.explanations import explain_word
 from payerkit.frames import columns, frame_of, read_times, rows_of
 from payerkit.masking import mask
 from payerkit.onchain.amounts import format_number
 from payerkit.payouts.coverage import (
-    COPY,
+    ID_NAMES,
     Coverage,
     ExpectedOrder,
     NewsIndex,
@@ -41,9 +44,12 @@ from payerkit.payouts.coverage import (
     cover,
     ids_of,
     read_expected_orders,
+    read_truth,
 )
-from payerkit.payouts.pages import id_key
-from payerkit.payouts.payment_list import DTYPES, find_duplicates
+from payerkit.payouts.pages import id_key, read_all_pages
+from payerkit.payouts.payment_list import DTYPES, find_duplicates, payments_frame
+from payerkit.payouts.request_list import REQUEST_DTYPES, has_terms, read_requests
+from payerkit.wire import wire_name
 from payerkit.wording import count_of
 
 if TYPE_CHECKING:
@@ -73,18 +79,25 @@ STATE_OF_WORD = {
 }
 """The state of an order by the last off-ramp status, for every documented one; None where the payments decide."""
 
-_HAS_ARRIVED = ("on_its_way", "at_the_bank", "bounced")
+_HAS_ARRIVED = ("paid", "on_its_way", "at_the_bank", "bounced")
 """States that prove that the crypto arrived, even if no payment is listed."""
 
 
 @without_internal_frames
-def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.DataFrame | None = None) -> pd.DataFrame:
+def reconcile(
+    orders: OrdersToReconcile,
+    payments: pd.DataFrame | None = None,
+    *,
+    requests: pd.DataFrame | None = None,
+    events: pd.DataFrame | None = None,
+    client: Client | None = None,
+) -> pd.DataFrame:
     """Return the state of each order: whether it is paid, how much, when, and whether the bank has the money.
 
-    **Beyond the specification**. Nothing is sent. A payment belongs to the order with its request id, else to that with
-    its payment reference, else to that with its reference, whatever its case and blanks. An order that shares its
-    reference with another one is not called unpaid: it is unclear. `list_payments` knows only what was paid on the
-    blockchain: without events, nothing is known of the bank.
+    **Beyond the specification**. A payment belongs to the order with its request id, else to that with its payment
+    reference, else to that with its reference, whatever its case and blanks. An order that shares its reference with
+    another one is not called unpaid: it is unclear. `list_payments` knows only what was paid on the blockchain: without
+    events, nothing is known of the bank. Where what is known does not agree, it is your move.
 
     Args:
         orders: What `create_request`, `request_payment` or `initiate_payment` returned, as a list; or a DataFrame or
@@ -92,8 +105,11 @@ def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.Data
             token was ordered that is not pegged to that currency, give the `payment_currency`, too: in any other token,
             a payment is unclear. A row with a `payee` pays a wallet, and no bank.
         payments: From `list_payments`; several of them joined with `pd.concat`, too. Duplicates count once.
+        requests: From `list_requests`, of all requests; they tell unpaid orders from those that nobody requested.
         events: From `read_events`. Events whose signature is invalid count for nothing; what a header calls a test
             counts only if it is bad news, since headers are not signed.
+        client: From `connect()` or `sandbox()`: reads what is not given. All requests, the payments of each order, with
+            a call for each, and a sandbox's events. Without it, nothing is sent.
 
     Returns:
         One row per order, in their order, then one per payment that is for none of them. Columns: `reference`,
@@ -109,6 +125,10 @@ def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.Data
     Raises:
         InvalidInput: For orders that cannot be read, for two of one request, for anything but such frames, and if
             masked references hide which payment is for which order.
+        PayerkitError: If a call of the client failed, as `list_requests` and `list_payments` would raise it.
+
+    Warns:
+        PaymentListWarning: If a list that the client read may lack something.
 
     Example:
         >>> orders = [{"reference": "invoice-1", "amount": "25.50", "invoice_currency": "USD"}]
@@ -118,9 +138,26 @@ def reconcile(orders: OrdersToReconcile, payments: pd.DataFrame, events: pd.Data
         0  invoice-1  not_paid  <NA>         0
     """
     cases = [_Case(order) for order in read_expected_orders(orders)]
+    problems: list[str] = []
+    if client is not None:
+        check_client(client)
+        if events is None and client.sandbox is not None:
+            events = read_events(client.sandbox.events())
     news = NewsIndex(events)
+    if requests is not None:
+        listed = rows_of(_checked(requests, REQUEST_DTYPES, "requests"))
+        _find_requests(cases, listed)
+        _check_references(cases, listed, "requests")
+    elif client is not None:
+        records, problem = read_all_pages(client, "requests", {}, page_size=100)
+        problems.append(problem)
+        _find_requests(cases, read_requests(records))
+    if payments is None and client is not None:
+        payments = _list_payments(client, cases, problems)
+    for problem in filter(None, problems):
+        warnings.warn(PaymentListWarning(problem), stacklevel=3)  # the caller is above one decorator
     unmatched = _match(cases, read_paid(payments))
-    _check_references(cases, unmatched)
+    _check_references(cases, (row for row in unmatched if not row["candidates"]), "payments")
     rows = [_order_row(case, news, has_events=events is not None) for case in cases]
     return frame_of(rows + [_unmatched_row(row, news) for row in unmatched], _DTYPES)
 
@@ -130,25 +167,57 @@ def read_paid(payments: Any) -> list[dict[str, Any]]:
 
     Raises InvalidInput for anything but such a frame.
     """
-    if not isinstance(payments, pd.DataFrame) or not set(DTYPES) <= set(payments.columns):
-        raise InvalidInput("payments: expected a result of list_payments(), with all its columns.")
-    table = payments[list(DTYPES)].reset_index(drop=True)
-    if any(isinstance(amount, float) and amount == amount for amount in table["amount"]):  # noqa: PLR0124 - NaN is missing
-        raise InvalidInput("payments: amount: a float is not exact. Read the file as text, with dtype=str.")
+    table = _checked(payments, DTYPES, "payments")
     table = table[pd.isna(pd.array(find_duplicates(table), dtype="Int64"))]
     table = table.assign(timestamp=read_times(table["timestamp"]))
     return rows_of(table.sort_values("timestamp", kind="stable"))
+
+
+def _checked(table: Any, dtypes: Mapping[str, str], name: str) -> pd.DataFrame:
+    """Return the columns of a list that the caller gave. Raises InvalidInput for anything else, and for floats."""
+    if not isinstance(table, pd.DataFrame) or not set(dtypes) <= set(table.columns):
+        also = ", or a client that reads it" if table is None else ""
+        raise InvalidInput(f"{name}: expected a result of list_{name}(), with all its columns{also}.")
+    if any(isinstance(amount, float) and amount == amount for amount in table["amount"]):  # noqa: PLR0124 - NaN is missing
+        raise InvalidInput(f"{name}: amount: a float is not exact. Read the file as text, with dtype=str.")
+    return table[list(dtypes)].reset_index(drop=True)
+
+
+def _list_payments(client: Client, cases: Iterable[_Case], problems: list[str]) -> pd.DataFrame:
+    """Return the payments of orders, and note why one may be missing."""
+    records: list[dict[str, Any]] = []
+    known = [{name: value for name, value in case.order.ids.items() if value} for case in cases]
+    for name, value in dict.fromkeys(next(iter(ids.items())) for ids in known):  # the strongest id of each
+        found, problem = read_all_pages(client, "payments", {wire_name(name): value}, page_size=100)
+        records += found
+        problems.append(problem)
+    return payments_frame(records, reveal=True)
+
+
+def _find_requests(cases: Iterable[_Case], rows: Iterable[dict[str, Any]]) -> None:
+    """Give each order the requests that it may mean, and the ids of the only one."""
+    by_id: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        for key in _keys(row):
+            by_id.setdefault(key, []).append(row)
+    for case in cases:
+        ids = case.order.ids
+        case.requests = next((by_id[key] for key in ids_of(ids) or _keys(ids) if key in by_id), [])
+        if len(case.requests) == 1:
+            ids |= {name: ids[name] or case.requests[0][name] for name in ID_NAMES}
 
 
 @dataclass(slots=True)
 class _Case:
     """An order, with what is known of it.
 
-    rows: its payments, as they are listed. is_shared: another order has its reference. seen: its payments, those that
-    only events tell of included. coverage: how far they cover it, after refunds.
+    requests: those that it may mean, as they are listed; None without a list. rows: its payments, likewise. is_shared:
+    another order has its reference. seen: its payments, those that only events tell of included. coverage: how far they
+    cover it, after refunds.
     """
 
     order: ExpectedOrder
+    requests: list[dict[str, Any]] | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
     is_shared: bool = False
     news: PayoutNews = field(init=False)
@@ -161,6 +230,8 @@ class _Case:
         # A payment may tell ids that the order does not have.
         self.news = index.of_request([each for row in (self.order.ids, *self.rows) for each in ids_of(row)])
         self.seen = _seen_payments(self.rows, self.news)
+        for each in self.seen if self.is_said_paid is not None else ():
+            each.has_been_paid = each.has_been_paid or self.is_said_paid
         self.coverage = cover(self.order, self.seen, self.news.refunds)
         self.latest = self.news.latest
 
@@ -168,6 +239,11 @@ class _Case:
     def is_paid_at_all(self) -> bool:
         """Whether a payment is known, perhaps only by its refund."""
         return bool(self.seen or self.news.refunds)
+
+    @property
+    def is_said_paid(self) -> bool | None:
+        """Whether the list of requests has the order as paid; None if it does not tell."""
+        return read_truth(self.requests[0]["has_been_paid"]) if self.requests and len(self.requests) == 1 else None
 
 
 def _match(cases: Iterable[_Case], rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -192,15 +268,18 @@ def _match(cases: Iterable[_Case], rows: Iterable[dict[str, Any]]) -> list[dict[
     return unmatched
 
 
-def _check_references(cases: Iterable[_Case], unmatched: Iterable[dict[str, Any]]) -> None:
-    """Raise InvalidInput if an order may be paid by a payment whose reference is masked: paid again, it costs twice."""
-    is_hidden = any(row["reference"] == MASK and not row["candidates"] for row in unmatched)
+def _check_references(cases: Iterable[_Case], rows: Iterable[dict[str, Any]], name: str) -> None:
+    """Raise InvalidInput if an order may be meant by a row whose reference is masked: paid again, it costs twice.
+
+    rows: those of a list, named by `name`, that no order has.
+    """
+    is_hidden = any(row["reference"] == MASK for row in rows)
     for number, case in enumerate(cases, 1):
-        is_found = case.rows or ids_of(case.order.ids)
+        is_found = case.rows or case.requests or ids_of(case.order.ids)
         if is_hidden and not is_found and mask("reference", case.order.ids["reference"]) == MASK:
             raise InvalidInput(
-                f"payments: references that hold an e-mail address are masked, as that of orders, line {number}, would "
-                "be. Read them with list_payments(..., reveal=True), or give the orders their request_id."
+                f"{name}: references that hold an e-mail address are masked, as that of orders, line {number}, would "
+                f"be. Read them with list_{name}(..., reveal=True), or give the orders their request_id."
             )
 
 
@@ -298,7 +377,8 @@ def _state(case: _Case) -> str:
     if of_bank in {"bounced", "failed"}:
         return of_bank
     if not case.is_paid_at_all:
-        return of_bank or ("unclear" if case.is_shared else "not_paid")
+        is_unclear = case.is_shared or len(case.requests or ()) > 1
+        return of_bank or ("unclear" if is_unclear else "paid" if case.is_said_paid else "not_paid")
     if coverage.paid is False or coverage.doubt:  # the bank has a part, or something else than what was ordered
         return "partly_paid" if coverage.paid is False and not case.is_shared else "unclear"
     return of_bank or ("unclear" if coverage.paid is None else "paid")
@@ -306,6 +386,12 @@ def _state(case: _Case) -> str:
 
 _UNCLEAR = "Compare the payments with the order; get_request() returns what the service says."
 _SHARED = "Another order has this reference, apart from blanks and case: find out which is paid before anyone pays one."
+_SEVERAL = "Several requests have this reference: find out which is paid before anyone pays one."
+_UNPAID = "The service lists its request as unpaid: have the payer sign."
+_NOT_REQUESTED = "The list has no request for it: create one, unless it was created with another key."
+_OTHER_TERMS = "Its request is listed with another amount or currency: find out which is right before anyone pays."
+_NO_PAYMENT = "Its request is listed as paid, but no payment is: ask the service which transaction paid it."
+_DENIED = "Its request is listed as unpaid: list the requests again, and ask the service if it stays so."
 _TEST = "The header of an event calls it a test, so it does not count; but headers are not signed: ask the service."
 _NOT_PAID = (
     "No payment is known, but there may be one all the same: call get_request(), and have the payer sign if the "
@@ -317,6 +403,10 @@ def _advice(case: _Case, state: str, *, has_events: bool) -> tuple[str, str]:
     """Return whose move it is with an order, and what to do; what you have to settle comes first."""
     whose_move, step = _step(case, state, has_events=has_events)
     notes = [_TEST] if case.news.has_tests else []
+    if case.requests and len(case.requests) == 1 and not has_terms(case.requests[0], case.order):
+        notes.append(_OTHER_TERMS)
+    if state in _HAS_ARRIVED and (case.is_said_paid is False or (case.is_said_paid and not case.is_paid_at_all)):
+        notes.append(_NO_PAYMENT if case.is_said_paid else _DENIED)
     if state == "partly_paid" and case.news.refunds:
         notes.append("Crypto was given back: find out whether it is still owed.")
     elif state not in {"unclear", "not_paid", "refunded", "partly_paid"} and (note := _note(case, state)):
@@ -329,9 +419,12 @@ def _advice(case: _Case, state: str, *, has_events: bool) -> tuple[str, str]:
 def _step(case: _Case, state: str, *, has_events: bool) -> tuple[str, str]:
     """Return whose move it is, and the next step, by the state alone."""
     if state == "unclear":
-        return "you", case.coverage.doubt or (_SHARED if case.is_shared else _UNCLEAR)
+        is_one_of = len(case.requests or ()) > 1 and not case.is_paid_at_all
+        return "you", case.coverage.doubt or (_SHARED if case.is_shared else _SEVERAL if is_one_of else _UNCLEAR)
     if state == "not_paid":
-        return "payer", _NOT_PAID
+        is_missing = case.requests == []
+        known = _NOT_REQUESTED if is_missing else _NOT_PAID if case.is_said_paid is None else _UNPAID
+        return "you" if is_missing else "payer", known
     if state == "refunded":
         return "you", "The crypto was given back. If the money is still owed, create a new request."
     if state == "partly_paid":
@@ -354,9 +447,7 @@ def _note(case: _Case, state: str) -> str:
     if coverage.doubt:
         return coverage.doubt
     if state == "paid_twice":
-        times = f"paid {coverage.times} times"
-        found = f"Perhaps {times}. {COPY} Then" if coverage.has_copies else f"{times.capitalize()}:"
-        return f"{found} have the surplus returned."
+        return f"Paid {coverage.times} times: have the surplus returned."
     if coverage.excess is not None:
         return f"{format_number(coverage.excess)} more than ordered was paid: settle it with the payer."
     if coverage.times is None and len(case.seen) > 1:

@@ -139,10 +139,14 @@ class RequestSearch:
         """Return True if a request equals the order, and is not older than the call."""
         order, own = self._order, str(self._order.reference).startswith(OWN_REFERENCE)  # which no older request has
         is_new = own or (row["created_at"] is not None and row["created_at"] >= self._sent_at)
-        is_same = row["amount"] == read_decimal(order.amount) and all(
-            _currency(row[name]) == _currency(getattr(order, name)) for name in ("invoice_currency", "payment_currency")
-        )
-        return bool(row["request_id"]) and is_new and is_same
+        return bool(row["request_id"]) and is_new and has_terms(row, order)
+
+
+def has_terms(row: Mapping[str, Any], order: Any) -> bool:
+    """Return True if a request has the amount and the currencies of an order, as far as the order says them."""
+    is_amount = order.amount is None or read_decimal(row["amount"]) == read_decimal(order.amount)
+    named = [(getattr(order, name), row[name]) for name in ("invoice_currency", "payment_currency")]
+    return is_amount and all(not own or _currency(own) == _currency(listed) for own, listed in named)
 
 
 def _currency(name: str | None) -> object:
