@@ -126,7 +126,7 @@ def test_many_are_a_bar_by_state() -> None:
     """In the words of `reconcile`; what is passed comes first, and one of a thousand can be seen."""
     orders = [{"reference": f"order-{number}", "amount": None} for number in range(3)]
     payments = [paid(1, requestId="01", reference="order-0"), paid(2, requestId="02", reference="order-9")]
-    frame = reconcile(orders, payments_frame(payments), told({"sub_status": "fiat_sent", "request_id": "01"}))
+    frame = reconcile(orders, payments_frame(payments), events=told({"sub_status": "fiat_sent", "request_id": "01"}))
     bar = draw_states(frame)
     svg, alt = picture_of(bar)
 
