@@ -260,7 +260,7 @@ def test_a_previous_key_opens_its_journals(path: Path) -> None:
 def test_another_key_is_refused(path: Path, previous: bytes | None) -> None:
     """It may be of another platform, with other payers; so may a previous key that never opened it."""
     Journal(path, OWN).close()
-    with pytest.raises(InvalidInput, match="belongs to another API key"):
+    with pytest.raises(InvalidInput, match="belongs to another service or API key"):
         Journal(path, OTHER, previous_secret=previous)
 
 

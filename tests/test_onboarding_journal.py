@@ -81,9 +81,10 @@ def task_of(journal: Journal, rows: pd.DataFrame, step: Any, row: int = 0) -> Ta
 def test_a_second_process_is_refused_while_the_first_runs(client: SandboxClient, path: Path) -> None:
     """When the first one is killed, the journal can be opened."""
     code = "import sys; from pathlib import Path; from payerkit.onboarding.journal import Journal\n"
-    code += "journal = Journal(Path(sys.argv[1]), bytes.fromhex(sys.argv[2])); print('open', flush=True); input()"
+    code += "_, path, secret, name = sys.argv; journal = Journal(Path(path), bytes.fromhex(secret), service=name)\n"
+    code += "print('open', flush=True); input()"
     with subprocess.Popen(
-        [sys.executable, "-c", code, str(path), client.account_secret.hex()],
+        [sys.executable, "-c", code, str(path), client.account_secret.hex(), client.service_name()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -101,7 +102,7 @@ def test_a_second_process_is_refused_while_the_first_runs(client: SandboxClient,
 def test_another_service_is_refused(client: SandboxClient, path: Path) -> None:
     """Another sandbox does not have the payers of the first one."""
     onboard(client, table(1), path)
-    with payerkit.sandbox(seed=1) as other, pytest.raises(InvalidInput, match="belongs to another service"):
+    with payerkit.sandbox(seed=1) as other, pytest.raises(InvalidInput, match="belongs to another service or API key"):
         onboard(other, table(1), path)
 
 
@@ -251,7 +252,7 @@ def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> No
     with (
         FarEnd([Lossy(listed=lambda record: record | {"accountNumber": None})]) as far_end,
         Client(far_end.url, "key") as client,
-        Journal(path, client.account_secret) as journal,
+        Journal(path, client.account_secret, service=client.service_name()) as journal,
     ):
         first, second = (task_of(journal, rows, "bank_details", row) for row in (0, 1))
         payerkit.create_payment_detail(client, first.client_user_id, second.values)

@@ -130,21 +130,6 @@ def test_columns_may_have_other_names(send: Send, tmp_path: Path) -> None:
     assert [HEADER, row(1, *links(1).values())] == read(tmp_path)
 
 
-@POSIX
-def test_a_report_with_links_is_readable_by_its_owner_alone(send: Send, tmp_path: Path) -> None:
-    """It has the same links; a report without any is a file as any other."""
-    modes = []
-    for name, answer in (("with", links(1)), ("without", {})):
-        report = send(table(1), answer)
-        (tmp_path / "run.journal").unlink()
-        report.save(tmp_path / f"{name}.csv")
-        modes.append(stat.S_IMODE((tmp_path / f"{name}.csv").stat().st_mode))
-    (tmp_path / "usual").touch()
-
-    assert [0o600, stat.S_IMODE((tmp_path / "usual").stat().st_mode)] == modes
-    assert "https://example.com/kyc/1" in (tmp_path / "with.csv").read_text("utf-8")
-
-
 @pytest.mark.parametrize("status", [{"kycStatus": "pending"}, {"kycStatus": "pending"} | links(1)])
 def test_links_that_were_lost_are_told(
     connected: Callable[..., Client], tmp_path: Path, status: dict[str, str]
@@ -167,11 +152,14 @@ def test_links_that_were_lost_are_told(
 @POSIX
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_links_file_is_readable_by_its_owner_alone(send: Send, tmp_path: Path, exists: bool) -> None:
-    """Also if it replaces a file that everybody could read."""
+    """Also if it replaces a file that everybody could read; so is a report, which has links, too."""
     file = tmp_path / "links.csv"
     if exists:
         file.write_text("x" * 10_000, "utf-8")
         file.chmod(0o644)
-    send(table(1), links(1)).save_links(file)
+    report = send(table(1), links(1))
+    report.save_links(file)
+    report.save(tmp_path / "report.csv")
 
+    assert 0o600 == stat.S_IMODE((tmp_path / "report.csv").stat().st_mode)
     assert (0o600, 2) == (stat.S_IMODE(file.stat().st_mode), len(read(tmp_path)))

@@ -32,7 +32,7 @@ def test_an_outcome_has_words(code: str, params: dict[str, Any], expected: str) 
     [
         Outcome("cut_off"),
         Outcome("perhaps_there", {"ids": ["a", "b"]}),
-        Outcome("look_again", {"noted": FOUND}),
+        Outcome("look_due", {"noted": FOUND}),
         Outcome("earlier_unknown", {"cause": Outcome("payer_lags", {"cause": Outcome("refused", REFUSED)})}),
     ],
 )

@@ -155,12 +155,12 @@ class World:
 
     def journal(self) -> Journal:
         """Open the journal, as a run of this client does."""
-        return Journal(self.path, ScriptedClient(self.service, self.clock).account_secret, clock=self.clock.now)
+        secret = ScriptedClient(self.service, self.clock).account_secret
+        return Journal(self.path, secret, service=SERVICE, clock=self.clock.now)
 
     def kill(self, step: Step) -> None:
         """Leave the journal as a run does that is killed while it sends the row's task."""
         with self.journal() as journal:
-            journal.require_service(SERVICE)
             task = make_task(make_table([ROW]), journal.secret, step, 0)
             journal.add_to_baseline(task.payer_key, [])
             journal.sent(task.key, payer=task.payer_key, content=task.content)
@@ -369,9 +369,6 @@ SCENARIOS: dict[tuple[str, str, str], Scenario] = {
     ("account", "unknown", "missing, and no list shows what is stored for certain"): Scenario(
         [{"id": "pd-7"}, LOST], rows=[payer_row(2), ROW]
     ),
-    ("account", "unknown", "missing, and the payer is not compliant (when_compliant)"): Scenario(
-        [LOST], statuses=[COMPLIANT], status=PENDING, options={"accounts": "when_compliant"}
-    ),
     ("account", "unknown", 'final; retry=["unknown"]'): Scenario(
         after=PERHAPS_FOUND, lists=SILENT * 2, options={"retry": ["unknown"]}
     ),
@@ -513,12 +510,13 @@ def test_one_account_in_the_list_is_done_for_one_row(world: World) -> None:
     assert ["not_sent", "not_sent"] == [world.entry("bank_details", row).state for row in rows]
 
 
-def test_the_last_look_is_announced(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the number of accounts and the seconds that it takes."""
+def test_the_wait_for_the_last_look_is_shown(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of how many payers, how long it is, and why."""
     world.service.create_payment_detail = [LOST]
     world.run(progress=True)
 
-    assert "1 account sent more than once: the check for duplicates begins in 10 s." in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert re.search(r"checked payer 0 of 1 .*waits 10 s, until a write would have taken effect", shown)
 
 
 def test_what_the_last_look_left_open_is_closed_by_the_next_run(world: World) -> None:
@@ -535,12 +533,10 @@ def test_what_the_last_look_left_open_is_closed_by_the_next_run(world: World) ->
 def test_a_list_that_was_not_whole_is_looked_at_by_the_next_run(world: World) -> None:
     """It is whole now: nothing is left to be said."""
     LAST_LIST_NOT_WHOLE.play(world)
-    reason = why(world.entry("bank_details"))
     world.service.stored = [record(1)]
     world.run()
 
     entry = world.entry("bank_details")
-    assert "The next run looks again." in reason
     assert ("done", False, "") == (entry.state, entry.needs_look, why(entry))
 
 

@@ -66,13 +66,6 @@ def test_rows_are_found_and_sorted(wanted: dict[str, Any], expected: list[str]) 
     assert expected == labels(page(Sent(FRAME), **wanted))
 
 
-def test_numbers_as_labels_are_found_as_numbers() -> None:
-    """Row 1 is not row 10."""
-    frame = pd.DataFrame({"state": ["done"] * 11, "reason": [""] * 11, "client_user_id": ["x"] * 11}, dtype="string")
-
-    assert ["1"] == labels(page(Sent(frame), text="1"))
-
-
 def test_states_are_counted_among_what_was_found() -> None:
     """A filter says what it would find with the text."""
     shown = page(Sent(FRAME), text="no", state="refused")

@@ -38,9 +38,6 @@ KEY_SIZE = 16
 
 _VERSION = "4"
 
-_APPLICATION_ID = 0x7061796B
-"""Marks an SQLite file as a journal, in its header: `PRAGMA application_id`."""
-
 _COLUMNS = "payer, content, state, attempts, lookups, since, final, facts, reason, unknown_sends, needs_look"
 """The columns of a task after its key, in the order of the fields of `Entry`."""
 
@@ -66,6 +63,7 @@ _UNRESOLVED = "state = 'unknown' AND NOT final"
 _PROBLEMS = {
     sqlite3.SQLITE_BUSY: "is in use by another run. Wait until it ends, or use another file.",
     sqlite3.SQLITE_NOTADB: "is not a journal of payerkit. Use another file.",
+    sqlite3.SQLITE_ERROR: "is not a journal of payerkit. Use another file.",  # it has no table `run`
 }
 """Why a file cannot be opened, and what to do, by SQLite's code."""
 
@@ -140,7 +138,8 @@ class Journal:
     Args:
         path: The file, made if it is missing.
         own_secret: What the API key makes secret: it opens the journal.
-        previous_secret: The same for the key that this one replaced: it opens a journal of that key.
+        service: The name of the service whose payers it has.
+        previous_secret: The same as own_secret for the key that this one replaced: it opens a journal of that key.
         clock: Gives the seconds since any moment, and only goes forward.
 
     Attributes:
@@ -149,7 +148,7 @@ class Journal:
         slowest: Seconds of the slowest call that earlier runs remembered, 0.0 if none did, or nothing is unknown.
 
     Raises:
-        InvalidInput: For a file that is not a journal, belongs to another API key, or is in use.
+        InvalidInput: For a file that is not a journal, belongs to another service or API key, or is in use.
     """
 
     def __init__(
@@ -157,6 +156,7 @@ class Journal:
         path: Path,
         own_secret: bytes,
         *,
+        service: str = "",
         previous_secret: bytes | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -170,36 +170,27 @@ class Journal:
         self._name = str(path.resolve())  # wherever the process goes meanwhile
         try:
             meta = dict(self._select("SELECT name, value FROM run"))
-            self.secret = self._find_secret(meta, [own_secret, *([previous_secret] if previous_secret else [])])
+            self.secret = self._find_secret(meta, service, list(filter(None, [own_secret, previous_secret])))
         except BaseException:
             self._file.close()
             raise
         self.slowest = float(meta.get("slowest") or 0.0)
         self._identity = self._file_identity()
 
-    def _find_secret(self, meta: Mapping[str, str | bytes], own_secrets: Sequence[bytes]) -> bytes:
+    def _find_secret(self, meta: Mapping[str, Any], service: str, own_secrets: Sequence[bytes]) -> bytes:
         """Return the secret that keys the digests, made of a random part of the file and of an API key's secret."""
         salt = meta.get("salt", secrets.token_hex())
         for own in own_secrets:
-            secret = digest(own, salt)
+            secret = digest(own, salt, service)
             check = digest(secret, "key")
             if "key" not in meta:
                 self._file.execute(f"{_SET}, (?, ?)", ["salt", salt, "key", check])
             if meta.get("key", check) == check:
                 return secret
         raise InvalidInput(
-            "journal: it belongs to another API key. If this key replaced that one, set PAYERKIT_PREVIOUS_API_KEY to "
-            "the old key; otherwise use another journal file."
+            "journal: it belongs to another service or API key. Use another journal file; if the key was replaced, set "
+            "PAYERKIT_PREVIOUS_API_KEY to the old one."
         )
-
-    def require_service(self, name: str) -> None:
-        """Record the service of the journal, or compare it. Raises InvalidInput if it is another one."""
-        service = digest(self.secret, "service", name)
-        recorded = self._select("SELECT value FROM run WHERE name = 'service'")
-        if not recorded:
-            self._file.execute(_SET, ["service", service])
-        elif recorded != [(service,)]:
-            raise InvalidInput("journal: it belongs to another service. Use another journal file.")
 
     def _select(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows that a query finds."""
@@ -381,21 +372,16 @@ def _open(path: Path) -> sqlite3.Connection:
         file.execute("PRAGMA locking_mode = EXCLUSIVE")
         file.execute("BEGIN EXCLUSIVE")  # now: with the first write, two processes that start at once both fail
         file.execute("COMMIT")
-        (application,) = file.execute("PRAGMA application_id").fetchone()
         (tables,) = file.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables and application != _APPLICATION_ID:
-            raise sqlite3.DatabaseError  # another application's database is left alone
+        if not tables:
+            file.executescript(f"BEGIN; {_SCHEMA} INSERT INTO run VALUES ('version', '{_VERSION}'); COMMIT;")  # noqa: S608
+        # Before anything else: another application's database is left alone.
+        version = file.execute("SELECT value FROM run WHERE name = 'version'").fetchone()
         file.execute("PRAGMA journal_mode = WAL")
         # NORMAL waits for the disk at a checkpoint, which takes fullfsync on macOS, and at no commit: `_wait_for_disk`
         # does that, for several at once. https://www.sqlite.org/pragma.html#pragma_synchronous
         file.execute("PRAGMA synchronous = NORMAL")
         file.execute("PRAGMA fullfsync = ON")
-        if not tables:
-            file.executescript(
-                f"BEGIN; PRAGMA application_id = {_APPLICATION_ID}; {_SCHEMA}"  # noqa: S608
-                f"INSERT INTO run VALUES ('version', '{_VERSION}'); COMMIT;"
-            )
-        version = file.execute("SELECT value FROM run WHERE name = 'version'").fetchone()
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB)
         why = f"cannot be used ({error}). Check that the disk has room and that you may write there."

@@ -43,7 +43,6 @@ service's response, of the payer's list or status, of this journal, or of a pers
     account  unknown    missing, after it was refused when sent again                 refused                list
     account  unknown    missing in a list that is not whole                           unknown, next run      journal
     account  unknown    missing, and no list shows what is stored for certain         unknown, next run      journal
-    account  unknown    missing, and the payer is not compliant (when_compliant)      unknown, next run      status
     account  unknown    final; retry=["unknown"]                                      unknown                person
     account  unknown    retry=["unknown"] and existing="send"                         sent                   person
     account  done       sent twice; the last look shows one                           done                   list
@@ -211,24 +210,16 @@ class Reconciler:
             self.journal.record(task.key, "refused", reason=Outcome.from_value(entry.facts[REFUSED]))
         elif self._repeats[task.key] < MAX_REPEATS:
             self._repeats[task.key] += 1
-            self._send_account_again(task)
+            try:
+                self.sender.send_or_raise(task)
+            except Refused:
+                again = self.journal.entry(task.key)
+                if again is None or REFUSED not in again.facts:  # else it is refused once it counts as absent again
+                    raise
         else:
             reason = Outcome("absent_again", {"attempts": entry.attempts})
             self.journal.record(task.key, "not_sent", reason=reason, final=False)
         return True
-
-    def _send_account_again(self, task: Task) -> None:
-        waits, _ = self.sender.check_compliance(task.client_user_id) if self.options.when_compliant else (None, {})
-        if waits:
-            reason = Outcome("absent_and_waits", {"cause": waits})
-            self.journal.record(task.key, "unknown", reason=reason, final=False)
-            raise PayerkitError(reason.text)
-        try:
-            self.sender.send_or_raise(task)
-        except Refused:
-            entry = self.journal.entry(task.key)
-            if entry is None or REFUSED not in entry.facts:  # with them, it is refused once it counts as absent again
-                raise
 
     def _seen(self) -> Sequence[bool | None]:
         """Return how the lists show the first of some accounts that the service stored for certain.
@@ -275,17 +266,10 @@ class Reconciler:
         elif others or doubtful:
             reason = Outcome("could_be_twice", {"id": own, "ids": [*map(id_of, [*others, *doubtful])]})
             self.journal.record(task.key, "unknown", reason=reason, facts=entry.facts)
-        elif not listing.is_whole:
-            if entry.state != "unknown" and not _looks_again(entry):
-                reason = Outcome("look_again", {"noted": entry.reason})
-                self.journal.record(task.key, entry.state, reason=reason, final=entry.final, facts=entry.facts)
-        elif entry.state == "unknown" and own is not None:
-            # One that could be a second one was listed before, and is not any more.
-            self.journal.record(task.key, "done", facts=entry.facts, needs_look=False)
-        elif entry.state != "unknown":
-            noted = entry.reason.params["noted"] if entry.reason and _looks_again(entry) else entry.reason
-            state, final = entry.state, entry.final
-            self.journal.record(task.key, state, reason=noted, final=final, facts=entry.facts, needs_look=False)
+        elif listing.is_whole and (entry.state != "unknown" or own is not None):
+            # unknown: one that could be a second one was listed before, and is not any more.
+            state, noted = ("done", None) if entry.state == "unknown" else (entry.state, entry.reason)
+            self.journal.record(task.key, state, reason=noted, final=entry.final, facts=entry.facts, needs_look=False)
 
 
 def is_certain(found: Matches) -> bool:
@@ -293,11 +277,6 @@ def is_certain(found: Matches) -> bool:
     if not all(map(id_of, found.strong)):
         return False
     return len(found.strong) == 1 or len(found.same) == len(found.strong) > 1
-
-
-def _looks_again(entry: Entry) -> bool:
-    """Return True if the reason of a task notes that the next run has to look again."""
-    return entry.reason is not None and entry.reason.code == "look_again"
 
 
 def _may_be_new(entry: Entry | None) -> bool:

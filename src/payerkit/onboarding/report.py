@@ -340,14 +340,11 @@ class Report(Overview):
     def save(self, path: str | Path) -> None:
         """Write the frame as CSV, its index first.
 
-        A cell or label that a spreadsheet would compute, such as `=1+1`, has an apostrophe in front. If it has links,
-        which let their reader act as the payer, only its owner may read the file.
+        Only its owner may read the file, since links let their reader act as the payer. A cell or label that a
+        spreadsheet would compute, such as `=1+1`, has an apostrophe in front.
         """
-        if self.frame[["agreement_url", "kyc_url"]].notna().any(axis=None):
-            with open_for_owner(Path(path)) as file:
-                write_rows(self.frame, file)
-        else:
-            write_rows(self.frame, path)
+        with open_for_owner(Path(path)) as file:
+            write_rows(self.frame, file)
 
     @without_internal_frames
     def save_links(self, path: str | Path) -> int:

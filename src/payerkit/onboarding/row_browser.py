@@ -62,13 +62,11 @@ class RowBrowser(ReplyingWidget):
 
     def _has(self, text: str) -> npt.NDArray[np.bool_]:
         """Return an array: for each row, whether a text is part of one of its texts, or its label."""
-        labels = pd.Series(self._frame.index.map(str), dtype="string")
-        is_number = pd.api.types.is_numeric_dtype(self._frame.index)
-        flags = ((labels == text) | (text == "")) if is_number else _contains(labels, text)
         texts: pd.DataFrame = self._frame.drop(columns=_LINKS, errors="ignore").select_dtypes("string")
-        for name in texts.columns:
-            flags = flags | _contains(texts[name], text)
-        return np.asarray(flags, bool)
+        labels = pd.Series(self._frame.index.map(str), dtype="string")
+        columns = [labels, *(texts[name] for name in texts.columns)]
+        found = [each.str.contains(text, case=False, regex=False) for each in columns]
+        return np.logical_or.reduce([each.to_numpy(bool, na_value=False) for each in found])
 
     @staticmethod
     def _sorted(rows: pd.DataFrame, column: str, *, descending: bool) -> pd.DataFrame:
@@ -80,7 +78,3 @@ class RowBrowser(ReplyingWidget):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {count_of(len(self._frame), 'row')}>"
-
-
-def _contains(texts: pd.Series[Any], text: str) -> npt.NDArray[np.bool_]:
-    return np.asarray(texts.str.contains(text, case=False, regex=False).to_numpy(bool, na_value=False))

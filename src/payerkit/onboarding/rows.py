@@ -28,7 +28,7 @@ from payerkit.tables.mapping import name_columns
 from payerkit.tables.normalise import findings_in, origin_of, reading_in_words
 from payerkit.tables.spreadsheets import is_example
 from payerkit.wire import wire_name
-from payerkit.wording import Wording, in_file, visible
+from payerkit.wording import in_file, visible
 
 ID = "client_user_id"
 
@@ -414,8 +414,6 @@ class Naming:
         several = "them all" if len(found) == len(rows) else f"{len(found):,} of them"
         own = f"{self.normalise} would write {several} in the right form."
         if len(found) == len(rows) and len(set(found)) == 1:
-            if found[0] and isinstance(hint, Wording) and hint.to_write == found[0]:
-                return f"Write {found[0]}, as {self.normalise} would."
             own = f"{self.normalise} would {f'write {found[0]}' if found[0] else 'clear the cell'}."
         return f"{hint} {own}".lstrip()
 

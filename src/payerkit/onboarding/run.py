@@ -173,11 +173,15 @@ def run_table(
     """
     check_client(client)
     limiter = limiter or RateLimiter(client.pace)
-    file, own_clock = Path(path), clock or limiter.clock
-    previous = client.previous_account_secret
+    file = Path(path)
     try:
-        with Journal(file, client.account_secret, previous_secret=previous, clock=own_clock) as journal:
-            journal.require_service(client.service_name())
+        with Journal(
+            file,
+            client.account_secret,
+            service=client.service_name(),
+            previous_secret=client.previous_account_secret,
+            clock=clock or limiter.clock,
+        ) as journal:
             tasks = Tasks.of_journal(table, journal)
             journal.begin_run()
             with Progress(shown=options.progress, where=client.environment) as progress:

@@ -60,8 +60,8 @@ def verify_onboarding(client: Client, rows: Any, journal: str | Path | None = No
         return _verify(client, Tasks(table, b""), None)  # the keys are compared here alone
     if not Path(journal).is_file():
         raise InvalidInput(f"journal: there is no file {Path(journal).name}. Leave it out to compare without one.")
-    with Journal(Path(journal), client.account_secret, previous_secret=client.previous_account_secret) as opened:
-        opened.require_service(client.service_name())
+    service, previous = client.service_name(), client.previous_account_secret
+    with Journal(Path(journal), client.account_secret, service=service, previous_secret=previous) as opened:
         return _verify(client, Tasks.of_journal(table, opened), opened)
 
 
