@@ -64,7 +64,7 @@ def test_an_argument_wins_over_its_variable(monkeypatch: pytest.MonkeyPatch) -> 
         ("PROT", "9000", "PAYERKIT_SANDBOX_PROT: there is no such setting; did you mean PAYERKIT_SANDBOX_PORT?"),
         ("API_KEYS", "x", "API_KEYS: there is no such setting; did you mean PAYERKIT_SANDBOX_API_KEY?"),
         ("MAX_BODY", "5", "PAYERKIT_SANDBOX_MAX_BODY: there is no such setting"),
-        ("KYC_AFTER", "-1", "PAYERKIT_SANDBOX_KYC_AFTER: expected a number of seconds"),
+        ("KYC_AFTER", "-1", "PAYERKIT_SANDBOX_KYC_AFTER: expected greater than or equal to 0."),
     ],
 )
 def test_a_bad_variable_is_named(

@@ -19,7 +19,6 @@ from payerkit.service.clock import Identifiers
 from payerkit.service.errors import Problem
 from payerkit.service.pay import Rates, big_number, convert, format_units, parse_amount, payment_reference, post_payment
 from payerkit.service.settings import Settings
-from payerkit.service.tables import HoldingRow
 from payerkit.service.world import World
 from stores import open_world
 
@@ -182,8 +181,8 @@ ALLOWANCES = [
 @pytest.mark.parametrize(("currency", "allowance", "approvals"), ALLOWANCES)
 def test_approvals_depend_on_the_allowance(world: World, currency: str, allowance: int, approvals: list[int]) -> None:
     """A payment has the approvals that the token needs, and the metadata gives their indexes."""
-    holding = HoldingRow(world_id=world.id, currency=currency, balance=10**9, allowance=allowance)
-    world.call(lambda session: session.merge(holding), write=True)
+    holding = {currency: {"balance": 10**9, "allowance": allowance}}
+    world.call(lambda session: session.update_world(wallet=holding), write=True)
     response = pay(world, order("10", currency), NO_FEE)
     steps = response["transactions"]
 

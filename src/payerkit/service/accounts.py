@@ -134,20 +134,14 @@ def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, A
     account_id = session.identifiers.uuid("payment detail", client_user_id, ordinal)
     outcome = _TEST_BANKS.get(bank.lower(), "approved")
     status = outcome if outcome in _UNDECIDED else "pending"
-    due = session.now + session.settings.accounts_after
-    is_decided = status != outcome and due <= session.now
-    account = session.insert(
-        AccountRow,
-        payer_id=payer.id,
-        account_id=account_id,
-        body=dict(body),
-        status=outcome if is_decided else status,
+    account = AccountRow(
+        world_id=session.world.id, payer_id=payer.id, account_id=account_id, body=dict(body), status=status
     )
+    session.add(account)
+    session.flush()
     session.record("payment_detail", client_user_id, body, account_id)
-    if is_decided:
-        _fire_update(session, account_id, client_user_id, outcome, due)
-    elif status != outcome:
-        session.change_later("account", account.id, outcome, due)
+    if status != outcome:
+        session.change_later("account", account.id, outcome, session.now + session.settings.accounts_after)
     return listed_account(account, payer.user_id)
 
 
@@ -160,15 +154,10 @@ def listed_account(account: AccountRow, user_id: str) -> dict[str, Any]:
 def set_account(session: WorldSession, account: AccountRow, status: str, at: float) -> None:
     """Set the status of bank details, and fire the event of it."""
     account.status = status
-    payer = session.get_one(PayerRow, account.payer_id)
-    _fire_update(session, account.account_id, payer.client_user_id, status, at)
-
-
-def _fire_update(session: WorldSession, account_id: str, client_user_id: str, status: str, at: float) -> None:
     reason = "The account did not pass its checks." if status in {"failed", "rejected"} else None
     body: dict[str, Any] = {
-        "paymentDetailsId": account_id,
-        "clientUserId": client_user_id,
+        "paymentDetailsId": account.account_id,
+        "clientUserId": session.get_one(PayerRow, account.payer_id).client_user_id,
         "status": status,
         "rejectionMessage": reason,
         "timestamp": format_time(at),

@@ -49,7 +49,7 @@ def advance_clock(body: ClockRequest, session: WorldSession) -> Mapping[str, Any
     """Advance the clock, so that what waits is decided. A wall clock then runs ahead by so much."""
     if session.now + body["seconds"] > LATEST:
         raise Problem.of_field("seconds", "must not lead beyond the year 9999", "clock_range")
-    session.get_one(WorldRow, session.world.id).advanced += body["seconds"]
+    session.update_world(advanced=WorldRow.advanced + body["seconds"])
     session.now += body["seconds"]
     session.settle()
     session.world.limits.advance(body["seconds"])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -94,12 +93,8 @@ class Database:
         connected = self.engine.connect() if wait else nullcontext(self._own or self._open_own())
         with connected as connection, connection.begin() as transaction:
             if self.is_sqlite:
-                driver: Any = connection.connection.driver_connection
-                try:
-                    # A deferred one that reads first cannot wait for the lock: SQLite fails it, lest it deadlock.
-                    driver.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                except sqlite3.OperationalError as error:
-                    raise OperationalError("BEGIN", None, error) from error
+                # A deferred one that reads first cannot wait for the lock: SQLite fails it, lest it deadlock.
+                connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
             yield connection
             try:
                 transaction.commit()
@@ -120,21 +115,20 @@ class Database:
         driver.execute("PRAGMA busy_timeout=0")
         return self._own
 
-    def sandbox_row(self, clock: str) -> SandboxRow:
-        """Return the row of the database as a whole, with the kind of clock of the first service on it."""
-        with self.transaction(write=True) as connection:
-            connection.execute(sa.update(SandboxRow).where(SandboxRow.clock.is_(None)).values(clock=clock))
-            return Session(connection).scalars(sa.select(SandboxRow)).one()
+    def enter(self, clock: str, names: Iterable[str]) -> tuple[SandboxRow, dict[str, int]]:
+        """Return the row of the database as a whole, and the ids of the worlds, of which new ones are added.
 
-    def find_or_add_world(self, name: str) -> int:
-        """Return the id of a world; add the world if it is new."""
-        with self.transaction(write=True) as connection:
-            if not self.is_sqlite:
-                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
-            found = connection.scalar(sa.select(WorldRow.id).where(WorldRow.name == name))
-            if found is None:
-                found = connection.scalar(sa.insert(WorldRow).values(name=name).returning(WorldRow.id))
-            return int(found or 0)
+        Raises SetupError if the database was made with another kind of clock; the first service on it decides that.
+        """
+        with self.transaction(write=True) as connection, Session(connection) as session:
+            row = session.scalars(sa.select(SandboxRow).with_for_update()).one()  # services that start come one by one
+            row.clock = row.clock or clock
+            # Decisions are due at times of one clock; on another they would be due at once, or in months.
+            if row.clock != clock:
+                raise SetupError(f'clock: this database was made with clock="{row.clock}"; use that, or another one.')
+            known = set(session.scalars(sa.select(WorldRow.name)))
+            session.add_all(WorldRow(name=name) for name in names if name not in known)
+            return row, {each.name: each.id for each in session.scalars(sa.select(WorldRow))}
 
 
 def open_database(db: str | Path, seal: Seal) -> Database:
@@ -249,11 +243,6 @@ def _prepare_tables(database: Database) -> None:
 
     If several services start at once, one of them does this, and the others wait for it. A failure changes nothing.
     """
-    with database.transaction(write=False) as connection:
-        if _is_prepared(connection):
-            return
-    if database.is_sqlite:
-        _use_write_ahead_log(database.engine)
     with database.transaction(write=True) as connection:
         if not database.is_sqlite:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _START_LOCK})
@@ -261,6 +250,10 @@ def _prepare_tables(database: Database) -> None:
             Base.metadata.create_all(connection, checkfirst=False)
             row = {"version": VERSION, "api_key": new_api_key(), "identity": str(uuid.uuid4())}
             connection.execute(sa.insert(SandboxRow), row)
+    if database.is_sqlite:
+        # So that readers do not wait for the writer. It fails while another service starts, which sets it, too.
+        with suppress(OperationalError), database.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
 
 
 def _is_prepared(connection: sa.Connection) -> bool:
@@ -272,22 +265,6 @@ def _is_prepared(connection: sa.Connection) -> bool:
     if version == VERSION:
         return connection.scalar(sa.select(SandboxRow.api_key)) is not None  # which fails with another encryption key
     raise SetupError("db: the database is of another version of payerkit; use that version, or another database.")
-
-
-def _use_write_ahead_log(engine: sa.Engine) -> None:
-    """Let readers of a SQLite file not wait for its writer; repeat this while other services that start do the same."""
-    last = time.monotonic() + LOCK_SECONDS
-    while True:
-        try:
-            with engine.connect() as connection:
-                driver: Any = connection.connection.driver_connection
-                driver.execute("PRAGMA journal_mode=WAL")
-                return
-        except sqlite3.OperationalError as error:
-            # Each of two that change the mode has read before, so SQLite fails one at once, lest they deadlock.
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > last:
-                raise SetupError(f"db: cannot open the database: {error}") from None
-            time.sleep(0.01)
 
 
 def _parse_url(db: str | Path) -> sa.URL:

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypeVar
 from eth_abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from fastapi import Depends
-from sqlalchemy import bindparam, select
+from sqlalchemy import select
 from typing_extensions import TypedDict
 
 from payerkit._tsv import rows
@@ -27,7 +27,7 @@ from payerkit.onchain.currencies import Currency, find_currency, find_deployment
 from payerkit.service.errors import Problem
 from payerkit.service.fields import AnyText, NonEmptyText, PathId
 from payerkit.service.settings import Settings
-from payerkit.service.tables import BillRow, HoldingRow, RateRow
+from payerkit.service.tables import BillRow
 from payerkit.service.world import WorldRouter, WorldSession
 
 T = TypeVar("T")
@@ -142,7 +142,7 @@ def transactions_of(
     """Return the transactions that pay an order, and their metadata. has_wallet: False for an unknown wallet."""
     settings, coin = session.settings, native_currency(order.currency.network)
     holding = read_holding(session, order.currency)
-    allowance = holding.allowance if has_wallet else 0
+    allowance = holding["allowance"] if has_wallet else 0
     transactions = _create_transactions(order, bytes.fromhex(bill.payment_reference[2:]), settings, allowance)
     last = len(transactions) - 1
     cost = sum(each.wei + each.gas_cost for each in transactions)
@@ -153,8 +153,8 @@ def transactions_of(
         "paymentTransactionIndex": last,
     }
     if has_wallet:
-        metadata["hasEnoughBalance"] = holding.balance >= order.total
-        metadata["hasEnoughGas"] = coin is not None and read_holding(session, coin).balance >= cost
+        metadata["hasEnoughBalance"] = holding["balance"] >= order.total
+        metadata["hasEnoughGas"] = coin is not None and read_holding(session, coin)["balance"] >= cost
     if settings.protocol_fee:
         metadata["protocolFee"] = settings.protocol_fee
     return [each.to_json() for each in transactions], metadata
@@ -174,7 +174,7 @@ def read_order(session: WorldSession, body: Mapping[str, Any]) -> Order:
             errors.extend(problem.errors)
             return None
 
-    rates = read_rates(session)
+    rates = Rates(session.rates)
     payee = attempt(_parse_payee, body.get("payee", OPERATOR_ADDRESS))
     invoice = attempt(_parse_currency, body, "invoiceCurrency")
     payment = attempt(_parse_currency, body, "paymentCurrency")
@@ -331,26 +331,22 @@ def check_steps(order: Order, steps: Sequence[Transaction], pay: Paid) -> None:
 def spend(session: WorldSession, order: Order, steps: Sequence[Transaction], pay: Paid) -> None:
     """Take what the transactions cost from the wallet. Raises Problem for one that would fail."""
     coin, total = native_currency(order.currency.network), pay.amount + pay.fee
-    held = read_holding(session, order.currency)
-    for_gas = held if coin in {None, order.currency} else read_holding(session, coin)
-    for step in steps:
-        if coin is not None:
-            _take(for_gas, step.gas_cost, "for gas")
-        if step.function == APPROVE:
-            held.allowance = step.arguments[1]
+    if coin is not None:
+        _take(session, coin, sum(step.gas_cost for step in steps), "for gas")
     if order.currency.kind != "native":
-        if held.allowance < total:
-            raise Problem(409, f"The transaction would fail: the allowance of {held.currency} is too small")
-        held.allowance -= total
-    _take(held, total, "for the payment")
-    session.merge(held)
-    session.merge(for_gas)
+        is_approved = len(steps) > 1
+        allowance = steps[-2].arguments[1] if is_approved else read_holding(session, order.currency)["allowance"]
+        if allowance < total:
+            raise Problem(409, f"The transaction would fail: the allowance of {order.currency.id} is too small")
+        set_holding(session, order.currency, allowance=allowance - total)
+    _take(session, order.currency, total, "for the payment")
 
 
-def _take(holding: HoldingRow, units: int, purpose: str) -> None:
-    if holding.balance < units:
-        raise Problem(409, f"The transaction would fail: the wallet does not have enough {holding.currency} {purpose}")
-    holding.balance -= units
+def _take(session: WorldSession, currency: Currency, units: int, purpose: str) -> None:
+    balance = read_holding(session, currency)["balance"]
+    if balance < units:
+        raise Problem(409, f"The transaction would fail: the wallet does not have enough {currency.id} {purpose}")
+    set_holding(session, currency, balance=balance - units)
 
 
 # Amounts
@@ -449,11 +445,6 @@ _DEFAULT_BALANCE = 1_000_000
 GAS_PRICE = 20_000_000_000
 """Wei per unit of gas; invented."""
 
-_RATES = select(RateRow.currency, RateRow.usd).where(RateRow.world_id == bindparam("world"))
-_HOLDING = select(HoldingRow.balance, HoldingRow.allowance).where(
-    HoldingRow.world_id == bindparam("world_id"), HoldingRow.currency == bindparam("currency")
-)
-
 
 class RateRequest(TypedDict):
     """A new exchange rate: US dollars per unit."""
@@ -484,7 +475,7 @@ CurrencyDep = Annotated[Currency, Depends(get_currency)]
 @router.call("GET /sandbox/rates/{currency}")
 def get_rate(currency: CurrencyDep, session: WorldSession) -> Mapping[str, Any]:
     """Return the US dollars per unit."""
-    return {"currency": currency.id, "usd": read_rates(session).usd(currency)}
+    return {"currency": currency.id, "usd": Rates(session.rates).usd(currency)}
 
 
 @router.call("PUT /sandbox/rates/{currency}")
@@ -494,7 +485,7 @@ def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) ->
     if not _RATE.fullmatch(usd) or not Decimal(usd):
         message = "must be a positive decimal, such as 1.10, with at most 30 digits before and after the point"
         raise Problem.of_field("usd", message, "rate")
-    session.merge(RateRow(world_id=session.world.id, currency=currency.id, usd=usd))
+    session.update_world(rates=session.rates | {currency.id: usd})
     return {"currency": currency.id, "usd": usd}
 
 
@@ -511,8 +502,8 @@ def get_holding(currency: CurrencyDep, session: WorldSession) -> Mapping[str, An
     holding = read_holding(session, currency)
     return {
         "currency": currency.id,
-        "balance": format_units(holding.balance, currency),
-        "allowance": format_units(holding.allowance, currency),
+        "balance": format_units(holding["balance"], currency),
+        "allowance": format_units(holding["allowance"], currency),
         "gasPrice": GAS_PRICE,
     }
 
@@ -520,22 +511,16 @@ def get_holding(currency: CurrencyDep, session: WorldSession) -> Mapping[str, An
 @router.call("PUT /sandbox/wallet/{currency}")
 def put_holding(currency: CurrencyDep, body: HoldingRequest, session: WorldSession) -> Mapping[str, Any]:
     """Set balance, allowance, or both."""
-    holding = read_holding(session, currency)
-    for name, decimal in body.items():
-        setattr(holding, name, parse_units(str(decimal), currency, name))
-    session.merge(holding)
-    session.flush()
+    set_holding(session, currency, **{name: parse_units(str(units), currency, name) for name, units in body.items()})
     return get_holding(currency, session)
 
 
-def read_holding(session: WorldSession, currency: Currency) -> HoldingRow:
-    """Return what the wallet holds of a currency; to store a change of it, merge it into the session."""
-    key = {"world_id": session.world.id, "currency": currency.id}
-    stored = session.sql.execute(_HOLDING, key).one_or_none()
-    balance, allowance = stored or (_DEFAULT_BALANCE * 10**currency.decimals, 0)
-    return HoldingRow(**key, balance=balance, allowance=allowance)
+def read_holding(session: WorldSession, currency: Currency) -> dict[str, int]:
+    """Return the wallet's `balance` of a currency and the payment contract's `allowance`, in base units."""
+    return session.wallet.get(currency.id) or {"balance": _DEFAULT_BALANCE * 10**currency.decimals, "allowance": 0}
 
 
-def read_rates(session: WorldSession) -> Rates:
-    """Return the rates, with those set by a user."""
-    return Rates({currency: usd for currency, usd in session.sql.execute(_RATES, {"world": session.world.id})})  # noqa: C416 - rows are no pairs for mypy
+def set_holding(session: WorldSession, currency: Currency, **units: int) -> None:
+    """Store a new balance of a currency, a new allowance, or both."""
+    session.wallet = {**session.wallet, currency.id: {**read_holding(session, currency), **units}}
+    session.update_world(wallet=session.wallet)

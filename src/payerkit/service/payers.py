@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, get_args
 from fastapi import Request
 from pydantic import AfterValidator, Field, StrictBool
 from pydantic_core import PydanticCustomError
-from sqlalchemy import Row, bindparam, select, update
+from sqlalchemy import Row, bindparam, select
 from typing_extensions import TypedDict
 
 from payerkit.service.clock import format_time
@@ -40,7 +40,6 @@ _EMAIL = rf"^{_ATOM}(\.{_ATOM})*@({_LABEL}\.)+{_TOP_LABEL}$"
 in use, are refused."""
 
 _READ = select(*(each for each in PayerRow.__table__.c if each.key != "body")).where(PayerRow.key == bindparam("key"))
-_REPLACE = update(PayerRow).where(PayerRow.id == bindparam("row"))
 
 
 def _check_local_part(email: str) -> str:
@@ -195,10 +194,13 @@ def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: b
             kyc_page=session.identifiers.token_bytes(16, "kyc page", name).hex(),
             agreement_page=session.identifiers.token_bytes(16, "agreement page", name).hex(),
         )
-    session.sql.execute(_REPLACE, {"row": stored.id, "body": dict(body), **states})
+    payer = session.get_one(PayerRow, stored.id)
+    payer.body = dict(body)
+    for step, state in states.items():
+        setattr(payer, step, state)
     if "kyc" in states:
-        session.drop_changes("kyc", stored.id)
-    return PayerRow(**stored._asdict() | states)
+        session.drop_changes("kyc", payer.id)
+    return payer
 
 
 def find_payer(session: WorldSession, client_user_id: str) -> PayerRow:

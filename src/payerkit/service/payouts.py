@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import Annotated, Any, Literal, NotRequired
@@ -20,12 +19,12 @@ from typing_extensions import TypedDict
 
 from payerkit._tsv import rows
 from payerkit.onchain.addresses import with_checksum
-from payerkit.onchain.currencies import Currency, find_currency
+from payerkit.onchain.currencies import find_currency
 from payerkit.service import fields, pay
 from payerkit.service.accounts import find_account, listed_account
 from payerkit.service.clock import format_time
 from payerkit.service.errors import Problem
-from payerkit.service.pay import Rates, format_units, in_usd, read_rates, whole_units
+from payerkit.service.pay import format_units, in_usd, whole_units
 from payerkit.service.payers import is_compliant, read_payer
 from payerkit.service.tables import AccountRow, BillRow, PaymentRow
 from payerkit.service.world import CHANGES, WorldRouter, WorldSession
@@ -148,7 +147,7 @@ def get_requests(
         key = session.lookup_key(f"wallet {wallet.lower()}")
         query = query.where(BillRow.id.in_(select(PaymentRow.bill_id).where(PaymentRow.key == key)))
     found, pagination = _read_page(session, query.order_by(BillRow.id), limit, offset)
-    return {"requests": [_listed_request(session, bill) for bill in found], "pagination": pagination}
+    return {"requests": [_listed_request(bill) for bill in found], "pagination": pagination}
 
 
 def _read_page(
@@ -160,27 +159,25 @@ def _read_page(
     return found, {"total": total, "limit": limit, "offset": offset}
 
 
-def _listed_request(session: WorldSession, bill: BillRow) -> dict[str, Any]:
-    found = payments_of(session, bill)
+def _listed_request(bill: BillRow) -> dict[str, Any]:
     return {
         "requestId": bill.request_id,
         "paymentReference": bill.payment_reference,
         **{name: bill.body[name] for name in ("amount", "invoiceCurrency", "paymentCurrency")},
-        **_paid_members(found),
+        **_paid_members(bill),
         "reference": bill.body.get("reference"),
         "createdAt": format_time(bill.created_at),
         "payee": bill.body.get("payee"),
-        "payer": found[0].body["wallet"] if found else None,
+        "payer": bill.payments[0].body["wallet"] if bill.payments else None,
     }
 
 
-def _paid_members(found: Sequence[PaymentRow]) -> dict[str, Any]:
+def _paid_members(bill: BillRow) -> dict[str, Any]:
     """Return what the payments of a bill say of it."""
-    is_paid = _is_paid(found)
     return {
-        "hasBeenPaid": is_paid,
-        "status": "paid" if is_paid else "partially_paid" if found else "pending",
-        "txHash": found[0].transaction_hash if found else None,
+        "hasBeenPaid": bill.is_paid,
+        "status": "paid" if bill.is_paid else "partially_paid" if bill.payments else "pending",
+        "txHash": bill.payments[0].transaction_hash if bill.payments else None,
     }
 
 
@@ -215,17 +212,15 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Mapp
     bill = pay.find_bill(session, BillRow.request_id == request_id)
     if bill is None:
         raise Problem(404, f"Request {request_id} not found")
-    rates, found = read_rates(session), payments_of(session, bill)
-    order, is_paid = bill.body, _is_paid(found)
-    payments = [_listed(each, rates, is_paid=is_paid) for each in found]
+    order, payments = pay.read_order(session, bill.body), [_listed(each) for each in bill.payments]
     return {
-        **_request_of(bill, is_paid=is_paid),
-        **_paid_members(found),
-        "isListening": not is_paid,
+        **_request_of(bill),
+        **_paid_members(bill),
+        "isListening": not bill.is_paid,
         "isCryptoToFiatAvailable": bill.is_payout,
-        "requestAmount": order["amount"],
-        "paidAmount": format_units(sum(each.body["amount"] for each in found), currency_of(order["paymentCurrency"])),
-        "amountInUsd": in_usd(Fraction(Decimal(order["amount"])), currency_of(order["invoiceCurrency"]), rates),
+        "requestAmount": bill.body["amount"],
+        "paidAmount": format_units(bill.paid, order.currency),
+        "amountInUsd": in_usd(Fraction(bill.body["amount"]), order.invoice, order.rates),
         "conversionRate": None,
         "payments": payments,
         "fees": [fee for payment in payments for fee in payment["fees"]],
@@ -270,11 +265,8 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
         wanted.append(PaymentRow.paid_at <= _read_time(to_date, "toDate"))
     query = select(PaymentRow).join(PaymentRow.bill).where(PaymentRow.world_id == session.world.id, *wanted)
     found, pagination = _read_page(session, query.order_by(PaymentRow.id), limit, offset)
-    rates = read_rates(session)
-    is_paid = {each.bill_id: _is_paid(payments_of(session, each.bill)) for each in found}
-    payments = [_listed(each, rates, is_paid=is_paid[each.bill_id]) for each in found]
     has_more = offset + len(found) < pagination["total"]
-    return {"payments": payments, "pagination": {**pagination, "hasMore": has_more}}
+    return {"payments": [_listed(each) for each in found], "pagination": {**pagination, "hasMore": has_more}}
 
 
 @router.call("POST /sandbox/transactions")
@@ -313,8 +305,7 @@ async def get_operator() -> Mapping[str, Any]:
 def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, session: WorldSession) -> Mapping[str, Any]:
     """Set the state, as if the operator had decided so."""
     bill = pay.find_bill(session, BillRow.request_id == request_id)
-    payments = [] if bill is None else payments_of(session, bill)
-    payouts = [each for each in payments if each.outcome is not None]
+    payouts = [] if bill is None else [each for each in bill.payments if each.outcome is not None]
     if not payouts:
         raise Problem(404, f"Request {request_id} has no payout; pay it first")
     for each in payouts:
@@ -353,11 +344,6 @@ def _check_least(order: pay.Order, amount: str, account: Mapping[str, Any]) -> N
         raise Problem.of_field("amount", message, "below_currency_limit")
 
 
-def payments_of(session: WorldSession, bill: BillRow) -> list[PaymentRow]:
-    """Return the payments of a bill, in their order."""
-    return list(session.scalars(select(PaymentRow).where(PaymentRow.bill_id == bill.id).order_by(PaymentRow.id)))
-
-
 def _fire_step(session: WorldSession, payment: PaymentRow, state: str, at: float, reason: str | None = None) -> None:
     """Fire the events of a payout's new state. reason: why it failed; by default, in the sandbox's own words."""
     ids = payment.bill.ids
@@ -368,8 +354,7 @@ def _fire_step(session: WorldSession, payment: PaymentRow, state: str, at: float
         return
     session.fire("payment.failed", at, {**step, "failureReason": reason or _FAILURES[state], "retryAfter": None})
     if state == "failed":
-        amount = format_units(payment.body["amount"], currency_of(payment.payment_currency))
-        refund = {"refundedTo": payment.body["wallet"], "refundAmount": amount}
+        refund = {"refundedTo": payment.body["wallet"], "refundAmount": payment.body["amount"]}
         of_refund = {**ids, **refund, "currency": payment.payment_currency, "timestamp": format_time(at)}
         session.fire("payment.refunded", at, of_refund)
 
@@ -390,109 +375,101 @@ def _read_time(text: str, field: str) -> float:
     raise Problem.of_field(field, "must be a time with its zone, such as 2026-01-01T00:00:00Z", "time")
 
 
-def _is_paid(payments: Sequence[PaymentRow]) -> bool:
-    """Return True if the payments of a bill pay it in full."""
-    bodies = [each.body for each in payments]
-    return bool(bodies) and sum(each["amount"] for each in bodies) >= bodies[0]["requested"]
-
-
-def _listed(payment: PaymentRow, rates: Rates, *, is_paid: bool) -> dict[str, Any]:
+def _listed(payment: PaymentRow) -> dict[str, Any]:
     """Return a payment as listed."""
-    currency = currency_of(payment.payment_currency)
     return {
         "id": payment.payment_id,
-        "amount": format_units(payment.body["amount"], currency),
-        "sourceNetwork": currency.network,
-        "destinationNetwork": currency.network,
+        "amount": payment.body["amount"],
+        "sourceNetwork": payment.body["network"],
+        "destinationNetwork": payment.body["network"],
         "sourceTxHash": payment.transaction_hash,
         "destinationTxHash": None,
         "timestamp": format_time(payment.paid_at),
         "type": "direct",
         "currency": payment.invoice_currency,
         "paymentCurrency": payment.payment_currency,
-        "fees": _list_fees(payment.body, currency, rates),
-        "request": _request_of(payment.bill, is_paid=is_paid),
+        "fees": payment.body["fees"],
+        "request": _request_of(payment.bill),
     }
 
 
-def _request_of(bill: BillRow, *, is_paid: bool) -> dict[str, Any]:
+def _request_of(bill: BillRow) -> dict[str, Any]:
     """Return what every payment says of its request."""
     return {
         "requestId": bill.request_id,
         "paymentReference": bill.payment_reference,
-        "hasBeenPaid": is_paid,
+        "hasBeenPaid": bill.is_paid,
         "customerInfo": bill.body.get("customerInfo"),
         "reference": bill.body.get("reference"),
     }
 
 
-def _list_fees(body: Mapping[str, Any], currency: Currency, rates: Rates) -> list[dict[str, str]]:
+def _list_fees(order: pay.Order, paid: pay.Paid) -> list[dict[str, str]]:
     """Return the fees of a payment as listed: none, or the protocol fee."""
-    if not body["fee"]:
+    if not paid.fee:
         return []
+    currency = order.currency
     fee = {
         "type": "protocol",
         "stage": "sending",
         "provider": "request-network",
-        "amount": format_units(body["fee"], currency),
-        "amountInUSD": in_usd(whole_units(body["fee"], currency), currency, rates),
+        "amount": format_units(paid.fee, currency),
+        "amountInUSD": in_usd(whole_units(paid.fee, currency), currency, order.rates),
         "currency": currency.id,
-        "receiverAddress": body["feeAddress"],
+        "receiverAddress": with_checksum(paid.fee_address),
         "network": currency.network,
     }
     return [fee]
-
-
-def currency_of(currency_id: str) -> Currency:
-    """Return the currency of a stored order or payment."""
-    currency = find_currency(currency_id)
-    if currency is None:  # the token list is part of the program, and does not lose an entry
-        raise Problem(500, "A payment is in a currency that the sandbox does not know")
-    return currency
 
 
 def _add_payment(
     session: WorldSession, bill: BillRow, order: pay.Order, paid: pay.Paid, wallet: str, outcome: str | None
 ) -> PaymentRow:
     """Add a payment with ids of its own."""
-    ordinal = session.count(PaymentRow, bill_id=bill.id)
-    amounts = {"amount": paid.amount, "fee": paid.fee, "requested": order.amount}
-    payment = session.insert(
-        PaymentRow,
-        bill_id=bill.id,
+    ordinal, currency = len(bill.payments), order.currency
+    payment = PaymentRow(
+        world_id=session.world.id,
+        bill=bill,
         payment_id=session.identifiers.uuid("paid", bill.request_id, ordinal),
         transaction_hash="0x" + session.identifiers.token_bytes(32, "transaction", bill.request_id, ordinal).hex(),
         key=session.lookup_key(f"wallet {wallet.lower()}"),
         invoice_currency=bill.body["invoiceCurrency"],
-        payment_currency=order.currency.id,
+        payment_currency=currency.id,
         paid_at=session.now,
         outcome=outcome,
-        body={"wallet": wallet, "feeAddress": with_checksum(paid.fee_address), **amounts},
+        body={
+            "wallet": wallet,
+            "network": currency.network,
+            "units": paid.amount,
+            "requested": order.amount,
+            "amount": format_units(paid.amount, currency),
+            "fees": _list_fees(order, paid),
+        },
     )
-    payment.bill = bill
+    session.add(payment)
+    session.flush()
     return payment
 
 
 def _fire_payment(session: WorldSession, payment: PaymentRow, order: pay.Order) -> None:
     """Fire the event of a payment: its bill is paid in full with it, or in part."""
     body, bill, currency = payment.body, payment.bill, order.currency
-    total = sum(each.body["amount"] for each in payments_of(session, bill))
     event = {
         **bill.ids,
         "reference": bill.body.get("reference"),
-        "amount": format_units(body["amount"], currency),
-        "totalAmountPaid": format_units(total, currency),
-        "expectedAmount": format_units(body["requested"], currency),
+        "amount": body["amount"],
+        "totalAmountPaid": format_units(bill.paid, currency),
+        "expectedAmount": format_units(order.amount, currency),
         "txHash": payment.transaction_hash,
         "network": currency.network,
         "currency": payment.invoice_currency,
         "paymentCurrency": payment.payment_currency,
         "isCryptoToFiat": payment.outcome is not None,
         "payerAddress": body["wallet"],
-        "fees": _list_fees(body, currency, order.rates),
+        "fees": body["fees"],
         "timestamp": format_time(payment.paid_at),
     }
-    session.fire("payment.confirmed" if total >= body["requested"] else "payment.partial", payment.paid_at, event)
+    session.fire("payment.confirmed" if bill.is_paid else "payment.partial", payment.paid_at, event)
 
 
 def _find_account(session: WorldSession, bill: BillRow, body: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -60,17 +60,7 @@ def _check_faults(plan: object) -> str:
     return plan
 
 
-def _check_seconds(seconds: object) -> float:
-    try:
-        number = float(seconds)  # type: ignore[arg-type]  # any other type is an error, too
-    except (TypeError, ValueError, OverflowError):
-        number = -1.0
-    if not 0 <= number < float("inf"):
-        raise ValueError("expected a number of seconds; 0 decides at once")
-    return number
-
-
-Seconds = Annotated[float, BeforeValidator(_check_seconds)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Settings(BaseModel):

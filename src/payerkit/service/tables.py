@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy import JSON, ForeignKey, Index, String
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
-from sqlalchemy.types import TypeDecorator
 
 from payerkit.service.keys import Encrypted
 
-VERSION = 2
+VERSION = 3
 """The version of the tables below, which a database has in its row of `sandbox`."""
 
 _Id = Annotated[int, mapped_column(primary_key=True)]
@@ -23,21 +22,6 @@ _Token = Annotated[str, mapped_column(String(66), unique=True)]
 _Key = Annotated[str, mapped_column(String(64), index=True)]
 _Body = Annotated[dict[str, Any], mapped_column(Encrypted)]
 _Currency = Annotated[str, mapped_column(String(80))]
-
-
-class Units(TypeDecorator[int]):
-    """A column of base units, as decimal text: they may have 256 bits."""
-
-    impl = String(80)
-    cache_ok = True
-
-    def process_bind_param(self, value: int | None, _dialect: object) -> str:
-        """Return base units as text."""
-        return str(value)
-
-    def process_result_value(self, value: str | None, _dialect: object) -> int:
-        """Return the base units that were stored."""
-        return int(value or 0)
 
 
 class Base(DeclarativeBase):
@@ -56,13 +40,19 @@ class SandboxRow(Base):
 
 
 class WorldRow(Base):
-    """A world, which one API key opens. `advanced`: by how many seconds its clock was advanced."""
+    """A world, which one API key opens.
+
+    advanced: by how many seconds its clock was advanced. rates: US dollars per unit, by currency, as set by a user.
+    wallet: the demo wallet's balances and the payment contract's allowances in base units, by currency, once set.
+    """
 
     __tablename__ = "worlds"
 
     id: Mapped[_Id]
     name: Mapped[str] = mapped_column(String(40), unique=True)
     advanced: Mapped[float] = mapped_column(default=0.0)
+    rates: Mapped[dict[str, str]] = mapped_column(JSON, default={})
+    wallet: Mapped[dict[str, dict[str, int]]] = mapped_column(JSON, default={})
 
 
 _World = Annotated[int, mapped_column(ForeignKey(WorldRow.id), index=True)]
@@ -133,6 +123,17 @@ class BillRow(Base):
     is_payout: Mapped[bool]
     created_at: Mapped[float]
     body: Mapped[_Body]
+    payments: Mapped[list[PaymentRow]] = relationship(back_populates="bill", order_by="PaymentRow.id")
+
+    @property
+    def paid(self) -> int:
+        """What was paid, in base units."""
+        return sum(each.body["units"] for each in self.payments)
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether the order is paid in full."""
+        return bool(self.payments) and self.paid >= self.payments[0].body["requested"]
 
     @property
     def ids(self) -> dict[str, str]:
@@ -149,7 +150,7 @@ class PaymentRow(Base):
     id: Mapped[_Id]
     world_id: Mapped[_World]
     bill_id: Mapped[int] = mapped_column(ForeignKey(BillRow.id), index=True)
-    bill: Mapped[BillRow] = relationship(lazy="joined", innerjoin=True)
+    bill: Mapped[BillRow] = relationship(back_populates="payments", lazy="joined", innerjoin=True)
     payment_id: Mapped[_Token]
     transaction_hash: Mapped[str] = mapped_column(String(66), index=True)
     key: Mapped[_Key]
@@ -182,24 +183,3 @@ class EntryRow(Base):
     world_id: Mapped[_World]
     what: Mapped[_State]
     body: Mapped[_Body]
-
-
-class RateRow(Base):
-    """An exchange rate set by a user: US dollars per unit of a currency, as a decimal."""
-
-    __tablename__ = "rates"
-
-    world_id: Mapped[int] = mapped_column(ForeignKey(WorldRow.id), primary_key=True)
-    currency: Mapped[str] = mapped_column(String(80), primary_key=True)
-    usd: Mapped[str] = mapped_column(String(80))
-
-
-class HoldingRow(Base):
-    """The demo wallet's balance of a currency and the payment contract's allowance, in base units."""
-
-    __tablename__ = "wallet"
-
-    world_id: Mapped[int] = mapped_column(ForeignKey(WorldRow.id), primary_key=True)
-    currency: Mapped[str] = mapped_column(String(80), primary_key=True)
-    balance: Mapped[int] = mapped_column(Units)
-    allowance: Mapped[int] = mapped_column(Units)

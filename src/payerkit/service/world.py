@@ -16,12 +16,12 @@ from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from payerkit.service.clock import START, Identifiers
 from payerkit.service.database import Database
-from payerkit.service.errors import NO_JSON, Problem, SetupError
+from payerkit.service.errors import NO_JSON, Problem
 from payerkit.service.faults import FaultInjector
 from payerkit.service.keys import DEFAULT_WORLD
 from payerkit.service.settings import Settings
@@ -48,8 +48,8 @@ _ULID = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 # Built once: to build a statement takes longer than to run it.
 _IN_WORLD = WorldRow.id == bindparam("world")
 _NEXT_DUE = select(func.min(ChangeRow.due)).where(ChangeRow.world_id == bindparam("world")).scalar_subquery()
-_TIMES = select(WorldRow.advanced, _NEXT_DUE).where(_IN_WORLD)
-_LOCKED_TIMES = _TIMES.with_for_update(of=WorldRow)
+_WORLD = select(WorldRow.advanced, WorldRow.rates, WorldRow.wallet, _NEXT_DUE).where(_IN_WORLD)
+_LOCKED_WORLD = _WORLD.with_for_update(of=WorldRow)
 _IS_DUE = (ChangeRow.world_id == bindparam("world")) & (ChangeRow.due <= bindparam("now"))
 _CHANGE = (ChangeRow.due, ChangeRow.id, ChangeRow.kind, ChangeRow.subject_id, ChangeRow.state)
 _TAKE_DUE = delete(ChangeRow).where(_IS_DUE).returning(*_CHANGE)
@@ -70,7 +70,8 @@ class WorldSession(Session):
     """The transaction of one call in a world.
 
     sql: its connection, for statements that need no objects: the session takes longer, to track what it reads.
-    now: the time of the world's clock when the call began. is_due: whether a change is due by then.
+    rates, wallet: those of the world's row. now: the time of the world's clock when the call began. is_due: whether a
+    change is due by then.
     """
 
     def __init__(self, world: World, connection: Connection, *, write: bool) -> None:
@@ -79,10 +80,9 @@ class WorldSession(Session):
         self.world = world
         self.settings = world.settings
         self.identifiers = world.identifiers
-        self._fired: int | None = None
         # One that writes locks the row of its world, so that no other call writes there until it ends.
-        times = connection.execute(_LOCKED_TIMES if write else _TIMES, {"world": world.id})
-        advanced, next_due = times.one()
+        row = connection.execute(_LOCKED_WORLD if write else _WORLD, {"world": world.id})
+        advanced, self.rates, self.wallet, next_due = row.one()
         self.now: float = advanced + (time.time() if self.settings.clock == "wall" else START)
         self.is_due = next_due is not None and next_due <= self.now
 
@@ -104,6 +104,10 @@ class WorldSession(Session):
         table, change = CHANGES[kind]
         change(self, self.get_one(table, subject_id), state, due)
 
+    def update_world(self, **values: Any) -> None:
+        """Store the world's clock, rates or wallet."""
+        self.sql.execute(update(WorldRow).where(WorldRow.id == self.world.id).values(values))
+
     def drop_changes(self, kind: str, subject_id: int) -> None:
         """Forget the changes to come of a row, which was changed otherwise."""
         self.sql.execute(_DROP, {"kind": kind, "subject": subject_id})
@@ -111,12 +115,8 @@ class WorldSession(Session):
     def fire(self, name: str, time: float, body: Mapping[str, Any]) -> None:
         """Store an event. Its body is written once, since its bytes are signed."""
         text = json.dumps({"event": name, **body}, ensure_ascii=False, separators=(",", ":"))
-        if self._fired is None:
-            self._fired = self.count(EventRow)
-        number = int(time * 1000) << 80 | int.from_bytes(
-            self.identifiers.token_bytes(10, "delivery", text, self._fired)
-        )
-        self._fired += 1
+        random = self.identifiers.token_bytes(10, "delivery", text, self.count(EventRow))
+        number = int(time * 1000) << 80 | int.from_bytes(random)
         delivery = "".join(_ULID[number >> shift & 31] for shift in range(125, -1, -5))
         self.insert(EventRow, delivery_id=delivery, name=name, fired_at=time, body=text)
 
@@ -190,11 +190,8 @@ class Worlds:
 
     def __init__(self, database: Database, settings: Settings, keys: Mapping[str, str]) -> None:
         self.database = database
-        stored = database.sandbox_row(settings.clock)
+        stored, ids = database.enter(settings.clock, keys or [DEFAULT_WORLD])
         self.identity = stored.identity  # random even with a seed: it tells databases apart
-        # Decisions are due at times of one clock; on another they would be due at once, or in months.
-        if stored.clock != settings.clock:
-            raise SetupError(f'clock: this database was made with clock="{stored.clock}"; use that, or another one.')
         self.keys = keys or {DEFAULT_WORLD: stored.api_key}
         self._by_id: dict[int, World] = {}
         self._by_key: dict[bytes, World] = {}  # by its hash, so that no time tells how much of a key is right
@@ -202,9 +199,8 @@ class Worlds:
             # With a seed, the first world has the ids that a sandbox with one key has.
             seed = settings.seed if settings.seed is None or name == DEFAULT_WORLD else f"{settings.seed} {name}"
             faults, limits = FaultInjector(settings.faults, seed), CallLimits(settings)
-            world_id = database.find_or_add_world(name)
-            world = World(name, world_id, database, settings, Identifiers(seed), faults, limits)
-            self._by_id[world_id] = self._by_key[hashlib.sha256(key.encode()).digest()] = world
+            world = World(name, ids[name], database, settings, Identifiers(seed), faults, limits)
+            self._by_id[world.id] = self._by_key[hashlib.sha256(key.encode()).digest()] = world
 
     def of_key(self, api_key: str) -> World | None:
         """Return the world that an API key opens, or None."""
@@ -216,15 +212,15 @@ class Worlds:
         """Return the result of work for the payer whose link of a step has this token. Raises PageNotFound."""
         is_link = (PayerRow.kyc_page if step == "kyc" else PayerRow.agreement_page) == token
 
-        def call(session: WorldSession) -> T:
-            return work(session, session.scalars(select(PayerRow).where(is_link)).one())
-
         def start(*, wait: bool) -> T:
             with self.database.transaction(write=False, wait=wait) as connection:
-                world = self._by_id.get(connection.scalar(select(PayerRow.world_id).where(is_link)) or 0)
-            if world is None:
+                found = connection.execute(select(PayerRow.world_id, PayerRow.id).where(is_link)).one_or_none()
+            if found is None or found.world_id not in self._by_id:
                 raise PageNotFound
-            return world.call(call, write=write, wait=wait)
+            world = self._by_id[found.world_id]
+            return world.call(
+                lambda session: work(session, session.get_one(PayerRow, found.id)), write=write, wait=wait
+            )
 
         return await self.database.run(start, write=write)
 
