@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 from zipfile import ZipFile
 
 import openpyxl
+
+from cases import DATA
 
 Rows = Sequence[Sequence[Any]]
 
@@ -63,3 +66,20 @@ def add_shared_texts(path: Path, *texts: str) -> None:
     items = "".join(f"<si><t>{text}</t></si>" for text in texts)
     part = f'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{items}</sst>'
     write_parts(path, read_parts(path) | {"xl/sharedStrings.xml": part.encode()})
+
+
+def write_messy_payers(path: Path) -> None:
+    """Write a workbook of payers as an analyst gets it by e-mail: a title, and most kinds of damage."""
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    sheet.title = "Payers May"
+    sheet.append(["Payers for May, as of 2 May 2026 - please onboard by Friday"])
+    sheet.append([])
+    for line in (DATA / "messy_payers.tsv").read_text("utf-8").splitlines():
+        sheet.append([text or None for text in line.split("\t")])
+    sheet["L7"].value, sheet["L7"].number_format = 2108, "00000"
+    sheet["Q8"].value = 253009231185000999
+    sheet["R10"].value, sheet["R10"].data_type = "#N/A", "e"
+    sheet["F17"].value = dt.date(1974, 12, 31)
+    sheet.row_dimensions[16].hidden = True
+    book.save(path)

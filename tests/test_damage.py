@@ -36,7 +36,7 @@ def test_notes_are_judged_by_field(kind: NoteKind, field: str, expected: list[st
 
 @table("cell_texts")
 def test_damage_that_is_text_is_found(text: str | None, field: str, expected: list[str]) -> None:
-    """A CSV file holds what a spreadsheet showed when it was saved."""
+    """A CSV file holds what a spreadsheet showed when it was saved; what is damage in a number is right in a name."""
     assert expected == codes_of(sheet_of(text, *["other"] * 9), field)
 
 

@@ -11,9 +11,9 @@ import openpyxl
 import pytest
 
 import payerkit
-from cases import first_of_each
-from messy_payers import write_messy_payers
-from messy_tables import DAMAGED, STAYS, UNCERTAIN, Case, cell, row, texts, write, write_csv
+from cases import first_of_each, table_rows
+from messy_tables import DAMAGED, Case, cell, row, texts, write, write_csv
+from messy_workbooks import write_messy_payers
 from payerkit.cli import main as cli
 
 
@@ -33,16 +33,17 @@ def test_damage_is_found_and_blocks_its_row(case: Case, tmp_path: Path) -> None:
 
 def test_normalise_leaves_what_is_meant(tmp_path: Path) -> None:
     """What is read with normalise=True is what the file has."""
-    write_csv(tmp_path / "table.csv", texts(*(changes for _, changes in STAYS)))
+    stays = list(table_rows("normalise_stays"))
+    write_csv(tmp_path / "table.csv", texts(*(each["cells"] for each in stays)))
     table = payerkit.read_payers(tmp_path / "table.csv", normalise=True)
     planned = payerkit.plan_onboarding(table, placeholders="keep")
-    rows = zip(STAYS, table.to_dict("records"), planned.frame["state"], strict=True)
+    rows = zip(stays, table.to_dict("records"), planned.frame["state"], strict=True)
 
     assert 0 == len(planned.changes)
     assert [] == [
-        reason
-        for place, ((reason, changes), cells, state) in enumerate(rows)
-        if (row(place, **changes), "to_send") != (cells | {"swift_bic": None}, state)
+        each["why"]
+        for place, (each, cells, state) in enumerate(rows)
+        if (row(place, **each["cells"]), "to_send") != (cells | {"swift_bic": None}, state)
     ]
 
 
@@ -156,15 +157,16 @@ def test_a_phone_that_passes_by_accident(number: str, is_warned: bool, tmp_path:
 
 def test_normalise_does_not_guess(tmp_path: Path) -> None:
     """What has no meaning, or two of them, stays as it is, and its row is blocked."""
-    write_csv(tmp_path / "table.csv", texts(*(changes for _, changes in UNCERTAIN)))
+    uncertain = list(table_rows("normalise_uncertain"))
+    write_csv(tmp_path / "table.csv", texts(*(each["cells"] for each in uncertain)))
     table = payerkit.read_payers(tmp_path / "table.csv", normalise=True)
     planned = payerkit.plan_onboarding(table)
-    rows = zip(UNCERTAIN, table.to_dict("records"), planned.frame["state"], strict=True)
+    rows = zip(uncertain, table.to_dict("records"), planned.frame["state"], strict=True)
 
     assert [] == [
-        reason
-        for (reason, changes), cells, state in rows
-        if (dict(changes), "not_sent") != ({name: cells[name] for name in changes}, state)
+        each["why"]
+        for each, cells, state in rows
+        if (each["cells"], "not_sent") != ({name: cells[name] for name in each["cells"]}, state)
     ]
 
 

@@ -57,12 +57,6 @@ def change_part(file: Path, part: str, before: bytes, after: bytes) -> None:
             archive.writestr(name, content.replace(before, after) if name == part else content)
 
 
-def decided(headers: Sequence[str], cells: Sequence[str] = ()) -> dict[str, tuple[str | None, tuple[str, ...]]]:
-    """Return for each header the column that is certain, None if it is open, and what is proposed."""
-    mapping = propose_mapping(pd.DataFrame([cells or ["x"] * len(headers)], columns=list(headers)))
-    return {each.header: (each.column, each.candidates) for each in mapping.all_columns}
-
-
 # Texts
 
 
@@ -106,38 +100,6 @@ def test_texts_of_programs_stand_for_nothing(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "text", "found"),
-    [
-        ("account_number", "12O4567", ["letter_in_number"]),
-        ("routing_number", "O26013356", ["letter_in_number"]),
-        ("ssn", "987-65-43O5", ["letter_in_number"]),
-        ("account_number", "4417208835001200", ["like_digits_lost"]),
-        ("account_number", "44172088350012000", ["like_digits_lost"]),
-        ("client_user_id", "'p-001", ["text_mark"]),
-        # Honest
-        ("account_number", "MT84OABC", []),  # letters are right in some accounts
-        ("iban", "GB82WESTO2345698765432", []),
-        ("city", "O12345", []),
-        ("ifsc", "HDFC0001234", []),
-        ("swift_bic", "COBADEFFXXO", []),
-        ("postcode", "OX1 2JD", []),
-        ("account_number", "OO", []),
-        ("account_number", "4417208835001230", []),  # every tenth ends so
-        ("account_number", "117730161111101800000000", []),  # Hungarian accounts end so
-        ("account_number", "441720883500100", []),  # fifteen digits are kept
-        ("phone", "2125551200", []),
-        ("address_line1", "'t Hof 1", []),
-    ],
-)
-def test_cells_are_judged_by_their_field(column: str, text: str, found: list[str], tmp_path: Path) -> None:
-    """What is damage in a number is right in a name."""
-    file = tmp_path / "table.csv"
-    pd.DataFrame({"client_user_id": ["p-001"], "email": ["a@example.com"]} | {column: [text]}).to_csv(file, index=False)
-
-    assert found == codes(file)
-
-
-@pytest.mark.parametrize(
     ("numbers", "found"),
     [
         ([*range(4417208800, 4417208811), 41720883], 1),  # shorter than the others
@@ -174,23 +136,7 @@ def test_formats_that_show_the_zeros_are_read(tmp_path: Path) -> None:
     assert [] == codes(file)
 
 
-@pytest.mark.parametrize(
-    ("days", "found"),
-    [
-        (["1985-31-12", "1985-03-04"], ["day_month_swapped"]),
-        (["1985-31-12", "1985-04-04"], []),  # the same day either way
-        (["1985-12-31", "1985-03-04"], []),
-        (["1985-31-12", "1985-12-31", "1985-03-04"], []),  # a slip, in a column that is right
-        (["1985-02-30"], ["no_such_day"]),
-        (["02/30/1985"], ["no_such_day"]),
-        (["1985-13-45"], ["no_such_day"]),
-        (["2000-02-29"], []),
-        (["12/31/1985"], []),
-        (["1900-02-29"], ["no_such_day"]),
-        (["31.12.1985"], []),
-        (["1985"], []),  # no date of digits: the checks say so
-    ],
-)
+@table("dates_of_columns")
 def test_dates_show_their_order_in_a_column(days: list[str], found: list[str], tmp_path: Path) -> None:
     """One day above 12 in the middle shows what the other dates of the column mean; an impossible date blocks."""
     assert found == codes(csv_of(tmp_path, date_of_birth=days))
@@ -273,40 +219,15 @@ def test_headers_with_words_around_a_name_are_proposed() -> None:
     assert not any(read_header(header).is_certain for header in others)
 
 
-OPEN: tuple[str | None, tuple[str, ...]] = (None, ())
-
-
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        (["IBAN", "Bank country"], {"Bank country": (None, ("country",))}),
-        (["IBAN", "Bank Country Code"], {"Bank Country Code": (None, ("country",))}),
-        (["First name", "IBAN", "Bank Country"], {"Bank Country": (None, ("bank_country",))}),
-        (["First name", "IBAN", "bank_country"], {"bank_country": ("bank_country", ("bank_country",))}),
-        (["IBAN", "Beneficiary country"], {"Beneficiary country": ("country", ("country",))}),
-        (["Account Name", "Contact ID"], {"Account Name": (None, ("company_name",))}),
-        (["Account Name", "Account Owner", "Mailing City"], {"Account Owner": OPEN}),
-        (["Account Name", "IBAN"], {"Account Name": ("account_name", ("account_name",))}),
-        (["Account Owner", "IBAN"], {"Account Owner": ("account_name", ("account_name",))}),
-        (["AccountNumber", "BankAccountNumber"], {"AccountNumber": OPEN}),
-        (["AccountNumber", "BankAccountNumber"], {"BankAccountNumber": ("account_number", ("account_number",))}),
-        (["Account number", "Beneficiary account number"], {"Account number": OPEN}),
-        (["Account number", "Bank name"], {"Account number": ("account_number", ("account_number",))}),
-        (["Name", "First name"], {"Name": OPEN}),
-        (["Name", "Vorname"], {"Name": (None, ("last_name", "account_name", "company_name"))}),
-        (["Registration Date", "First name"], {"Registration Date": OPEN}),
-        (["Registration Date", "Company name"], {"Registration Date": (None, ("date_of_birth",))}),
-        (["Work Email", "Personal Email"], {"Work Email": OPEN, "Personal Email": ("email", ("email",))}),
-        (["Work Email", "First name"], {"Work Email": ("email", ("email",))}),
-        (["Payer: Country", "Beneficiary: Country"], {"Payer: Country": ("country", ("country",))}),
-        (["Payer: Country", "Beneficiary: Country"], {"Beneficiary: Country": ("bank_country", ("bank_country",))}),
-    ],
-)
-def test_somebody_elses_value_is_never_certain(headers: list[str], expected: dict[str, Any]) -> None:
+@table("headers_of_others")
+def test_somebody_elses_value_is_never_certain(
+    headers: list[str], header: str, column: str | None, candidates: list[str]
+) -> None:
     """A header that may be another one's in its table is for a person to decide."""
-    found = decided(headers)
+    mapping = propose_mapping(pd.DataFrame([["x"] * len(headers)], columns=headers))
+    found = next(each for each in mapping.all_columns if each.header == header)
 
-    assert expected == {header: found[header] for header in expected}
+    assert (column, candidates) == (found.column, [*found.candidates])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from payerkit.tables.damage import cell_findings, text_damage
+from payerkit.tables.damage import cell_findings
 from payerkit.tables.sheet import Sheet
 from published import TYPED_PAYER
 
@@ -34,38 +34,6 @@ def codes_in(field: str, *texts: str) -> list[str]:
 def test_long_numbers_that_end_in_zeros_are_doubted(field: str, texts: list[str], expected: list[str]) -> None:
     """Excel keeps 15 digits, and writes zeros for the others into a CSV file: two payers may become one."""
     assert expected == codes_in(field, *texts)
-
-
-@pytest.mark.parametrize(
-    ("field", "text", "expected"),
-    [
-        ("account_number", "98.127.364.002", ["like_amount"]),
-        ("account_number", "41.73.32.160", []),  # of a Dutch bank
-        ("account_number", "098.127.364", []),  # no amount begins with a zero
-        ("document_number", "79.123.456", []),  # people of Colombia and Argentina write theirs so
-        ("client_user_id", "1.001.002", []),
-    ],
-)
-def test_accounts_written_as_amounts_are_doubted(field: str, text: str, expected: list[str]) -> None:
-    """A German spreadsheet with dots between thousands has lost leading zeros."""
-    assert expected == codes_in(field, text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("77 Typed<br>Terrace", "html_tag"),
-        ("77 Typed Terrace<BR />", "html_tag"),
-        ("<b>Example</b>", "html_tag"),
-        ("Block <5> Street", None),
-        ("A < B", None),
-    ],
-)
-def test_tags_of_web_pages_are_found(text: str, expected: str | None) -> None:
-    """An address copied from a web page or a CRM has its line breaks as tags."""
-    damage = text_damage(text)
-
-    assert expected == (damage and damage.code)
 
 
 def test_findings_stay_with_columns_that_are_renamed(tmp_path: Path) -> None:
