@@ -165,11 +165,3 @@ def test_a_table_without_header_is_refused_without_its_values() -> None:
         check_payers(frame)
 
     assert [] == [value for value in PAYER.values() if len(value) > 3 and value in str(caught.value)]
-
-
-def test_a_field_of_the_other_schema_may_be_a_misnamed_one() -> None:
-    """`postcode` is a field of payers; in a table of accounts without `postal_code` it is refused."""
-    frame = pd.DataFrame([BANK_DETAILS]).rename(columns={"postalCode": "postcode"})
-
-    with pytest.raises(InvalidInput, match="Did you mean postal_code"):
-        check_all_bank_details(frame)

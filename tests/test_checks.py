@@ -374,7 +374,7 @@ def test_missing_fields_are_those_of_the_only_listed_rails() -> None:
     assert "AUD over swift rails" in str(found)
 
 
-@pytest.mark.parametrize("take", [check_payer, check_bank_details, lambda table: Payer.of(table, {})])
+@pytest.mark.parametrize("take", [check_payer, check_bank_details])
 def test_a_table_is_not_one_row(take: Callable[[Any], Any]) -> None:
     """A whole table in place of a row is refused with advice."""
     with pytest.raises(InvalidInput, match="such as a row"):

@@ -36,7 +36,7 @@ def test_countries(typed: str, expected: str | None) -> None:
 
 @table("read_amounts")
 def test_amounts(typed: str, record: dict[str, Any], expected: str | None) -> None:
-    """An amount is read if its separators leave one number, in the currency of the invoice."""
+    """An amount is read if its separators leave one number."""
     assert expected == reading(PAYMENT_ORDER, "amount", typed, record)
 
 
@@ -54,7 +54,7 @@ def test_bank_details(name: str, typed: str, record: dict[str, Any], expected: s
 
 @table("read_orders")
 def test_orders(name: str, typed: str, expected: str | None) -> None:
-    """Currencies are read by what people call them; an address only if its checksum proves it."""
+    """Currencies are read by what people call them; a typo is not mended."""
     assert expected == reading(PAYMENT_ORDER, name, typed, {})
 
 

@@ -21,7 +21,6 @@ from payerkit.checks.inputs import check_field, unwrap_secret
 from payerkit.checks.requirements import listed_rails
 from payerkit.checks.schema import FORMATS, Schema
 from payerkit.checks.texts import fold, other_digits, upper_code
-from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.currencies import Currency, Network, currency_aliases, is_payable, networks, token_list
 
 _MAX_LENGTH = 200
@@ -42,7 +41,7 @@ def reading(
         schema: Of the request.
         field_name: Our name of the field.
         value: As typed; a masked type is unwrapped. Anything but text has no reading.
-        record: The other values by our names: a phone number is read by the country, an amount by its currency.
+        record: The other values by our names: a phone number is read by the country.
         date_order: Which part comes first in dates such as 03/04/1985, "day_first" or "month_first", if it is known.
     """
     given, field = unwrap_secret(value), schema.fields[field_name]
@@ -146,34 +145,12 @@ _GROUPED = {
 _IN_THOUSANDS = re.compile("[1-9][0-9]{0,2}[.][0-9]{3}").fullmatch
 _DECIMAL_COMMA = re.compile("[0-9]+,[0-9]+").fullmatch
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'"})
-_WITH_CURRENCY = re.compile(r"([^0-9.,+\s-]+)?\s*([0-9.,' ]*[0-9][.]?)\s*([^0-9.,+\s-]+)?").fullmatch
 
 
-def _read_amount(text: str, record: _Values) -> str | None:
-    """Return an amount as a plain decimal number, without its currency if that is the one of the invoice."""
-    match = _WITH_CURRENCY(text.translate(_SPACES).removeprefix("+"))
-    if match is None:
-        return None
-    before, number, after = match.groups()
-    if any(word and not _is_currency(word, record) for word in (before, after)) or (before and after):
-        return None
-    if _IN_THOUSANDS(number.strip()):  # one, or a thousand: only a person knows
-        return None
-    return _only(_numbers(number))
-
-
-def _is_currency(word: str, record: _Values) -> bool:
-    """Return True if a word or sign beside an amount may stand for the currency of the invoice; it must be known."""
-    given = record.get("invoice_currency")
-    if not isinstance(given, str) or not given:
-        return False
-    found = find_code("currencies", word)
-    signs = places.aliases("currency").get(fold(word), ())
-    return (
-        fold(word) == fold(given)
-        or given.upper() in signs
-        or (found is not None and found.code.lower() == given.lower())
-    )
+def _read_amount(text: str, _record: _Values) -> str | None:
+    """Return an amount as a plain decimal number, if its separators leave one."""
+    number = text.translate(_SPACES).removeprefix("+")
+    return None if _IN_THOUSANDS(number) else _only(_numbers(number))  # one, or a thousand: only a person knows
 
 
 def _numbers(text: str) -> Iterator[str]:
@@ -192,18 +169,9 @@ def _numbers(text: str) -> Iterator[str]:
         yield text.replace(",", ".")
 
 
-def _read_payee(text: str, _record: _Values) -> str | None:
-    """Return an address whose 0x is missing, if its checksum proves that it is one."""
-    found = f"0x{text}"
-    has_checksum = found not in {found.lower(), f"0x{text.upper()}"}
-    return found if not address_problem(found) and has_checksum else None
-
-
 _SEPARATORS = re.compile("[\\s\u200b\ufeff\u2010-\u2014-]")
 _MAY_BE_IBAN = re.compile("[A-Z]{2}[0-9]{2}[A-Z0-9]{1,30}", re.IGNORECASE | re.ASCII).fullmatch
 """Matches an IBAN, mistyped or not, but no account number, and no two IBANs in one cell (ISO 13616)."""
-
-_BIC_LABEL = re.compile("(?:bic|swift|swift/bic|bic/swift|swift code):", re.IGNORECASE)
 
 
 def _read_iban(text: str, _record: _Values) -> str | None:
@@ -216,9 +184,8 @@ def _read_iban(text: str, _record: _Values) -> str | None:
 
 
 def _read_bic(text: str, _record: _Values) -> str | None:
-    """Return a BIC without separators, and without a word in front."""
-    label = _BIC_LABEL.match(text)
-    bare = _SEPARATORS.sub("", text[label.end() :] if label else text)
+    """Return a BIC without separators."""
+    bare = _SEPARATORS.sub("", text)
     return bare.upper() if bare != text and banks.is_bic(bare) else None
 
 
@@ -228,13 +195,6 @@ def _read_routing_number(text: str, _record: _Values) -> str | None:
     if bare != text:
         return None if len(bare) != 9 or banks.routing_digits(bare) or banks.routing_checksum(bare) else bare
     return f"0{text}" if banks.routing_zero_lost(text) else None
-
-
-def _read_ifsc(text: str, _record: _Values) -> str | None:
-    bare = _SEPARATORS.sub("", text).upper()
-    if banks.ifsc_letter_o(bare):
-        return f"{bare[:4]}0{bare[5:]}"
-    return None if bare == text.upper() or banks.ifsc_form(bare) else bare
 
 
 def _read_postal_code(text: str, record: _Values) -> str | None:
@@ -261,11 +221,9 @@ _READERS: Mapping[str, Callable[[str, _Values], str | None]] = {
     "iban": _read_iban,
     "swift_bic": _read_bic,
     "routing_number": _read_routing_number,
-    "ifsc": _read_ifsc,
     "postcode": _read_postal_code,
     "postal_code": _read_postal_code,
     "state": _read_state,
-    "payee": _read_payee,
 }
 
 
@@ -425,7 +383,6 @@ _LONGEST_PLACEHOLDER = 24
 """Longer texts are no placeholders."""
 
 _BRACKETS = "<>()[]{}\"' "
-_CROSSES = re.compile("x{2,}").fullmatch
 _SIGNS = {"Sm", "Sk"}
 """Unicode categories of signs such as = and ~; those of currencies have a category of their own."""
 
@@ -457,8 +414,6 @@ def error_values() -> frozenset[str]:
 
 
 _ANY_WORD = _Placeholder(frozenset(), "")
-_CROSSED_OUT = _Placeholder(frozenset({"state", "branch_code"}), "")
-"""XXX is a branch in a BIC, so it may stand in a column of branches."""
 
 
 def is_placeholder(schema: Schema, field_name: str, text: str) -> bool:
@@ -488,7 +443,7 @@ def _find_word(text: str) -> _Placeholder | None:
         return None
     known = _words().get(word)
     if known is not None or word[0].isalpha():
-        return known or (_CROSSED_OUT if _CROSSES(word) else None)
+        return known
     if not word[-1].isalnum() and all(map(_says_nothing, word)):
         return _ANY_WORD
     return _words().get(word.strip(_BRACKETS))

@@ -160,7 +160,7 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
     if not isinstance(frame, pd.DataFrame):
         raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got {kind_of(frame)}.")
     places, twice, unknown = inputs.match_names(schema, frame.columns)
-    unknown = [name for name in unknown if not _belongs_to_other_schema(schema, str(name), places)]
+    unknown = [name for name in unknown if not any(name in other.names for other in SCHEMAS.values())]
     if unknown:
         problems = inputs.unknown_names(schema, unknown, is_headless=not places)
         raise InvalidInput(f"{schema.name}: unknown columns. Rename or drop them.", fields=tuple(problems))
@@ -172,13 +172,6 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
     table = Findings(each for _, findings in found for each in findings).to_frame()
     table.insert(0, "row", frame.index.take(rows))
     return table
-
-
-def _belongs_to_other_schema(schema: Schema, name: str, given: Collection[str]) -> bool:
-    """Return True for a field of another schema, unless it is probably a misnamed one that the table lacks."""
-    is_known = any(name in other.names for other in SCHEMAS.values() if other is not schema)
-    field = inputs.suggestion(schema, name)
-    return is_known and (field is None or field in given)
 
 
 def check_record(schema: Schema, record: Any, ignore: Iterable[str] = ()) -> Findings:
@@ -203,11 +196,9 @@ def as_mapping(schema: Schema, record: Any) -> Mapping[Any, Any]:
     if getattr(record, "request_schema", schema) is not schema:
         raise InvalidInput(f"Expected a {schema.name}, got {kind}.")
     if hasattr(record, "columns"):
-        advice = {
-            PAYER.name: " For a table, use check_payers.",
-            BANK_DETAILS.name: " For a table, use check_all_bank_details.",
-        }
-        raise InvalidInput(f"Expected one {schema.name}, such as a row, got {kind}.{advice.get(schema.name, '')}")
+        many = {PAYER.name: "check_payers", BANK_DETAILS.name: "check_all_bank_details"}.get(schema.name)
+        advice = f" For a table, use {many}." if many else ""
+        raise InvalidInput(f"Expected one {schema.name}, such as a row, got {kind}.{advice}")
     if callable(getattr(record, "keys", None)):  # a dict, or a row of a DataFrame
         return record if isinstance(record, Mapping) else dict(record)
     fields = {name: getattr(record, str(name)) for name in schema.names if hasattr(record, str(name))}

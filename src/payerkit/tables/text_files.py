@@ -193,13 +193,7 @@ def _check_line_breaks(cells: list[str], row: int, layout: _Layout) -> None:
 
 # Encodings
 
-_MARKS = {  # the longer mark first: that of UTF-16 begins that of UTF-32
-    b"\xef\xbb\xbf": "utf-8",
-    b"\xff\xfe\x00\x00": "utf-32-le",
-    b"\x00\x00\xfe\xff": "utf-32-be",
-    b"\xff\xfe": "utf-16-le",
-    b"\xfe\xff": "utf-16-be",
-}
+_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 """The encodings of Unicode by the byte order mark in front."""
 
 SAVE_AS = "Open it in a spreadsheet program, and save it as .xlsx or as CSV UTF-8."
@@ -271,19 +265,14 @@ def _to_utf8(content: bytes | str) -> bytes:
         except UnicodeEncodeError:
             raise InvalidInput("source: the file was opened in a wrong encoding.", advice=_ENCODING_ADVICE) from None
     mark = next((mark for mark in _MARKS if content.startswith(mark)), b"")
-    encoding = _MARKS.get(mark) or _unmarked_utf16(content)
-    if encoding and encoding != "utf-8":
-        text = _decode(content[len(mark) :], encoding)
-        if text is None:
-            name = encoding[:6].upper()
-            raise InvalidInput(f"source: the file is damaged: not {name}.", advice=_ENCODING_ADVICE)
-        return _checked(text.encode())
-    content = _checked(content[len(mark) :])
-    if _decode(content, "utf-8") is not None:
-        return content
     if mark:
-        raise InvalidInput("source: the file says that it is UTF-8, but it is damaged.", advice=_ENCODING_ADVICE)
-    return content.decode(_find_encoding(content)).encode()
+        text = _decode(content[len(mark) :], _MARKS[mark])
+        if text is None:
+            name = _MARKS[mark][:6].removesuffix("-").upper()
+            raise InvalidInput(f"source: the file says that it is {name}, but it is damaged.", advice=_ENCODING_ADVICE)
+        return _checked(text.encode())
+    content = _checked(content)
+    return content if _decode(content, "utf-8") is not None else content.decode(_find_encoding(content)).encode()
 
 
 def _checked(content: bytes) -> bytes:
@@ -303,14 +292,6 @@ def _checked(content: bytes) -> bytes:
 
 def _line(content: bytes, place: int) -> int:
     return content.count(b"\n", 0, place) + 1
-
-
-def _unmarked_utf16(content: bytes) -> str | None:
-    """Return the encoding of a UTF-16 file without a mark: each second byte of a header in ASCII is 0."""
-    head = content[:16]
-    if len(head) < 4 or b"\0" not in head:
-        return None
-    return next((name for first, name in enumerate(("utf-16-be", "utf-16-le")) if not any(head[first::2])), None)
 
 
 def _decode(content: bytes, encoding: str) -> str | None:
