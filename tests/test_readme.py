@@ -137,17 +137,19 @@ def test_glossary_has_each_word_once_in_order() -> None:
     assert sorted(set(words), key=str.lower) == words
 
 
-COMMANDS = sorted(set(re.findall(r"payerkit (lab|sandbox|onboard|events|inspect)(?: [\w.]+)?( --[a-z-]+)?", README)))
+COMMANDS = sorted(
+    set(re.findall(r"payerkit (lab|sandbox|onboard|events|inspect|trace)(?: [\w.-]+)?( --[a-z-]+)?", README))
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_exist(command: tuple[str, str]) -> None:
     """Every command and option that the README names exists."""
     name, option = command[0], command[1].strip()
-    has_value = option in {"--db", "--html", "--policy", "--to"}
+    has_value = option in {"--db", "--events", "--html", "--policy", "--to"}
     arguments = [
         name,
-        *(["x"] if name == "inspect" else []),
+        *(["x"] if name in {"inspect", "trace"} else []),
         *([option] if option else []),
         *(["x"] if has_value else []),
     ]

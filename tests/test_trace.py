@@ -7,6 +7,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from cases import table
 from example_payments import GOOD
 from far_end import FarEnd, reply
 from payerkit import InvalidInput, PaymentOrder, PayoutOrder, html, read_events, reconcile, trace
+from payerkit.cli import main as cli
 from payerkit.client import Client
 from payerkit.models import Payment, PaymentRequest
 from payerkit.payouts import Trace, draw_states
@@ -176,3 +178,19 @@ def test_nothing_personal_is_shown(ledgers: Ledgers) -> None:
     assert ("••••", "bounced") == (found.reference, found.state)
     shown = [str(found), found._repr_html_(), found.frame.to_csv(), *picture_of(found)]
     assert [] == [text for text in shown if "ada" in text.lower()]
+
+
+def test_trace_in_a_terminal(
+    ledgers: Ledgers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command prints the same; its exit code says whether the money has arrived."""
+    client = ledgers([{}], {"hasBeenPaid": True}, [{}])
+    body = json.dumps({"event": "payment.processing", "requestId": "01ab", "subStatus": "fiat_sent"})
+    (tmp_path / "events.jsonl").write_text(json.dumps({"received_at": "2026-11-09T00:00:00Z", "body": body}))
+    for name, value in {"PAYERKIT_BASE_URL": client.base_url, "PAYERKIT_API_KEY": "key-of-a-test"}.items():
+        monkeypatch.setenv(name, value)
+
+    assert [3, 0] == [
+        cli.main(["trace", "invoice-1", *options]) for options in ([], ["--events", str(tmp_path / "events.jsonl")])
+    ]
+    assert f"{trace(client, 'invoice-1')}\n" in capsys.readouterr().out

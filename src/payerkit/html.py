@@ -76,6 +76,12 @@ def picture(*parts: str) -> str:
     return f'<div class="pk">{"".join(parts)}<style>{style()}</style></div>'
 
 
+def page(heading: str, body: str) -> str:
+    """Return HTML as a page that loads and runs nothing, in the reader's light or dark colours; in print, light."""
+    text = files(__package__).joinpath("page.html").read_text("utf-8")
+    return text.format(title=escape(heading), body=body)
+
+
 def title(text: object, *, beside: str = "") -> Html:
     """Return the first line of a picture. beside: HTML at its end, such as a chip."""
     return Html(f'<div class="pk-title">{escape(text)}{" " * bool(beside)}{beside}</div>')

@@ -444,9 +444,7 @@ def _paid_out(row: Mapping[str, Any], orders: Iterable[Mapping[str, Any]], event
     """Return what events say of off-ramp and bank. orders: the ids of the request."""
     if row["bank_status"] is None:
         return {}
-    names = ("request_id", "payment_reference")
-    keys = {key for each in orders for key in ids_of({name: each.get(name) for name in names})}
-    said = [each for each in believed_events(events, (*names, "sub_status")) if not keys.isdisjoint(ids_of(each))]
+    said = events_of(orders, events)
     signatures = {each["signature"] for each in said if each["sub_status"] == row["bank_status"]}
     source = f"event, signature {'valid' if signatures == {'valid'} else 'unchecked'}"
     last = {
@@ -458,6 +456,13 @@ def _paid_out(row: Mapping[str, Any], orders: Iterable[Mapping[str, Any]], event
         return {"payout": last}
     sent = next((each["at"] for each in said if each["sub_status"] == "sending_fiat"), None)
     return {"payout": {"known": "The operator has paid out.", "since": sent, "source": source}, "bank": last}
+
+
+def events_of(orders: Iterable[Mapping[str, Any]], events: Any) -> list[dict[str, Any]]:
+    """Return the believable events of `read_events` about the request with one of these ids, by time."""
+    keys = {key for each in orders for key in ids_of({name: each.get(name) for name in ID_NAMES[:2]})}
+    rows = believed_events(events, ("event", "sub_status", *ID_NAMES[:2]))
+    return [row for row in rows if not keys.isdisjoint(ids_of(row))]
 
 
 @without_internal_frames

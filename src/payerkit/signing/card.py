@@ -353,9 +353,7 @@ def _style() -> str:
 def _page(content: CardContent) -> str:
     """Return the card as a page of its own, in the light or dark colours of the reader's system."""
     checked = f"Checked by payerkit at {content.checked_at:%Y-%m-%d %H:%M %Z}. Nothing on this page is loaded or run."
-    title = html.escape(f"{content.findings.verdict.upper()}: {content.sentence}")
-    page = files(__package__).joinpath("card.html").read_text("utf-8")
-    return page.format(title=title, card=_card(content, foot=checked))
+    return html.page(f"{content.findings.verdict.upper()}: {content.sentence}", _card(content, foot=checked))
 
 
 def _card(content: CardContent, *, foot: str = "") -> str:

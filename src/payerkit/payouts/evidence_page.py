@@ -1,0 +1,144 @@
+"""What an accountant keeps of payments: a page to print, without anything about the payer or the holder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from payerkit import html
+from payerkit.checks.schema import MASK
+from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.findings import PaymentFindings
+from payerkit.frames import rows_of
+from payerkit.models import Payment
+from payerkit.onchain.amounts import format_number
+from payerkit.payment.check_many import CheckedPayment, checked_payments
+from payerkit.payouts.payment_list import payments_frame
+from payerkit.payouts.reconcile_orders import reconcile
+from payerkit.payouts.trace_order import events_of
+from payerkit.signing.device import digest_of
+from payerkit.tables.spreadsheets import new_file_for_owner, require_new_file
+from payerkit.wording import count_of, in_words
+
+if TYPE_CHECKING:
+    from payerkit.payment.check_many import Source
+    from payerkit.payment.compare import Comparison
+    from payerkit.policy.payment_policy import PaymentPolicy
+
+_NUMBER = re.compile(rf"{MASK}\S*")
+"""What is shown of an account number in the text of a finding."""
+
+
+@without_internal_frames
+def evidence(  # noqa: PLR0913 - what it is evidence of, each by name
+    payments: Payment | Iterable[Source] | str | Path,
+    path: str | Path,
+    *,
+    checked_by: str,
+    paid: pd.DataFrame | None = None,
+    events: pd.DataFrame | None = None,
+    policy: PaymentPolicy | None = None,
+    rate: Decimal | int | str | None = None,
+    now: datetime | None = None,
+) -> Path:
+    """Write what was ordered, checked and paid to a page for an accountant; **beyond the specification**.
+
+    The page is one HTML file with a style for print, which loads and runs nothing. It has no data of the payer or the
+    account's holder; a reference that holds an e-mail address is masked.
+
+    Args:
+        payments: A `Payment`; or several, or the paths of their files or folder, as `check_payments` takes them.
+        path: A new .html file, which its owner alone may read.
+        checked_by: Who checked the payments, as it is to stand on the page.
+        paid: From `list_payments`, for the hash and the time of each payment.
+        events: From `read_events`, for what happened afterwards, with the state of each signature.
+        policy: What you agreed to, for the verdict.
+        rate: The price of one unit of the payment currency in the invoice currency, for the verdict.
+        now: When they were checked; by default, the clock's time.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        InvalidInput: For anything but such arguments, and if the file exists already. Nothing was written.
+        OSError: The file cannot be written.
+
+    Example:
+        >>> evidence(samples["honest"], "evidence.html", checked_by="A. Example").name
+        'evidence.html'
+    """
+    file, who = Path(path), checked_by.strip()
+    require_new_file(file, {".html"})
+    if not who:
+        raise InvalidInput("checked_by: say who checked the payments, such as a name or a role.")
+    several = [payments] if isinstance(payments, Payment) else payments
+    labels, checked = checked_payments(several, policy=policy, rate=rate, now=now)
+    sections = [_section(str(label), each, paid, events) for label, each in zip(labels, checked, strict=True)]
+    when = next((f" at {each.compared.now:%Y-%m-%d %H:%M %Z}" for each in checked if each.compared), "")
+    heading = f"Evidence of {count_of(len(sections), 'payment')}"
+    body = html.picture(html.title(heading), *sections, html.small(f"Checked{when} by {who}, with payerkit."))
+    with new_file_for_owner(file) as opened:
+        opened.write(html.page(heading, body).encode())
+    return file
+
+
+def _section(label: str, checked: CheckedPayment, paid: pd.DataFrame | None, events: Any) -> str:
+    """Return what is known of one payment, as a table and, if there are any, its events as another one."""
+    found = PaymentFindings(checked.findings)
+    points = [f"{html.MARKS[each.severity]} {_NUMBER.sub(MASK, each.message)} [{each.code}]" for each in found]
+    rows = [("Verdict", html.verdict(found.verdict)), ("Findings", _lines(points))]
+    facts, said = {}, []
+    if checked.compared is not None:
+        facts, said = _facts(checked.compared, checked.row()), events_of([_ids(checked.compared.payment)], events)
+        if paid is not None or events is not None:
+            facts |= _payment_facts(checked.compared.payment, paid, events)
+    rows = [(name, _lines(lines)) for name, lines in facts.items()] + rows
+    head = ("time (UTC)", "event", "off-ramp status", "signature")
+    cells = [
+        (f"{each['at']:%Y-%m-%d %H:%M:%S}", *(each[name] for name in ("event", "sub_status", "signature")))
+        for each in said
+    ]
+    table = html.grid(head, cells, caption="Events") if cells else ""
+    return f"<section>{html.table(rows, caption=f'Payment {label}')}{table}</section>"
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "<br>".join(map(html.escape, texts))
+
+
+def _ids(payment: Payment) -> dict[str, str | None]:
+    return {"request_id": payment.request_id, "payment_reference": payment.payment_reference}
+
+
+def _facts(compared: Comparison, cells: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return what was ordered, and what the bytes pay, as lines by their titles."""
+    orders = [f"{each.amount} {each.invoice_currency} in {each.payment_currency}" for each in compared.orders]
+    pays = count_of(cells["payments"], "payment")
+    if cells["payments"] == 1:
+        amounts = {name: "unknown" if cells[name] is None else format_number(cells[name]) for name in ("amount", "fee")}
+        pays = "{amount} {token} to {payee} on {network}, fee {fee}".format(**{**cells, **amounts})
+    return {
+        f"Order ({compared.payment.order_source or 'none'})": orders,
+        "Request id": [compared.payment.request_id or "none"],
+        "Pays": [pays],
+        "Calldata digest (ERC-8213)": [digest_of(each) or "cannot be read" for each in compared.transactions],
+    }
+
+
+def _payment_facts(payment: Payment, paid: pd.DataFrame | None, events: Any) -> dict[str, list[str]]:
+    """Return what became of a payment, likewise; nothing without an id to find it by."""
+    if not any(_ids(payment).values()):
+        return {}
+    (row,) = rows_of(reconcile([payment], payments_frame([]) if paid is None else paid, events=events).head(1))
+    time = "" if row["paid_at"] is None else f", {row['paid_at']:%Y-%m-%d %H:%M:%S} UTC"
+    return {
+        "Reference": [row["reference"] or "none"],
+        "State": [in_words(row["state"])],
+        "Transaction": [f"{row['tx_hash'] or 'not known'}{time}"],
+    }
