@@ -516,7 +516,7 @@ def test_addresses_that_can_be_used(base_url: str) -> None:
 @pytest.mark.parametrize("key", ["", None, "key\n", " key", "kéy", "a\x00b"])
 def test_keys_that_cannot_be_sent_are_refused(key: Any) -> None:
     """A key that was copied badly is refused; what a header cannot carry is never tried."""
-    with pytest.raises(InvalidInput, match=r"api_key: (give the key|the key (has|begins))"):
+    with pytest.raises(InvalidInput, match=r"api_key: (give the key|the key has)"):
         Client("https://api.example.com", key)
 
 

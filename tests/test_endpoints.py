@@ -232,16 +232,6 @@ def test_a_filter_reaches_the_service_whole(connected: Callable[..., Client]) ->
         assert far.ledger[0].target == "/v1/payer/user-123/payment-details?paymentDetailsId=a%26b%3Dc+d"
 
 
-def test_account_keys_depend_on_the_api_key(connected: Callable[..., Client]) -> None:
-    """Whoever has another API key can neither compare the account keys of a frame nor try all numbers against them."""
-    answer = RequestBody(ANSWERS["list_payment_details"]).content
-    with FarEnd([reply(200, answer)]) as far:
-        clients = [connected(far.url), connected(far.url), Client(far.url, "another key".replace(" ", "-"))]
-        keys = [payerkit.list_payment_details(client, "user-123")["account_key"].iloc[0] for client in clients]
-
-    assert (keys[0], True) == (keys[1], keys[0] != keys[2])
-
-
 def test_wrong_arguments_are_told(shared: Client) -> None:
     """Whoever forgets the client, gives a payer for its id, or "no", which is true in Python, is told what is due."""
     calls: list[tuple[Callable[..., Any], list[Any], str]] = [
@@ -309,17 +299,16 @@ def test_the_sandbox_serves_both_versions(api: Any) -> None:
     assert [True] == listed["error"].isna().tolist()
 
 
-SECRET = b"a secret of tests"
 RECORD: dict[str, Any] = ANSWERS["list_payment_details"]["paymentDetails"][0]
 COLUMNS = [
     *columns("id user_id bank_name account_name beneficiary_type account_number routing_number"),
-    *columns("currency status rails account_key"),
+    *columns("currency status rails"),
 ]
 
 
 def frame(*records: dict[str, Any], reveal: bool = False) -> pd.DataFrame:
     """Return the frame of some records."""
-    return payment_details_frame(records, secret=SECRET, reveal=reveal)
+    return payment_details_frame(records, reveal=reveal)
 
 
 def row(made: pd.DataFrame, place: int = 0) -> dict[str, Any]:
@@ -333,7 +322,6 @@ def test_columns_always_stand(records: list[dict[str, Any]]) -> None:
     made = frame(*records)
 
     assert (COLUMNS, len(records)) == (list(made.columns), len(made))
-    assert [record != {} for record in records] == made["account_key"].notna().to_list()  # without a number, none
     assert {"string"} == {str(dtype) for dtype in made.dtypes}
 
 
@@ -352,13 +340,12 @@ def test_what_tells_about_a_person_is_masked_unless_revealed(connected: Callable
 
 @pytest.mark.parametrize("spell", [our_name, str.upper, str], ids=["snake", "upper", "wire"])
 def test_other_spellings_are_the_same_fields(spell: Callable[[str], str]) -> None:
-    """A service that spells its fields differently fills the same columns, masked, with the same key."""
+    """A service that spells its fields differently fills the same columns, masked."""
     names = ["iban", "accountNumber", "id"] if spell is not str.upper else ["iban", "id"]
     record = {spell(name): "DE89370400440532013000" for name in names}
     made = frame(record)
 
     assert (1, "••••3000") == (len(made), row(made)["iban"])
-    assert row(made)["account_key"] == row(frame({"iban": "DE89370400440532013000"}))["account_key"]
 
 
 def test_people_show_initials() -> None:
@@ -383,22 +370,6 @@ def test_numbers_instead_of_text_stay_numbers() -> None:
     made = frame(RECORD | {"id": 26013356}, RECORD)
 
     assert [26013356, RECORD["id"]] == made["id"].to_list()
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        (RECORD, RECORD | {"id": "another", "status": "failed"}, True),  # the same account, stored twice
-        ({"iban": "DE89 3704 0044 0532 0130 00"}, {"iban": "de89370400440532013000"}, True),  # as people write it
-        ({"accountNumber": "123", "sortCode": "20-00-00"}, {"accountNumber": "123", "sortCode": "200000"}, True),
-        (RECORD, RECORD | {"routingNumber": "026009593"}, False),  # the same number at another bank
-        ({"accountNumber": "12345678", "bankName": "A"}, {"accountNumber": "12345678", "bankName": "B"}, False),
-        ({"accountNumber": "0123"}, {"accountNumber": "123"}, False),  # a leading zero counts
-    ],
-)
-def test_keys_are_equal_where_the_account_is(one: dict[str, Any], other: dict[str, Any], is_same: bool) -> None:
-    """Rows of one account can be grouped and joined while the number is masked; those of two never share a key."""
-    assert (1 if is_same else 2) == len(set(frame(one, other)["account_key"]))
 
 
 VALUES = st.none() | st.text() | st.integers() | st.booleans() | st.lists(st.text(), max_size=2)

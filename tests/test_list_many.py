@@ -100,7 +100,7 @@ def test_an_error_for_one_payer_is_in_its_row(connected: Callable[..., Client]) 
     with far_end.FarEnd([answer]) as far:
         client, limiter = connected(far.url), LeapingClock().limiter(workers=1)
         results = request_lists(client, ["user-1", "user-2", "user-3"], limiter, progress=False)
-    frame = accounts_frame(results, client.account_secret, reveal=False)
+    frame = accounts_frame(results, reveal=False)
 
     assert [("user-1", "••••4550"), ("user-2", pd.NA), ("user-3", "••••4550")] == whose(frame)
     assert [False, True, False] == list(frame["error"].notna())

@@ -92,11 +92,6 @@ def test_a_rate_is_a_positive_number(rate: Any) -> None:
         payerkit.connect("https://api.example.com", api_key="key", rate=rate)
 
 
-def test_a_pace_says_what_it_is() -> None:
-    """A notebook shows the limit, and not an address in memory."""
-    assert ("Pace(5 calls a second)", "Pace(no limit)") == (repr(Pace(5)), repr(Pace()))
-
-
 def test_calls_are_spaced(meet: Meet, clock: HandClock) -> None:
     """The first call leaves at once, as after a pause of the user's; the next ones an interval after the last."""
     _, client = meet(GOOD, rate=5)
@@ -111,9 +106,9 @@ def test_calls_are_spaced(meet: Meet, clock: HandClock) -> None:
 def test_retries_keep_the_pace(connected: Connect, clock: HandClock) -> None:
     """An attempt that failed counts as a call, too."""
     with FarEnd([reset, GOOD]) as far:
-        status(connected(far.url, rate=0.01, retries=payerkit.client.Retries(backoff=0), **clock.options()))
+        status(connected(far.url, rate=0.01, **clock.options()))
 
-    assert 100 == sum(clock.waits)
+    assert 100 == pytest.approx(sum(clock.waits))
 
 
 def test_one_pace_for_all_threads_and_copies() -> None:
@@ -215,14 +210,13 @@ def test_the_controls_of_a_sandbox_wait_as_requested(meet: Meet, clock: HandCloc
 
 
 def test_a_429_without_a_wait_is_raised_at_once(meet: Meet, clock: HandClock) -> None:
-    """A single call is not repeated; the error says how long the client pauses, and the next call waits for that."""
+    """A single call is not repeated; the client pauses, and the next call waits for that."""
     far, client = meet(LIMITED, GOOD)
     error = failure(client)
     sent = len(far.ledger)
     status(client)
 
     assert (RateLimited, None, 429, 1) == (type(error), error.retry_after, error.status_code, sent)
-    assert "now sends nothing for 1 s. The next call waits for that." in error.advice
     assert [1] == clock.waits
 
 
@@ -241,13 +235,13 @@ def test_pauses_grow_until_the_service_responds(connected: Connect) -> None:
 def test_a_long_pause_is_told_and_not_waited(meet: Meet, clock: HandClock) -> None:
     """While the client pauses for longer than a call may take, a call raises at once, and nothing is sent."""
     far, client = meet(*[LIMITED] * 6, GOOD)
-    errors = [failure(client) for _ in range(6)]
+    for _ in range(6):
+        failure(client)
     waits = len(clock.waits)
     clock.time += 100
     error = failure(client)
 
     assert (6, waits) == (len(far.ledger), len(clock.waits))
-    assert "Call again after that time" in errors[-1].advice
     assert (RateLimited, 200, None, "GET /v2/payer/{clientUserId}") == (
         type(error),
         error.retry_after,

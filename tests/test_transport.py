@@ -393,8 +393,7 @@ def test_certificates_that_cannot_be_read_are_told(
     if text is not None:
         file.write_text(text)
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(file))
-    words = f"there are no certificates at {file}" if text is None else f"the file {file} cannot be read, or holds no"
-    with pytest.raises(InvalidInput, match=re.escape(f"REQUESTS_CA_BUNDLE: {words}")):
+    with pytest.raises(InvalidInput, match=re.escape(f"REQUESTS_CA_BUNDLE: no certificates can be read from {file}.")):
         connected("https://127.0.0.1:9")
 
 
@@ -726,7 +725,7 @@ def test_a_late_attempt_has_a_bounded_wait() -> None:
     """The doubling bound of the waits is no number that is too large, however often a call is tried."""
     retries = payerkit.client.Retries(attempts=5000)
 
-    assert 0 <= retries.wait_after(ServiceError("failed"), 4000) <= retries.max_backoff
+    assert 0 <= retries.wait_after(ServiceError("failed"), 4000) <= 8
 
 
 def test_a_response_that_cannot_be_closed_hides_no_failure(connected: Connect, new_session: NewSession) -> None:

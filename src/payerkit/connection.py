@@ -17,7 +17,7 @@ from payerkit.client.client import PREVIOUS_API_KEY, Client, Header
 from payerkit.client.pace import DEFAULT_RATE, Rate, Retries, Timeout
 from payerkit.client.transport import MAX_CONNECTIONS
 from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.profiles import API_KEY, is_profile, key_variable, read_profile
+from payerkit.profiles import API_KEY, key_variable, read_profile
 from payerkit.sandbox_controls import SandboxControls
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
         raise InvalidInput(
             f'base_url: give the address, such as connect("https://api.example.com"), or set {BASE_URL}.'
         )
-    name = address if is_profile(address) else ""
+    name = "" if "://" in address else address
     profile = read_profile(name) if name else {"base_url": address}
     given = {"timeout": timeout, "header": header, "api": api}
     chosen = profile | {setting: value for setting, value in given.items() if value is not None}

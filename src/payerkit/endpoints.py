@@ -6,7 +6,6 @@ specification; a client with `api="v2"` sends those under /v1/payer to /v2/payer
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
@@ -199,9 +198,8 @@ def list_payment_details(
         reveal: True to show account numbers, birth dates, addresses and people's names, which are masked otherwise.
 
     Returns:
-        One row per account; no rows if there are none. The columns of specification 2.3 and `account_key` are always
-        there, other fields of the response follow; text has dtype `string`. Two rows have the same `account_key` only
-        if bank and account number are the same.
+        One row per account; no rows if there are none. The columns of specification 2.3 are always there, other
+        fields of the response follow; text has dtype `string`.
 
     Raises:
         InvalidInput: For an id that cannot be sent.
@@ -216,7 +214,7 @@ def list_payment_details(
         0     Chase       ••••3489  approved
     """
     records = client.send(payment_details_call(client_user_id, payment_details_id=payment_details_id))
-    return payment_details_frame(records, secret=client.account_secret, reveal=reveal is True)
+    return payment_details_frame(records, reveal=reveal is True)
 
 
 @endpoint
@@ -391,19 +389,15 @@ _ACCOUNT_MEMBERS = (
 )
 """Wire names of a listed payment detail (specification 2.3), in its order."""
 
-_BANK_CODES = ("routingNumber", "sortCode", "bsbNumber", "ncc", "ifsc", "bankCode", "branchCode", "swiftBic")
 
+def payment_details_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False) -> pd.DataFrame:
+    """Return one row per record: the listed columns, then any other fields of the records.
 
-def payment_details_frame(records: Sequence[Mapping[str, Any]], *, secret: bytes, reveal: bool = False) -> pd.DataFrame:
-    """Return one row per record: the listed columns, `account_key`, then any other fields of the records.
-
-    Names are in snake_case. Missing values are <NA>. Two rows have the same `account_key` only if bank and account
-    number are the same, so rows can be grouped and joined while the numbers are masked. Unless revealed, birth dates,
-    addresses and people's names (except initials) are masked, too.
+    Names are in snake_case. Missing values are <NA>. Unless revealed, account numbers, birth dates, addresses and
+    people's names (except initials) are masked.
     """
     rows = [_with_wire_names(record) for record in records]
-    rows = [row | {"accountKey": _account_key(row, secret)} for row in rows]
-    names = dict.fromkeys([*_ACCOUNT_MEMBERS, "accountKey", *(name for row in rows for name in row)])
+    names = dict.fromkeys([*_ACCOUNT_MEMBERS, *(name for row in rows for name in row)])
     shown = rows if reveal else mask("", rows)
     columns = {our_name(name): [row.get(name) for row in shown] for name in names}
     # Values other than text are kept as they are: a conversion would be a guess.
@@ -417,19 +411,3 @@ def _with_wire_names(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record with wire names for any spelling; of two spellings, the wire name wins."""
     renamed = {wire_name(name): value for name, value in record.items()}
     return renamed | {name: value for name, value in record.items() if name in renamed}
-
-
-def _account_key(record: Mapping[str, Any], secret: bytes) -> str | None:
-    """Return a keyed hash of bank and account as 16 hex digits; None if the record has no account number."""
-    iban, number = _compact(record, "iban"), _compact(record, "accountNumber") or _compact(record, "ribNumber")
-    if not (iban or number):
-        return None
-    codes = [_compact(record, name) for name in _BANK_CODES]
-    identity = [iban] if iban else [*(codes if any(codes) else [_compact(record, "bankName")]), number]
-    return hashlib.blake2b("|".join(identity).encode(), key=secret, digest_size=8).hexdigest()
-
-
-def _compact(record: Mapping[str, Any], name: str) -> str:
-    """Return a value's letters and digits, in capitals."""
-    value = record.get(name)
-    return "".join(char for char in str(value).upper() if char.isalnum()) if value else ""

@@ -32,11 +32,6 @@ class _Profile(BaseModel):
     timeout: _Positive = Field(0, description="a positive number of seconds")
 
 
-def is_profile(address: object) -> bool:
-    """Return True for the name of a profile, False for an address."""
-    return isinstance(address, str) and "://" not in address
-
-
 def read_profile(name: str) -> dict[str, Any]:
     """Return the settings of a profile in the user's file, its address among them.
 

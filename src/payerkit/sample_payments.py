@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from payerkit import html
 from payerkit.frames import columns, frame_of
 from payerkit.models import Payment, PaymentOrder
 from payerkit.payment.check import check_payment
@@ -109,17 +108,11 @@ class SamplePayments(Mapping[str, Payment]):
             >>> samples.to_frame().groupby("verdict").size().to_dict()
             {'look': 2, 'ok': 1, 'stop': 15}
         """
-        return frame_of(self._rows(), columns("name shows verdict"))
-
-    def _rows(self) -> list[tuple[str, str, str]]:
-        return [(name, _samples()[name]["shows"], check_payment(payment).verdict) for name, payment in self.items()]
+        rows = ((name, _samples()[name]["shows"], check_payment(payment).verdict) for name, payment in self.items())
+        return frame_of(rows, columns("name shows verdict"))
 
     def __repr__(self) -> str:
         return f"<SamplePayments: {', '.join(self)}>"
-
-    def _repr_html_(self) -> str:
-        rows = [(html.code(name), shows, html.verdict(verdict)) for name, shows, verdict in self._rows()]
-        return html.picture(html.grid(("name", "what it shows", "verdict"), rows, caption="Sample payments"))
 
 
 samples = SamplePayments()

@@ -37,7 +37,6 @@ PICTURES: dict[str, Any] = {
     "explanation": payerkit.explain("rejected", of="kyc"),
     "explanation of a payer": PayerStatus.read({"kycStatus": "pending", "agreementStatus": "not_started"}).explain(),
     "client": payerkit.connect("https://api.example.com", api_key="example-key"),
-    "samples": payerkit.samples,
 }
 IN_JUPYTER = f"""
 from payerkit import check_bank_details, check_payment, connect, explain, samples

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -177,19 +176,10 @@ class Client:
             pause = self.retries.wait_after(result, tries)
             seconds -= pause
             if seconds <= 0 or not self.retries.allow(result, tries, idempotent=call.idempotent):
-                if is_paced:
-                    self._advise(result)
                 raise attempt.unknown or result
             # Where all calls are paused, this one waits for its turn.
             if result.retry_after is None or not is_paced:
                 self._sleep(pause)
-
-    def _advise(self, error: PayerkitError) -> None:
-        """Let a 429 that does not say how long to wait say how long this client pauses."""
-        if isinstance(error, RateLimited) and error.retry_after is None:
-            seconds = self.pace.pause_left()
-            then = "Call again after that time." if seconds > self.timeout.total else "The next call waits for that."
-            error.advice = f"Nothing was changed. This client now sends nothing for {math.ceil(seconds)} s. {then}"
 
     def _try(self, attempt: Attempt[T]) -> CallEnd[T]:
         """Send a call once and return how it ended."""
@@ -317,10 +307,10 @@ def _account_secret(key: ApiKey) -> bytes:
 def _checked_key(key: object, name: str = "api_key") -> ApiKey:
     if not isinstance(key, str) or not key:
         raise InvalidInput("api_key: give the key as text, or set PAYERKIT_API_KEY.")
-    if key != key.strip():
-        raise InvalidInput(f"{name}: the key begins or ends with a space or a line break; copy it again without.")
-    if not (key.isascii() and key.isprintable()):
-        raise InvalidInput(f"{name}: the key has a character that cannot be sent in a header; copy it again.")
+    if key != key.strip() or not (key.isascii() and key.isprintable()):
+        raise InvalidInput(
+            f"{name}: the key has a blank, or a character that cannot be sent in a header; copy it again."
+        )
     return ApiKey(key)
 
 

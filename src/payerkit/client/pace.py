@@ -29,6 +29,9 @@ from typing import Literal
 from payerkit import errors
 from payerkit.reasons import Outcome
 
+BACKOFF, MAX_BACKOFF = 0.25, 8.0
+"""Seconds of the longest wait before a first retry, doubled for each further one, and its bound; `Retry-After` wins."""
+
 DEFAULT_RATE = 5.0
 """Calls per second to any service but one on this machine. Source: the API's documentation, default limit of client
 ids."""
@@ -110,15 +113,13 @@ class Timeout:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a call is tried, and how long it waits in between.
+    """How often a call is tried. The waits in between are random, up to `BACKOFF * 2**n` seconds before retry n.
 
     Args:
         attempts: Tries of one call, the first included; 1 for no retries.
-        backoff: Seconds. The wait before retry n is random, between 0 and `backoff * 2**n`.
-        max_backoff: Seconds; no random wait is longer. A `Retry-After` of the service is obeyed exactly instead.
 
     Raises:
-        InvalidInput: For numbers that are out of range.
+        InvalidInput: For anything but a whole number, 1 or more.
 
     Example:
         >>> Retries(attempts=5).attempts
@@ -126,16 +127,12 @@ class Retries:
     """
 
     attempts: int = 3
-    backoff: float = 0.25
-    max_backoff: float = 8.0
 
     def __post_init__(self) -> None:
         if not (is_non_negative(self.attempts) and self.attempts == int(self.attempts) >= 1):
             raise errors.InvalidInput(
                 "retries: attempts must be a whole number, 1 or more, such as Retries(attempts=3)."
             )
-        if not (is_non_negative(self.backoff) and is_non_negative(self.max_backoff)):
-            raise errors.InvalidInput("retries: backoff and max_backoff must be seconds, 0 or more.")
 
     def allow(self, error: errors.PayerkitError, attempt: int, *, idempotent: bool = False) -> bool:
         """Return True if a call may be tried again after its attempt number `attempt` (from 1) raised the error."""
@@ -151,7 +148,7 @@ class Retries:
         """Return the seconds to wait: what the service requested, else full jitter on a doubling bound."""
         if error.retry_after is not None:
             return error.retry_after
-        return random.uniform(0, min(self.max_backoff, self.backoff * 2.0 ** min(attempt, 60)))  # noqa: S311 - spreads load, keeps no secret
+        return random.uniform(0, min(MAX_BACKOFF, BACKOFF * 2.0 ** min(attempt, 60)))  # noqa: S311 - spreads load, keeps no secret
 
 
 RUN_RETRIES = Retries(attempts=6)
@@ -172,9 +169,6 @@ class Pace:
         self._lock = threading.Lock()
         self._free_at = self._paused_at = self._paused_until = -math.inf
         self._refusals = 0
-
-    def __repr__(self) -> str:
-        return f"Pace({'no limit' if self.rate is None else f'{self.rate:g} calls a second'})"
 
     @property
     def refusals(self) -> int:

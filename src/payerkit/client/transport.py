@@ -370,10 +370,8 @@ def _ssl_context() -> SSLContext:
     context.sslsocket_class = _TLSSocket
     try:
         context.load_verify_locations(**{"capath" if Path(file).is_dir() else "cafile": file})
-    except FileNotFoundError:
-        raise InvalidInput(f"{name}: there are no certificates at {file}. Correct the environment variable.") from None
     except OSError:
-        raise InvalidInput(f"{name}: the file {file} cannot be read, or holds no certificates.") from None
+        raise InvalidInput(f"{name}: no certificates can be read from {file}. Correct one of the two.") from None
     return context
 
 

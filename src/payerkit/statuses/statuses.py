@@ -327,7 +327,7 @@ def list_many(
     check_client(client)
     limiter = RateLimiter(client.pace, workers=workers)
     results = request_lists(client, distinct_ids(ids), limiter, progress=progress)
-    return accounts_frame(results, client.account_secret, reveal=reveal is True)
+    return accounts_frame(results, reveal=reveal is True)
 
 
 def distinct_ids(ids: Iterable[str]) -> list[str]:
@@ -337,13 +337,13 @@ def distinct_ids(ids: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(check_id(each, "ids") for each in ids))
 
 
-def accounts_frame(results: Mapping[str, Accounts | str], secret: bytes, *, reveal: bool) -> pd.DataFrame:
+def accounts_frame(results: Mapping[str, Accounts | str], *, reveal: bool) -> pd.DataFrame:
     """Return the results of `request_lists` as `list_many` returns them."""
     rows: list[tuple[str, str | None, Mapping[str, Any]]] = []
     for client_user_id, result in results.items():
         shown = client_user_id if reveal else mask("clientUserId", client_user_id)
         rows += [(shown, result, {})] if isinstance(result, str) else [(shown, None, record) for record in result]
-    frame = payment_details_frame([record for _, _, record in rows], secret=secret, reveal=reveal)
+    frame = payment_details_frame([record for _, _, record in rows], reveal=reveal)
     # Undocumented fields of the service become columns; these two names are ours.
     frame = frame.drop(columns=["client_user_id", "error"], errors="ignore")
     frame.insert(0, "client_user_id", pd.Series([payer for payer, _, _ in rows], dtype="string"))
