@@ -171,21 +171,6 @@ def test_the_slowest_call_is_remembered(path: Path) -> None:
         assert (0.0, 12.5) == (before, journal.slowest)
 
 
-@pytest.mark.parametrize("query", ["unresolved", "looks", "entries_of"])
-def test_no_question_reads_the_whole_file(journal: Journal, query: str) -> None:
-    """A run asks them over and over, of a million tasks: an index has the rows."""
-    plans: list[str] = []
-    asked: list[str] = []
-    journal._file.set_trace_callback(asked.append)
-    getattr(journal, query)(*([PAYER] if query == "entries_of" else []))
-    journal._file.set_trace_callback(None)
-    for statement in asked:
-        plans += [row[-1] for row in journal._file.execute(f"EXPLAIN QUERY PLAN {statement}")]
-
-    assert plans
-    assert all("USING INDEX" in plan or "USING COVERING INDEX" in plan for plan in plans)
-
-
 # Its clock
 
 
@@ -294,16 +279,6 @@ def delete(path: Path) -> None:
     path.unlink()
 
 
-def delete_folder(path: Path) -> None:
-    """Delete the folder of a journal."""
-    shutil.rmtree(path.parent)
-
-
-def move(path: Path) -> None:
-    """Give a journal another name."""
-    path.rename(path.with_name("other.journal"))
-
-
 def replace(path: Path) -> None:
     """Put a copy in the place of a journal."""
     shutil.copy(path, path.with_name("copy"))
@@ -311,7 +286,7 @@ def replace(path: Path) -> None:
 
 
 @POSIX
-@pytest.mark.parametrize("lose", [delete, delete_folder, move, replace])
+@pytest.mark.parametrize("lose", [delete, replace])
 def test_a_lost_journal_is_noticed_before_the_next_task_is_sent(path: Path, lose: Callable[[Path], None]) -> None:
     """What it records then would be lost; the outcome of tasks under way is dropped without an error."""
     with Journal(path, OWN) as journal:

@@ -38,7 +38,7 @@ from onboarding_model import (
     without_numbers,
 )
 from onboarding_tables import payer_row
-from payerkit import InvalidInput, Payer
+from payerkit import InvalidInput
 from payerkit.onboarding import Report, verify_onboarding
 
 Row = dict[str, str]
@@ -380,39 +380,6 @@ def test_a_list_without_ibans_tells_nothing_of_an_iban(service: ModelService, pa
     assert ["done"] == row_states(cleared)
 
 
-def test_a_list_with_ibans_shows_an_iban(service: ModelService, path: Path) -> None:
-    """Where the service returns it, it is compared, in whatever way it is written."""
-    row = iban_row(1)
-    service.store(row | {"iban": "DE89 3704 0044 0532 0130 00"})
-
-    assert ["done"] == states_after(service, [row], path)
-    assert 0 == service.count("account")
-
-
-@pytest.mark.parametrize("status", ["failed", "rejected", "deactivated"])
-def test_a_failed_account_is_not_done(service: ModelService, path: Path, status: str) -> None:
-    """It is in the list, and no payment reaches it. A person decides; `existing="send"` sends it again."""
-    row = payer_row(1)
-    service.store(row, status=status)
-    report = run(service, [row], path)
-    before = service.count("account")
-    cleared = run(service, [row], path, existing="send")
-
-    assert ["not_sent"] == row_states(report)
-    assert reasons(report)[0].startswith("there_failed: ")
-    assert (0, 1) == (before, service.count("account"))
-    assert ["done"] == row_states(cleared)
-
-
-def test_existing_accounts_can_be_sent_all_the_same(service: ModelService, path: Path) -> None:
-    """`existing="send"` is what a person says who knows that the account there is another one."""
-    row = payer_row(1)
-    service.store(row)
-
-    assert ["done"] == states_after(service, [row], path, existing="send")
-    assert 1 == service.count("account")
-
-
 # Absence counts only if the list is whole
 
 
@@ -516,35 +483,19 @@ def test_the_list_of_one_payer_may_lag(service: ModelService, path: Path) -> Non
     assert 3 == service.count("account")
 
 
-def test_a_masked_list_confirms_nothing(service: ModelService, path: Path) -> None:
-    """Another account ends in the same digits. Before, a lost account that was never stored was told `done`."""
-    rows = rows_of_payers(1)
-    service.listed = masked
+@pytest.mark.parametrize(("listed", "number"), [(masked, "5500002001"), (without_numbers, "5500001234")])
+def test_a_list_that_hides_numbers_confirms_nothing(
+    service: ModelService, path: Path, listed: Any, number: str
+) -> None:
+    """A new account ends in the same digits, or has the same holder. Before, the lost one was told `done` by it."""
+    rows = [payer_row(1) | {"account_number": "7700002001"}]
+    service.listed = listed
     service.next["account"].append(LOST_BEFORE)
-    service.before = lambda kind, _: _store_another(service, kind, {"account_number": "550000" + "2001"[-4:]})
-    rows[0]["account_number"] = "7700002001"
+    let_another_tool_store(service, payer_row(1) | {"account_number": number})
     report = run(service, rows, path)
 
     assert [] == breaches(service, rows, report)
     assert "done" not in row_states(report)
-
-
-def test_the_name_of_a_holder_proves_nothing(service: ModelService, path: Path) -> None:
-    """A list without numbers shows a new account of the same holder. Before, a lost account was told `done` by it."""
-    rows = rows_of_payers(1)
-    service.listed = without_numbers
-    service.next["account"].append(LOST_BEFORE)
-    service.before = lambda kind, _: _store_another(service, kind, {"account_number": "5500001234"})
-    report = run(service, rows, path)
-
-    assert [] == breaches(service, rows, report)
-    assert "done" not in row_states(report)
-
-
-def _store_another(service: ModelService, kind: Kind, change: Row) -> None:
-    """Let another tool store another account after the first account was sent."""
-    if kind == "list" and service.count("account") == 1 and len(service.accounts) == 0:
-        service.store(payer_row(1) | change)
 
 
 # Responses that do not say what was asked for
@@ -571,17 +522,6 @@ def test_a_status_that_says_nothing_makes_no_payer_done(service: ModelService, p
     rows = rows_of_payers(1)
 
     assert ["done"] == states_after(service, rows, path)
-
-
-def test_a_payer_that_is_there_may_have_other_data(service: ModelService, path: Path) -> None:
-    """A 409 does not say whose data it is about."""
-    service.conflicts = True
-    service.payers[payer_row(1)["client_user_id"]] = 0.0
-    row = {name: value for name, value in payer_row(1).items() if name in Payer.model_fields}
-    report = run(service, [row], path)
-
-    assert ["done"] == row_states(report)
-    assert "may differ from this row's" in reasons(report)[0]
 
 
 # Late writes
@@ -631,16 +571,6 @@ LOST_AFTER_AN_HOUR = Fault(stored=0.0, takes=3600.0)
 NOT_LISTED = Fault(status=200, body={"paymentDetails": []})
 
 
-def test_a_payer_that_is_stored_is_waited_for(service: ModelService, path: Path) -> None:
-    """The service does not find it for the account yet. Before, the account was refused for good."""
-    missing = api_error(404, "Payer with client user ID user-1 not found")
-    service.next["account"].extend([missing] * 2)
-    started = service.clock.now()
-
-    assert ["done"] == states_after(service, rows_of_payers(1), path)
-    assert started + 3 == service.clock.now()
-
-
 def test_a_payer_that_stays_missing_is_left_to_the_next_run(service: ModelService, path: Path) -> None:
     """The reason says that it was stored; one that this journal did not store is refused."""
     missing = api_error(404, "Payer with client user ID user-1 not found")
@@ -654,18 +584,6 @@ def test_a_payer_that_stays_missing_is_left_to_the_next_run(service: ModelServic
     assert "The service stored the payer before" in reasons(report)[0]
     assert ["done"] == row_states(again)
     assert ["refused"] == row_states(alone)
-
-
-def test_a_conflict_without_a_status_names_the_way_out(service: ModelService, path: Path) -> None:
-    """The accounts of a payer that is there can be sent alone. Before, nothing said so."""
-    service.conflicts, service.has_status = True, False
-    service.payers[payer_row(1)["client_user_id"]] = 0.0
-    report = run(service, rows_of_payers(1), path)
-    alone = run(service, rows_of_payers(1), path, steps=("bank_details",))
-
-    assert ["refused"] == row_states(report)
-    assert "send the accounts alone, with add_bank_details()" in reasons(report)[0]
-    assert ["done"] == row_states(alone)
 
 
 def is_killed(service: ModelService, rows: list[Row], path: Path, kind: Kind, number: int, steps: int) -> bool:
@@ -703,18 +621,6 @@ def test_a_last_look_finds_a_duplicate(service: ModelService, path: Path) -> Non
     assert [] == breaches(service, rows, report)
 
 
-def test_a_last_look_finds_nothing_to_tell(service: ModelService, path: Path) -> None:
-    """An account that was sent twice, since the first was lost, is done; the next run asks nothing more."""
-    rows = rows_of_payers(1)
-    service.next["account"].append(LOST_BEFORE)
-    report = run(service, rows, path)
-    before = len(service.requests)
-    again = run(service, rows, path)
-
-    assert ["done"] == row_states(report) == row_states(again)
-    assert before == len(service.requests)
-
-
 def test_a_last_look_outlives_a_kill(service: ModelService, path: Path) -> None:
     """A run that is killed before its last look leaves it to the next one."""
     rows = rows_of_payers(1)
@@ -722,21 +628,6 @@ def test_a_last_look_outlives_a_kill(service: ModelService, path: Path) -> None:
     assert is_killed(service, rows, path, "list", 5, steps=0)  # after three in which it was missing
 
     assert ["duplicate"] == states_after(service, rows, path)
-
-
-def test_two_copies_of_an_unknown_account_are_told(service: ModelService, path: Path) -> None:
-    """Another tool stored the account while its outcome was unknown here: two are there where one was asked."""
-    rows = rows_of_payers(1)
-    service.next["account"].append(LOST_AFTER)
-
-    def store_it(kind: Kind, _: str) -> None:
-        if kind == "list" and service.count("account") == 1 and len(service.accounts) == 1:
-            service.store(rows[0])
-
-    service.before = store_it
-
-    assert ["duplicate"] == states_after(service, rows, path)
-    assert 1 == service.count("account")
 
 
 def test_a_failed_account_is_no_second_one(service: ModelService, path: Path) -> None:
@@ -881,21 +772,6 @@ def test_a_look_refuses_a_journal_that_is_not_there(service: ModelService, path:
 # Near duplicates
 
 
-@pytest.mark.parametrize(
-    "change", [{"account_number": "77 0000001 001"}, {"client_user_id": "Customer-00001@Example.org"}]
-)
-@pytest.mark.parametrize("is_first", [False, True])
-def test_near_duplicates_are_one(service: ModelService, path: Path, change: Row, is_first: bool) -> None:
-    """And they are told. Before, each spelling was a payer or an account of its own, and stored."""
-    row = payer_row(1)
-    rows = [row | change, row] if is_first else [row, row | change]
-    report = run(service, rows, path)
-
-    assert ["done", "done"] == row_states(report)
-    assert (1, 1) == writes(service)
-    assert {"near_duplicate"} <= set(report.findings["code"])
-
-
 def test_a_longer_file_does_not_change_the_spelling(service: ModelService, path: Path) -> None:
     """Of the spellings of an id, the one that was sent before is sent; else its accounts would be stored again."""
     row = payer_row(1) | {"client_user_id": "Customer-1"}
@@ -904,14 +780,6 @@ def test_a_longer_file_does_not_change_the_spelling(service: ModelService, path:
 
     assert ["done"] * 3 == row_states(run(service, [row, other, other], path))
     assert (1, 1) == writes(service)
-
-
-def test_an_account_that_is_described_in_two_ways_is_an_error(service: ModelService, path: Path) -> None:
-    """One of two holders must be wrong. Before, both were stored."""
-    rows = [payer_row(1), payer_row(1) | {"account_name": "Another Holder"}, payer_row(2)]
-
-    assert ["not_sent", "not_sent", "done"] == states_after(service, rows, path)
-    assert 1 == service.count("account")
 
 
 # Nothing given up
@@ -928,19 +796,6 @@ def test_a_payer_is_sent_until_it_is_known(service: ModelService, path: Path, ha
     assert ["done"] == states_after(service, rows, path)
 
 
-def test_a_payer_is_tried_again_by_the_next_run(service: ModelService, path: Path) -> None:
-    """After six tries a run leaves it, and never for good."""
-    service.has_status = False
-    service.next["payer"].extend([LOST_BEFORE] * 7)
-    rows = rows_of_payers(1)
-    report = run(service, rows, path)
-    again = run(service, rows, path)
-
-    assert ["unknown"] == row_states(report)
-    assert [True] == list(report.frame["retryable"])
-    assert ["done"] == row_states(again)
-
-
 def test_a_kill_is_no_try(service: ModelService, path: Path) -> None:
     """Eight runs are killed while the payer, or the account, is sent. Before, the second kill gave it up."""
     rows = rows_of_payers(1)
@@ -951,19 +806,6 @@ def test_a_kill_is_no_try(service: ModelService, path: Path) -> None:
             assert is_killed(service, rows, path, kind, 1, steps=0)
 
     assert ["done"] == states_after(service, rows, path)
-
-
-def test_unknown_rows_are_looked_for_again_on_request(service: ModelService, path: Path) -> None:
-    """A list that was masked for a while shows the numbers again; nothing is sent for that."""
-    rows = rows_of_payers(1)
-    service.listed = masked
-    service.next["account"].append(LOST_AFTER)
-    first = run(service, rows, path)
-    service.listed = dict
-
-    assert ["done"] == states_after(service, rows, path, retry=["unknown"])
-    assert ["unknown"] == row_states(first)
-    assert 1 == service.count("account")
 
 
 @pytest.mark.parametrize("status", first_cases([404, 302, 400, 403], 1))
@@ -983,16 +825,6 @@ def test_refusals_of_a_gateway_refuse_no_row(service: ModelService, path: Path, 
     assert seen <= 6
     assert ["done"] * 30 == row_states(again)
     assert [] == breaches(service, rows, again)
-
-
-def test_one_refusal_of_a_gateway_is_passed_over(service: ModelService, path: Path) -> None:
-    """A firewall objects to one row: the others are sent, and this one is not told to be refused by the API."""
-    rows = rows_of_payers(1, 2, 3)
-    service.next["account"].append(gateway(403))
-    report = run(service, rows, path)
-
-    assert ["not_sent", "done", "done"] == row_states(report)
-    assert "" == report.stopped
 
 
 def test_equal_refusals_stop_and_ask(service: ModelService, path: Path) -> None:

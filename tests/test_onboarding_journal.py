@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import sqlite3
 import stat
 import subprocess
@@ -17,20 +16,13 @@ import pandas as pd
 import pytest
 
 import payerkit
-from cases import said
 from clocks import HandClock
 from far_end import Behaviour, FarEnd, close, cut, reply, reset
 from onboarding_service import Service
-from onboarding_tables import make_task, payer_row, run_arguments
+from onboarding_tables import payer_row, run_arguments
 from payerkit import InvalidInput, PayerkitError
 from payerkit.client import Client, SandboxClient
-from payerkit.errors import NotSent
 from payerkit.onboarding.journal import Journal
-from payerkit.onboarding.limiter import RateLimiter, StopSignal
-from payerkit.onboarding.options import Options
-from payerkit.onboarding.reconcile import Reconciler
-from payerkit.onboarding.sending import Sender
-from payerkit.onboarding.tasks import Table, Task
 
 Lossy = partial(Service, status=None, keeps=True)  # it stores an account whatever becomes of the response
 RECONCILE_AFTER = 0.2
@@ -68,11 +60,6 @@ def states(report: payerkit.onboarding.Report) -> list[tuple[str, str]]:
 def written(client: SandboxClient) -> dict[str, int]:
     """Return the number of writes of each kind in the ledger."""
     return dict(client.sandbox.ledger()["what"].value_counts())
-
-
-def task_of(journal: Journal, rows: pd.DataFrame, step: Any, row: int = 0) -> Task:
-    """Return a task as a run over these rows has it."""
-    return make_task(Table(rows, holder_is_payer=True), journal.secret, step, row)
 
 
 # Opening a journal
@@ -138,15 +125,6 @@ def test_a_journal_stays_usable_if_the_service_does_not_respond(path: Path) -> N
             onboard(client, table(1), path)
 
         assert [("bank_details", "done")] == states(onboard(client, table(1), path))
-
-
-def test_an_unreachable_service_is_an_error(path: Path) -> None:
-    """Nothing was sent."""
-    with socket.socket() as silent:  # it listens to nobody, and keeps the port from tests that run at the same time
-        silent.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        with Client(url, "key") as client, pytest.raises(NotSent, match="GET / could not be sent"):
-            onboard(client, table(1), path)
 
 
 @POSIX
@@ -225,18 +203,6 @@ def test_resuming_sends_nothing_twice(client: SandboxClient, path: Path) -> None
     pd.testing.assert_frame_equal(before, client.sandbox.ledger())
 
 
-def test_what_was_refused_is_not_sent_again(path: Path) -> None:
-    """Not even if the service would accept it now."""
-    service = Lossy(accounts=[reply(400)])
-    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
-        first = onboard(client, table(1), path)
-        second = onboard(client, table(1), path)
-
-    assert [("bank_details", "refused")] == states(first) == states(second)
-    assert first.frame["attempts"].tolist() == second.frame["attempts"].tolist()
-    assert 2 == sum(request.method == "POST" for request in far_end.ledger)
-
-
 def test_duplicate_rows_are_one_task(client: SandboxClient, path: Path) -> None:
     """Both rows report its outcome."""
     report = onboard(client, table(1, 1), path)
@@ -244,28 +210,6 @@ def test_duplicate_rows_are_one_task(client: SandboxClient, path: Path) -> None:
     assert [("bank_details", "done")] * 2 == states(report)
     assert 1 == report.frame["payment_details_id"].nunique()
     assert {PAYER: 1, ACCOUNT: 1} == written(client)
-
-
-def test_an_account_that_fits_two_tasks_is_assigned_to_neither(path: Path) -> None:
-    """Also if one of the tasks is not due yet."""
-    rows = pd.concat([table(1), table(1, account_number="000987654321")], ignore_index=True)
-    with (
-        FarEnd([Lossy(listed=lambda record: record | {"accountNumber": None})]) as far_end,
-        Client(far_end.url, "key") as client,
-        Journal(path, client.account_secret, service=client.service_name()) as journal,
-    ):
-        first, second = (task_of(journal, rows, "bank_details", row) for row in (0, 1))
-        payerkit.create_payment_detail(client, first.client_user_id, second.values)
-        for task in (first, second):
-            journal.sent(task.key, payer=task.payer_key, content=task.content)
-            journal.mark_unknown(task.key, said("no response"))
-        journal._file.execute("UPDATE task SET since = since - 100 WHERE key = ?", [first.key])
-        sender = Sender(client, journal, RateLimiter(client.pace, StopSignal()), Options())
-        reconciler = Reconciler(sender, journal, Options(), list)
-        reconciler.reconcile([first, second], 50)
-        entries = [journal.entry(task.key) for task in (first, second)]
-
-    assert [("unknown", True), ("unknown", False)] == [(entry.state, entry.final) for entry in entries if entry]
 
 
 # Behaviour of services

@@ -132,14 +132,6 @@ def test_each_state_has_advice(
     assert {state: 2} == {name: count for name, count in found.counts.items() if count}
 
 
-def test_one_row_is_one_row(report: Callable[..., Report]) -> None:
-    """Verbs match a single row."""
-    assert [
-        "1 row: 1 duplicate.",
-        "1 row is stored twice: ask the service to deactivate the extra accounts, see reason and other_ids.",
-    ] == (lines(report(rows(1), both(1, "duplicate"))))
-
-
 def test_a_duplicate_has_both_ids_and_a_colour(report: Callable[..., Report]) -> None:
     """The id that is the row's, and those to remove, in a column of their own."""
     facts = {"id": "one", "other_ids": ["two", "three"]}
@@ -279,25 +271,6 @@ def test_a_saved_report_has_no_formulas(report: Callable[..., Report], tmp_path:
         read[["'=name", "client_user_id", "reason"]].to_numpy().tolist()
     )
     assert [cell, "b"] == found.frame.index.tolist()
-
-
-def test_labels_of_two_levels_have_no_formulas_either(report: Callable[..., Report], tmp_path: Path) -> None:
-    """Such as of a table of two files."""
-    report(rows(2).set_axis(pd.MultiIndex.from_tuples([("=a", 1), ("'=a", 2)]))).save(tmp_path / "report.csv")
-
-    assert ["'=a,1,", "'=a,2,"] == [line[:6] for line in (tmp_path / "report.csv").read_text("utf-8").splitlines()[1:]]
-
-
-def test_a_saved_report_has_all_columns(report: Callable[..., Report], tmp_path: Path) -> None:
-    """Findings and the ids of duplicates, too; what is read back is what the report has."""
-    table = rows(2, routing_number="021000022")
-    found = report(table, both(2, "duplicate", facts={"id": "one", "other_ids": ["two"]}))
-    found.save(tmp_path / "report.csv")
-    read = pd.read_csv(tmp_path / "report.csv", dtype=str, keep_default_na=False)
-
-    assert [("one", "two", found.frame.loc[0, "findings"])] * 2 == list(
-        read[["payment_details_id", "other_ids", "findings"]].itertuples(index=False, name=None)
-    )
 
 
 # Order and memory

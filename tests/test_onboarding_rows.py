@@ -193,15 +193,6 @@ def test_ids_are_kept_as_typed(value: str) -> None:
     assert ["first", value or None, "last"] == [row.client_user_id for row in found.rows]
 
 
-def test_a_plan_tells_near_duplicates() -> None:
-    """With the other warnings, and the row that is sent."""
-    found = payerkit.plan_onboarding(pd.DataFrame([USD, USD | {"currency": "usd"}, USD], index=[2, 3, 4]))
-
-    assert {"rows": 3, "to_send": 3, "payers": 0, "accounts": 1, "with_warnings": 1, "held": 0} == found.counts
-    assert ["send", "as row 2", "as row 2"] == found.frame["bank_details"].tolist()
-    assert "1 row  warning" in str(found)
-
-
 # Rows against each other
 
 
@@ -307,31 +298,12 @@ def test_an_account_may_stand_in_another_row() -> None:
     assert [] == told(plan(row(0), row(1), row(2, **without), row(2, **alone)))
 
 
-@pytest.mark.parametrize("code", ["account_shared", "email_shared", "ssn_shared", "no_account", "near_duplicate"])
-def test_rows_can_be_held_for_it(code: str) -> None:
-    """As for any other warning."""
-    shared: Row = {"account_number": "1234567890", **own(9)}
-    without = {name: None for name in row(0) if name not in TYPED_PAYER}
-    rows = [row(0, **shared), row(1, **shared), row(2), row(3, **without), row(2, currency="usd"), row(2)]
-    found = plan(*rows, hold=code)
-    expected = {"no_account": [5], "near_duplicate": [6]}.get(code, [2, 3])
-
-    assert expected == found.frame.index[found.frame["state"] == "held"].tolist()
-
-
 def test_a_label_that_is_an_address_is_masked() -> None:
     """Labels may be ids."""
     rows = pd.DataFrame([row(0, **own(9)), row(1, **own(9))], index=["ann@example.com", "bob@example.com"])
     found = payerkit.plan_onboarding(rows)
 
     assert {"row ••••."} == {text.rpartition("see ")[2] for text in found.findings["message"]}
-
-
-def test_reasons_are_grouped_whatever_rows_they_name() -> None:
-    """A plan shows one line a kind."""
-    rows = [row(place // 2, city=f"City {place}") for place in range(12)]
-
-    assert 1 == str(plan(*rows)).count("The table has two different payers with this id.")
 
 
 # Whose an account is: nothing about its holder is the payer's, unless somebody says that both are the same
@@ -584,15 +556,6 @@ def test_the_argument_is_true_or_false(said: Any) -> None:
     """Words are for the column."""
     with pytest.raises(InvalidInput, match="holder_is_payer: expected True or False"):
         payerkit.plan_onboarding(frame(TYPED_PAYER), holder_is_payer=said)
-
-
-def test_the_callers_table_is_not_changed() -> None:
-    """Columns are filled in a table of our own."""
-    rows = frame(TYPED_PAYER | ACCOUNT | SAME, TYPED_PAYER | ACCOUNT | PAYEE | {"client_user_id": "b"})
-    before = rows.copy(deep=True)
-    payerkit.plan_onboarding(rows)
-
-    pd.testing.assert_frame_equal(before, rows)
 
 
 def test_accounts_of_payers_on_board_keep_their_meaning(shared: Client, tmp_path: Path) -> None:

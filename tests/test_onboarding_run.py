@@ -20,8 +20,8 @@ import pytest
 from pydantic import SecretStr
 
 import payerkit
-from cases import pairs, said, table
-from clocks import HandClock, LeapingClock, SteppedClock
+from cases import pairs, table
+from clocks import HandClock, LeapingClock
 from far_end import FarEnd, Received, close, message, reply
 from onboarding_tables import make_task, onboard, run_arguments
 from payerkit import InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
@@ -33,9 +33,7 @@ from payerkit.models.requests import SocialSecurityNumber
 from payerkit.onboarding import RunOptions
 from payerkit.onboarding import run as runs
 from payerkit.onboarding.limiter import RateLimiter, StopSignal, is_foreign, run_workers
-from payerkit.onboarding.options import Options
 from payerkit.onboarding.progress import Progress
-from payerkit.onboarding.run import run_table
 from payerkit.onboarding.tasks import Table
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns
 
@@ -82,17 +80,6 @@ def test_rows_with_errors_are_not_sent_and_warnings_are(path: Path) -> None:
 def posts(far_end: FarEnd) -> list[str]:
     """Return the targets of the writes that arrived."""
     return [each.target for each in far_end.ledger if each.method == "POST"]
-
-
-def test_an_account_waits_for_its_payer(connected: Connect, path: Path) -> None:
-    """If the payer was refused, the account is not sent, and the row says why."""
-    table = payers(1).assign(**BANK)
-    with FarEnd([reply(404), reply(400, '{"message": "not this one"}')]) as far_end:
-        report = onboard(connected(far_end.url), table, path)
-
-        assert ["/v2/payer"] == posts(far_end)
-    assert ("payer", "refused") == tuple(report.frame.loc[0, ["step", "state"]])
-    assert "not this one" in str(report.frame.loc[0, "reason"])
 
 
 def test_a_wrong_key_ends_the_run(connected: Connect, path: Path) -> None:
@@ -315,56 +302,6 @@ def test_no_account_is_sent_before_the_list_was_read(connected: Connect, path: P
     assert ("not_sent", True) == tuple(report.frame.loc[0, ["state", "retryable"]])
 
 
-def stamped(moments: list[float], clock: Callable[[], float], behaviour: Any) -> Any:
-    """Record when writes arrive, and respond to all in one way; reads are responded to with 404."""
-
-    def behave(connection: socket.socket, request: Received) -> bool | None:
-        if request.method == "GET":
-            return reply(404)(connection, request)
-        moments.append(clock())
-        answer: bool | None = behaviour(connection, request)
-        return answer
-
-    return behave
-
-
-def test_the_rate_is_kept_after_a_pause() -> None:
-    """After a pause that the service requested, the calls that waited do not all leave at once."""
-    clock = SteppedClock(10)
-    limiter = RateLimiter(Pace(20, clock=clock.now), StopSignal(), wait=clock.wait)
-    moments: list[float] = []
-
-    def send() -> None:
-        moments.append(clock.now())
-        if len(moments) == 1:
-            raise RateLimited("Slow down.", retry_after=1)
-
-    def call(_: int) -> None:
-        limiter.call(send)
-        clock.end()
-
-    run_workers(call, range(10), workers=10, stop=limiter.stop)
-    after = moments[1:]
-
-    assert 10 == len(after)
-    assert after[0] >= 1
-    assert np.diff(after).min() >= 0.05 - 1e-6
-
-
-@pytest.mark.parametrize("status", [429, 503])
-def test_every_retry_after_pauses_the_run(connected: Connect, path: Path, status: int) -> None:
-    """A Retry-After of a call's last attempt, or with another status than 429, delays the next call, too."""
-    clock = LeapingClock()
-    moments: list[float] = []
-    with FarEnd([stamped(moments, clock.now, reply(status, headers={"Retry-After": "1"}))]) as far_end:
-        options = Options(workers=1, reconcile_after=0, progress=False)
-        run_table(connected(far_end.url), Table(payers(2)), path, options, limiter=clock.limiter())
-    gaps = np.diff(moments)
-
-    assert len(gaps) > 1
-    assert gaps.min() >= 0.9
-
-
 @pytest.mark.parametrize(
     ("error", "attempts"),
     [
@@ -389,17 +326,6 @@ def test_a_run_follows_the_retry_policy(error: PayerkitError, attempts: int) -> 
         LeapingClock().limiter().call(call)
 
     assert attempts == len(made)
-
-
-def test_a_stop_ends_waits() -> None:
-    """`wait` returns True if the run is stopped, as `threading.Event.wait`; the first reason is kept."""
-    stop = StopSignal()
-    before = (bool(stop), stop.wait(0))
-    stop.set(said("first"))
-    stop.set(said("second"))
-
-    assert (False, False) == before
-    assert (True, True, "first") == (bool(stop), stop.wait(20), stop.reason)
 
 
 def test_a_forbidden_row_does_not_stop_the_run(connected: Connect, path: Path) -> None:
@@ -583,16 +509,6 @@ def call(limiter: RateLimiter, error: PayerkitError | None, kind: str) -> None:
         limiter.call(make, kind=kind)
 
 
-def test_foreign_refusals_in_a_row_end_a_run(limiter: RateLimiter) -> None:
-    """Whatever other calls are made in between; the reason says that no row was refused."""
-    for _ in range(MAX_FOREIGN):
-        assert not limiter.stop
-        call(limiter, None, "list")
-        call(limiter, refusal(WrongKey, 403), "bank_details")
-
-    assert "Nothing was marked as refused." in limiter.stop.reason
-
-
 @pytest.mark.parametrize("between", [None, refusal(foreign=False)])
 def test_a_response_of_the_api_begins_a_new_row(limiter: RateLimiter, between: PayerkitError | None) -> None:
     """A firewall that objects to single rows does not end a run."""
@@ -622,37 +538,3 @@ def test_a_gateway_s_403_is_not_about_the_key(limiter: RateLimiter) -> None:
     assert not stopped_early
     assert not limiter.is_forbidden(refusal(WrongKey, 403))
     assert limiter.is_forbidden(refusal(WrongKey, 403, foreign=False))
-
-
-def test_equal_refusals_stop_and_say_what_to_do(limiter: RateLimiter) -> None:
-    """Others in between do not begin a new row."""
-    for number in range(2):
-        limiter.count_refusal(refusal(), said("no such bank"), 3)
-        limiter.count_refusal(refusal(), said(f"another reason {number}"), 3)
-        limiter.count_refusal(refusal(status=422), said("no such bank"), 3)
-    before = bool(limiter.stop)
-    limiter.count_refusal(refusal(), said("no such bank"), 3)
-    reason = limiter.stop.reason
-
-    assert not before
-    assert reason.startswith("3 rows were refused with the same response: no such bank Correct")
-    assert ('retry=["refused"]' in reason, "stop_after=None" in reason) == (True, True)
-
-
-def test_a_call_that_timed_out_counts_with_its_time() -> None:
-    """So does any other one that ended; not one that never left."""
-    clock = HandClock()
-    limiter = RateLimiter(Pace(None, clock=clock.now), StopSignal(), wait=clock.wait)
-
-    def time_out(seconds: float, error: PayerkitError) -> None:
-        def make() -> None:
-            clock.time += seconds
-            raise error
-
-        with pytest.raises(PayerkitError):
-            limiter.call(make)
-
-    time_out(60, UnknownOutcome("no response"))
-    time_out(90, NotSent("no route"))
-
-    assert 60 == limiter.slowest

@@ -319,10 +319,14 @@ def test_every_row_is_in_one_state(service: Service, run: Run) -> None:
 @pytest.mark.parametrize(
     ("status", "expected", "words"),
     [
-        (reply(200, json.dumps(PENDING)), ("done", False), "Was there already."),
+        (reply(200, json.dumps(PENDING)), ("done", False), "may differ from this row's"),
         (reply(404, '{"message": "not found"}'), ("refused", False), "409"),  # whatever the conflict is about
         (PAGE, ("refused", False), "409"),
-        (reply(405), ("refused", False), "409"),  # a service without this call
+        (
+            reply(405),
+            ("refused", False),
+            "send the accounts alone, with add_bank_details()",
+        ),  # a service without this call
         (reply(503), ("not_sent", True), "409"),
     ],
 )
@@ -339,16 +343,6 @@ def test_a_payer_that_is_there_already_is_done(
 
     assert ("payer", *expected) == tuple(report.frame.loc[0, ["step", "state", "retryable"]])
     assert words in str(report.frame.loc[0, "reason"])
-
-
-def test_the_accounts_of_a_payer_that_was_there_are_sent(service: Service, run: Run) -> None:
-    """The statuses of the payer are those that the service has."""
-    service.payers = [reply(409)]
-    service.status = PENDING
-    report = run(table(1))
-
-    assert ("bank_details", "done", 2, False) == outcome(report)
-    assert ("pending", "not_started") == tuple(report.frame.loc[0, ["kyc_status", "agreement_status"]])
 
 
 def test_a_single_call_is_refused_with_a_hint(service: Service, client: Client) -> None:
@@ -476,14 +470,6 @@ def test_a_bar_is_drawn_twice_a_second_at_most(progress: Progress, bar: Bar) -> 
         progress.count("refused")
 
     assert [("payer", 4, 3, "3 done, 1 refused")] == bar.texts
-
-
-def test_what_is_drawn_stays(progress: Progress, bar: Bar) -> None:
-    """A number and a note that are given are drawn again until the next step begins."""
-    progress.draw(1, "waiting: 2 for payer")
-    progress.show(now=True)
-
-    assert [("payer", 1, 3, "waiting: 2 for payer")] * 2 == bar.texts
 
 
 @pytest.mark.parametrize("options", [{}, {"accounts": "when_compliant"}])

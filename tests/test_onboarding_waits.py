@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import payerkit
@@ -21,7 +20,6 @@ from onboarding_model import (
     ModelService,
     api_error,
     breaches,
-    gateway,
     late,
     masked,
     reasons,
@@ -29,11 +27,8 @@ from onboarding_model import (
     run,
     states_after,
 )
-from onboarding_tables import Row, onboard, payer_row
-from payerkit import InvalidInput
-from payerkit.client import Client
+from onboarding_tables import Row, payer_row
 from payerkit.errors import InterruptedRun
-from payerkit.onboarding import RunOptions
 
 PAYERS = 8
 
@@ -85,28 +80,6 @@ def test_accounts_of_settled_payers_are_there_before_the_wait(service: ModelServ
     assert PAYERS + 2 == service.count("payer")
 
 
-def test_accounts_follow_each_payer_by_itself(service: ModelService, path: Path) -> None:
-    """A payer who cannot be settled holds up the accounts of no other one."""
-    service.next["payer"].extend(faults_of(LOST_BEFORE, 2))
-    never = silence(service, IDS[0])
-
-    assert ["unknown", *["done"] * (PAYERS - 1)] == states_after(service, ROWS, path)
-    assert max(each.at for each in service.accounts) < never[0]
-
-
-def silence(service: ModelService, client_user_id: str) -> list[float]:
-    """Let no status of a payer be read; return a list that has the time of the latest attempt."""
-    latest = [0.0]
-
-    def before(kind: Kind, payer: str) -> None:
-        if payer == client_user_id and kind == "status":
-            service.next["status"].appendleft(gateway(503))
-            latest[0] = service.clock.now()
-
-    service.before = before
-    return latest
-
-
 @pytest.mark.parametrize("workers", [1, 4])
 def test_a_limit_holds_for_what_follows(service: ModelService, path: Path, workers: int) -> None:
     """The accounts of the payers who are tried are sent, and none of the others."""
@@ -114,17 +87,6 @@ def test_a_limit_holds_for_what_follows(service: ModelService, path: Path, worke
 
     assert ["done"] * 2 + ["not_sent"] * (PAYERS - 2) == states_after(service, ROWS, path, limit=2, workers=workers)
     assert (3, 2) == (service.count("payer"), service.count("account"))
-
-
-def test_a_first_look_repeats_nothing(service: ModelService, path: Path) -> None:
-    """A payer that the service does not know yet may come late: it is sent again after the delay, not before."""
-    service.next["payer"].append(LOST_BEFORE)
-    times: list[float] = []
-    service.before = lambda kind, _: times.append(service.clock.now()) if kind == "payer" else None
-    run(service, ROWS[:1], path)
-
-    assert 2 == len(times)
-    assert times[1] - times[0] >= SETTLE
 
 
 @pytest.mark.parametrize("fault", [LOST_AFTER, TIMED_OUT])
@@ -241,13 +203,6 @@ def test_the_rows_of_one_payer(
     assert 1 == service.count("payer", payer_row(0)["client_user_id"])
 
 
-def test_an_account_that_is_left_is_told_with_its_payer(service: ModelService, path: Path) -> None:
-    """Its payer is stored already."""
-    report = run(service, ACCOUNTS, path, limit=2)
-
-    assert f"Its payer is stored, its account is not. {LEFT}" == reasons(report)[3]
-
-
 def test_what_is_unknown_is_settled_all_the_same(service: ModelService, path: Path) -> None:
     """It was sent before, so that it does not count; this call sends two further rows."""
     rows = rows_of(4)
@@ -265,31 +220,3 @@ def test_what_is_unknown_is_settled_all_the_same(service: ModelService, path: Pa
 
     assert [0, 1, 2] == done(report)
     assert 4 == service.count("account")
-
-
-def test_a_larger_limit_than_the_table_sends_all(service: ModelService, path: Path) -> None:
-    """And says nothing of a limit."""
-    report = run(service, rows_of(3), path, limit=10)
-
-    assert [0, 1, 2] == done(report)
-    assert "limit" not in str(report)
-
-
-@pytest.mark.parametrize("limit", [0, -1, 2.5, True, "3"])
-def test_a_limit_is_a_number_of_rows(limit: Any) -> None:
-    """A mistake is told before anything is sent."""
-    with pytest.raises(InvalidInput, match="limit: expected a whole number of rows, 1 or more"):
-        RunOptions(limit=limit)
-
-
-def test_accounts_are_tried_first_too(shared: Client, path: Path) -> None:
-    """Of payers who are on board."""
-    rows = pd.DataFrame([payer_row(0), *ACCOUNTS]).assign(client_user_id="limited-accounts")
-    onboard(shared, rows[:1], path, holder_is_payer=True)
-    accounts = rows.drop(columns=["email", "phone", "ssn", "nationality", "first_name", "last_name"])
-    report = payerkit.add_bank_details(
-        shared, accounts[1:], journal=path, options=RunOptions(progress=False, limit=3), holder_is_payer=True
-    )
-
-    assert {"done": 3, "not_sent": 1} == {state: count for state, count in report.counts.items() if count}
-    assert 4 == len(payerkit.list_payment_details(shared, "limited-accounts"))

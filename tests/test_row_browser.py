@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cases import table
-from example_reports import OUTCOMES, example_plan, example_report
+from example_reports import example_plan, example_report
 from payerkit import html
 from payerkit.onboarding.row_browser import RowBrowser
 
@@ -153,12 +153,6 @@ def test_pictures_group_reasons(tmp_path: Path) -> None:
     assert sorted(places) == places
     assert "rows 3, 10, 17 and 6 more" in shown
     assert "not_sent" not in shown
-
-
-def test_a_picture_says_when_all_is_done(tmp_path: Path) -> None:
-    """Without a table of reasons."""
-    assert "Reasons" not in example_report(tmp_path, 1)._repr_html_()
-    assert "done" == OUTCOMES[0][0]
 
 
 # Messages
