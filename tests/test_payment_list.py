@@ -100,11 +100,13 @@ def test_a_payment_is_a_row() -> None:
 def test_nothing_personal_is_shown_unless_revealed() -> None:
     """What is known of the customer, and a reference with an e-mail address."""
     request = PAYMENT["request"] | {"reference": "for ada@example.com"}
-    content = page([PAYMENT | {"request": request, "customerInfo": PAYMENT["request"]["customerInfo"]}])
+    others = {"customerInfo": PAYMENT["request"]["customerInfo"], "note": "ask ada@example.com", "detectionSource": "x"}
+    content = page([PAYMENT | {"request": request} | others])
     masked, shown = ask([content])[0], ask([content], reveal=True)[0]
 
     assert not any(word in masked.to_csv() for word in ("Ada", "@", "Example Street"))
-    assert ["••••", "••••"] == [masked["customer"][0], masked["reference"][0]]
+    seen = [masked[name][0] for name in ("customer", "reference", "note", "detection_source")]
+    assert ["••••", "••••", "ask ••••", "x"] == seen
     assert PAYMENT["request"]["customerInfo"] == json.loads(shown["customer"][0])
     assert "for ada@example.com" == shown["reference"][0]
 
@@ -346,10 +348,17 @@ def test_fees_are_added_only_where_they_can_be(
 
 def test_each_type_of_fee_is_a_column() -> None:
     """Named by the type; a type that is no word is only in the text."""
-    fees = [FEE, FEE | {"type": "gas", "amount": 0.001}, FEE | {"type": "=cmd|' /C calc'!A0", "amount": "1"}]
+    fees = [
+        FEE,
+        FEE | {"type": "gas", "amount": 0.001},
+        FEE | {"type": "crypto-to-fiat"},
+        FEE | {"type": "=cmd|' /C calc'!A0", "amount": "1"},
+    ]
     frame = payments_frame([PAYMENT | {"fees": fees}, SECOND])
 
-    assert ["fee_protocol", "fee_gas"] == [name for name in frame.columns if name.startswith("fee_")]
+    assert ["fee_protocol", "fee_crypto_to_fiat", "fee_gas"] == [
+        name for name in frame.columns if name.startswith("fee_")
+    ]
     assert [Decimal("0.001"), None] == frame["fee_gas"].tolist()
 
 

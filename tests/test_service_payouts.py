@@ -145,7 +145,9 @@ def test_who_pays_twice_pays_twice(client: SandboxClient) -> None:
     found = payments(client, requestId=str(payment.request_id))
 
     assert hashes == {each["sourceTxHash"] for each in found["payments"]}
-    assert Decimal("51.00") == payerkit.get_request(client, str(payment.request_id)).paid_amount
+    state = payerkit.get_request(client, str(payment.request_id))
+    amounts = state.paid_amount, state.received_amount, state.excess_amount
+    assert ((Decimal("51.00"), Decimal("51.00"), Decimal("25.50")), WALLET) == (amounts, state.payer_address)
 
 
 def test_a_wallet_without_enough_pays_nothing(client: SandboxClient) -> None:

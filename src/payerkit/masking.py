@@ -18,8 +18,8 @@ _MASKING = {wire_name(name): field.masking for schema in SCHEMAS.values() for na
 _PERSONAL_OBJECTS = {"customerInfo", "rawPayload"}
 """Objects in responses and events that are masked as a whole: what others put into them is not known."""
 
-_TEXTS = {"failureReason", "rejectionMessage"}
-"""Texts of the service about personal data, which may repeat some of it."""
+_TEXTS = {"failureReason", "note", "rejectionMessage"}
+"""Texts in words, which may repeat personal data."""
 
 _CHOSEN = {"clientUserId", "reference"}
 """Ids that users choose, so that they may be e-mail addresses."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
@@ -336,7 +336,7 @@ class PaymentRequest(Response):
 
     @property
     def reference(self) -> str | None:
-        """The reference that was sent, by which a paid request is found again."""
+        """The reference that was sent, by which the request is found again."""
         return None if self.order is None else self.order.reference
 
     def rows(self) -> list[tuple[str, str]]:
@@ -346,6 +346,11 @@ class PaymentRequest(Response):
         order = f"{self.order.amount} {self.order.invoice_currency}, paid in {self.order.payment_currency}"
         sent = {"Reference": mask("reference", self.reference), "Order": order}
         return super().rows() + [(title, html.escape(value)) for title, value in sent.items() if value]
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        yield from super().__repr_args__()
+        if self.reference:
+            yield "reference", mask("reference", self.reference)
 
 
 class RequestStatus(Response):
@@ -360,7 +365,9 @@ class RequestStatus(Response):
         is_listening: Whether the service looks for its payments.
         is_crypto_to_fiat_available: Whether it may be paid out to a bank account.
         tx_hash: The transaction that paid it.
-        request_amount, paid_amount, amount_in_usd, conversion_rate: Exact decimals.
+        request_amount, paid_amount, received_amount, excess_amount, amount_in_usd, conversion_rate: Exact decimals.
+        payer_address: The wallet that paid.
+        note, detection_source: What the service adds, in its words.
 
     Example:
         >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
@@ -378,5 +385,10 @@ class RequestStatus(Response):
     tx_hash: str | None = Field(None, title="Transaction")
     request_amount: Amount = Field(None, title="Amount requested")
     paid_amount: Amount = Field(None, title="Amount paid")
+    received_amount: Amount = Field(None, title="Amount received")
+    excess_amount: Amount = Field(None, title="Amount in excess")
+    payer_address: str | None = Field(None, title="Paid by")
     amount_in_usd: Amount = Field(None, title="Amount in US dollars")
     conversion_rate: Amount = Field(None, title="Conversion rate")
+    note: str | None = Field(None, title="Note")
+    detection_source: str | None = Field(None, title="Seen by")

@@ -35,6 +35,9 @@ DTYPES = columns(
 _OF_REQUEST = ("request_id", "payment_reference", "reference")
 """Columns that are members of the request inside a payment, by the operator's documentation."""
 
+_OTHERS = ("fees", "note", "detection_source", "customer")
+"""Columns of text that come after the fees."""
+
 _FEE_TYPE = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
 
@@ -47,7 +50,7 @@ def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False
         _row(record, reveal=reveal) | {name: _sum_of(each, kind) for name, kind in kinds.items()} | _fee_cells(each)
         for record, each in zip(records, fees, strict=True)
     ]
-    dtypes = DTYPES | dict.fromkeys([*kinds, "fees_usd"], "object") | dict.fromkeys(["fees", "customer"], "string")
+    dtypes = DTYPES | dict.fromkeys([*kinds, "fees_usd"], "object") | dict.fromkeys(_OTHERS, "string")
     table = frame_of(rows, dtypes)
     table["duplicate_of"] = pd.array(find_duplicates(table), dtype="Int64")
     if not reveal:  # the duplicates were found by the references as they are
@@ -80,12 +83,14 @@ def _row(record: Mapping[str, Any], *, reveal: bool) -> dict[str, Any]:
     request = given if isinstance(given, dict) else {}
     cells: dict[str, Any] = {name: cell_text(record.get(wire_name(name))) for name in DTYPES}
     cells |= {name: cell_text(request.get(wire_name(name)) or record.get(wire_name(name))) for name in _OF_REQUEST}
-    is_paid, customer = request.get("hasBeenPaid"), request.get("customerInfo")
+    is_paid, customer, note = request.get("hasBeenPaid"), request.get("customerInfo"), cell_text(record.get("note"))
     return cells | {
         "payment_id": cell_text(record.get("id")),
         "timestamp": pandas_time(read_time(record.get("timestamp"), milliseconds=True)),
         "amount": read_decimal(record.get("amount")),
         "has_been_paid": is_paid if isinstance(is_paid, bool) else None,
+        "note": note if reveal else mask("note", note),
+        "detection_source": cell_text(record.get("detectionSource")),
         "customer": (json.dumps(customer, ensure_ascii=False) if reveal else MASK) if customer else None,
     }
 
@@ -105,7 +110,7 @@ def _read_fees(value: object) -> list[Fee] | None:
         return None
     return [
         Fee(
-            our_name(cell_text(fee.get("type")) or "unknown"),
+            our_name(cell_text(fee.get("type")) or "unknown").replace("-", "_"),  # "crypto-to-fiat" is documented
             read_decimal(fee.get("amount")),
             cell_text(fee.get("currency")) or "",
             read_decimal(fee.get("amountInUSD")),
@@ -191,9 +196,10 @@ def list_payments(  # noqa: PLR0913 - the published filters, each by name
         One row per payment. Columns: `payment_id`, `request_id`, `payment_reference`, `reference`; `timestamp` (UTC);
         `type`; `amount` (Decimal), `currency` and `payment_currency` as the service has them; `source_network`,
         `destination_network`, `source_tx_hash`, `destination_tx_hash`; `has_been_paid` (boolean): whether the whole
-        request is paid; a column per type of fee (Decimal), `fee_protocol` at least, missing if its amounts are unknown
-        or in several currencies; `fees_usd` (Decimal), the fees in US dollars, missing if one is unknown; `fees`, all
-        of them as text; `customer`, masked; `duplicate_of` (Int64): the row that has the same payment already. One
+        request is paid; a column per type of fee (Decimal), such as `fee_crypto_to_fiat`, `fee_protocol` at least,
+        missing if its amounts are unknown or in several currencies; `fees_usd` (Decimal), the fees in US dollars,
+        missing if one is unknown; `fees`, all of them as text; `note` and `detection_source`, if the service has them;
+        `customer`, masked; `duplicate_of` (Int64): the row that has the same payment already. One
         transaction may make several payments: these are no duplicates. Text has dtype `string`.
 
     Raises:

@@ -213,6 +213,7 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Mapp
     if bill is None:
         raise Problem(404, f"Request {request_id} not found")
     order, payments = pay.read_order(session, bill.body), [_listed(each) for each in bill.payments]
+    excess = max(0, bill.paid - bill.payments[0].body["requested"]) if payments else 0
     return {
         **_request_of(bill),
         **_paid_members(bill),
@@ -220,6 +221,9 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Mapp
         "isCryptoToFiatAvailable": bill.is_payout,
         "requestAmount": bill.body["amount"],
         "paidAmount": format_units(bill.paid, order.currency),
+        "receivedAmount": format_units(bill.paid, order.currency),
+        "excessAmount": format_units(excess, order.currency),
+        "payerAddress": bill.payments[0].body["wallet"] if payments else None,
         "amountInUsd": in_usd(Fraction(bill.body["amount"]), order.invoice, order.rates),
         "conversionRate": None,
         "payments": payments,
