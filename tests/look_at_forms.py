@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Error
 
 from browser.chromium import open_browser
-from browser.form_states import BANK, STATES, WIDTHS, State, find_problems, reopened
+from browser.form_states import STATES, WIDTHS, State, find_problems
 from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 
 
@@ -26,19 +26,14 @@ def look_at(page: NotebookPage, state: State, width: int, pictures: Path) -> Non
         page.page.screenshot(path=pictures / f"{name}-not-reached.png")
         print(f"{name}: not reached: {str(error).strip().splitlines()[0]}")
     else:
-        tell(name, page, pictures)
-
-
-def tell(name: str, page: NotebookPage, pictures: Path) -> None:
-    """Take the pictures of what a page shows, and print what is wrong with it."""
-    print(f"{name}:")
-    for problem, places in find_problems(page, pictures / name).items():
-        print(f"  {problem} ({', '.join(places)})")
+        print(f"{name}:")
+        for problem, places in find_problems(page, pictures / name).items():
+            print(f"  {problem} ({', '.join(places)})")
 
 
 def main() -> None:
     """Look at every state, or at the named ones."""
-    pictures, names = Path(sys.argv[1]), sys.argv[2:] or [*(state.name for state in STATES), "reopened"]
+    pictures, names = Path(sys.argv[1]), sys.argv[2:] or [state.name for state in STATES]
     pictures.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as folder, open_browser() as browser, Jupyter(Path(folder)) as jupyter:
         write_notebook(Path(folder) / "states.ipynb", "", "")
@@ -47,9 +42,6 @@ def main() -> None:
             for state, width in product(STATES, WIDTHS):
                 if state.name in names:
                     look_at(page, state, width, pictures)
-        if "reopened" in names:
-            with reopened(jupyter, browser, BANK) as page:
-                tell("reopened", page, pictures)
 
 
 if __name__ == "__main__":

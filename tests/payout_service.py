@@ -27,12 +27,14 @@ TO_PAY = {
     "transactions": [dict(zip(("to", "data", "value"), each, strict=True)) for each in (APPROVAL, TOKEN_PAYMENT)],
     "metadata": {"stepsRequired": 2, "needsApproval": True, "approvalTransactionIndex": 0},
 }
+COMPLIANT = {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True}
 TX_HASH = "0x" + "ab" * 32
 
 CALLS = {
     "accounts": re.compile("GET /v1/payer/[^/]+/payment-details"),
     "store": re.compile("POST /v1/payer/[^/]+/payment-details"),
     "payer": re.compile("POST /v2/payer"),
+    "payer status": re.compile("GET /v2/payer/[^/]+"),
     "wallet": re.compile("POST /v1/pay"),
     "create": re.compile("POST /v2/request"),
     "list": re.compile("GET /v2/request"),
@@ -102,7 +104,8 @@ class PayoutService(FarEnd):
         content: dict[str, Any] = {
             "accounts": {"paymentDetails": listed},
             "store": {"payment_detail": self.accounts[0] if self.accounts else {}},
-            "payer": {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True},
+            "payer": COMPLIANT,
+            "payer status": COMPLIANT,
             "wallet": TO_PAY,
             "create": {"requestId": f"request-{count}", "paymentReference": "0x123456789abcdef0"},
             "list": {"requests": self.requests, "pagination": {"total": len(self.requests)}},

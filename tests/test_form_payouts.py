@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from far_end import close, reply
+from far_end import Behaviour, close, reply
 from form_browser import Browser, answers_of
-from payerkit import BankDetailsForm, InvalidInput, PaymentForm, PayoutOrder, UnknownOutcome, Walkthrough
-from payerkit.client import Client
-from payerkit.errors import PayoutWarning, ServiceError
-from payout_service import CHASE, EXAMPLE_BANK, ORDER, PENDING, TX_HASH, PayoutService, listed_request
+from payerkit import BankDetailsForm, InvalidInput, PaymentForm, UnknownOutcome, Walkthrough
+from payerkit.client import Client, Retries
+from payerkit.errors import ServiceError
+from payout_service import CHASE, EXAMPLE_BANK, ORDER, PENDING, TO_PAY, TX_HASH, PayoutService, listed_request
 from published import BANK_DETAILS, PAYER
-from published_events import COMPLIANCE, FAILED, PROCESSING, line_of
 from test_form_flow import interrupted, labels, title
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
@@ -72,7 +72,6 @@ def test_a_form_asks_first_what_is_paid(form: PaymentForm, browser: Browser) -> 
         ({"payee": PAYEE}, "wallet"),
         ({"client_user_id": "user-123"}, "account"),
         ({"paymentDetailsId": "b2"}, "account"),
-        (PayoutOrder(amount="10", invoice_currency="USD", payment_currency="fUSDC-sepolia"), "account"),
         (ORDER, ""),  # both have these
     ],
 )
@@ -148,25 +147,6 @@ def test_another_payer_has_other_accounts(browser: Browser) -> None:
     assert ("", {}) == (view["values"]["payment_details_id"], view["choices"]["payment_details_id"])
 
 
-def test_a_receiver_chosen_again_begins_anew(browser: Browser) -> None:
-    """With the payer, the payer's accounts are gone."""
-    browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
-    browser.post("change", {"paid_to": "wallet"})
-    view = browser.post("change", {"paid_to": "account"})
-
-    assert ({}, False) == (view["choices"]["payment_details_id"], "payment_details_id" in view["notes"])
-
-
-def test_a_look_up_is_not_offered_elsewhere(form: PaymentForm, browser: Browser, service: PayoutService) -> None:
-    """The button beside a field acts only while the form takes values."""
-    form.fill(TO_CHASE)
-    browser.submit()
-    before = service.sent()
-    browser.press("look_up")
-
-    assert before == service.sent()
-
-
 def test_an_account_is_paid_in_one_go(form: PaymentForm, browser: Browser, service: PayoutService) -> None:
     """One button creates the request and gets its transactions; the card is shown, and the account is masked."""
     form.fill(TO_CHASE, wallet=PAYEE, reference="invoice-001")
@@ -185,15 +165,6 @@ def test_an_account_is_paid_in_one_go(form: PaymentForm, browser: Browser, servi
     assert "A stored bank account (beyond the specification)" == answers["Receiver"]
     assert form.result.card()._repr_html_() in view["panel"]
     assert "25300923" not in json.dumps(browser.messages)
-
-
-def test_the_review_names_the_account(browser: Browser) -> None:
-    """Before it is sent, the account is shown in words, and not by its id."""
-    browser.press("look_up", {"paid_to": "account", "client_user_id": "user-123"})
-    review = browser.press("submit", {"payment_details_id": "b2", **ORDER})
-
-    answers = answers_of(review)
-    assert "••••1111 at Example Bank (USD, local)" == answers["Bank account"]
 
 
 def test_an_account_that_is_not_there_creates_no_request(form: PaymentForm, service: PayoutService) -> None:
@@ -230,9 +201,6 @@ def test_warnings_about_the_account_come_before_sending(form: PaymentForm, servi
     }
     with pytest.raises(InvalidInput, match="2 warnings"):
         form.submit()
-    with pytest.warns(PayoutWarning, match="being checked") as caught:
-        form.submit(anyway=True)
-    assert [__file__] == [each.filename for each in caught]
 
 
 @pytest.mark.parametrize("wallet", ["0x6923", PAYEE.replace("A", "a", 1)])  # too short; a wrong capital letter
@@ -348,7 +316,7 @@ def test_an_interrupt_between_the_calls_keeps_the_request(
     service.instead["pay"] = interrupted
     form.fill(TO_CHASE)
     if is_cell:
-        with pytest.raises(KeyboardInterrupt, match="its transactions did not come"):
+        with pytest.raises(KeyboardInterrupt):
             form.submit()
         shown = browser.post("ready")
     else:
@@ -356,7 +324,7 @@ def test_an_interrupt_between_the_calls_keeps_the_request(
     del service.instead["pay"]
     done = browser.submit()
 
-    assert ("open", "The request was created, but its transactions did not come.") == (shown["phase"], title(shown))
+    assert ("The request was created, but its transactions did not come.", False) == (title(shown), form._is_unknown)
     assert ("done", 1) == (done["phase"], service.sent().count("create"))
 
 
@@ -369,11 +337,10 @@ def test_checking_again_follows_the_payment(form: PaymentForm, browser: Browser,
     paid = browser.press("check")
 
     assert [["Check again", "Edit the order", "New payment"]] * 3 == [labels(each) for each in (sent, early, paid)]
-    assert "not asked yet" in sent["panel"]
     assert "Not paid yet, as far as the service knows." == title(early)
     assert "Paid. Do not sign these transactions again." == title(paid)
-    assert TX_HASH in paid["panel"]
-    assert "Only events say whether the bank has the money, and none is known." in paid["panel"]
+    assert f"By the transaction {TX_HASH}." in lines(paid)
+    assert "Only events say whether the bank has the money: read_events() reads them." in lines(paid)
     assert "paid" == paid["outcome"]
 
 
@@ -388,12 +355,12 @@ def test_a_payment_to_a_wallet_is_followed_too(form: PaymentForm, browser: Brows
     view = browser.post("ready")
 
     assert (True, "Paid. Do not sign these transactions again.") == (status.has_been_paid, title(view))
-    assert "Bank" not in view["panel"].split("<details>")[0]
+    assert "bank" not in json.dumps(view["banner"])
 
 
 def test_there_is_nothing_to_check_before_sending(form: PaymentForm) -> None:
     """From Python, checking needs a payment."""
-    with pytest.raises(InvalidInput, match="no payment to ask about"):
+    with pytest.raises(InvalidInput, match="There is no payment yet"):
         form.check_again()
 
 
@@ -408,6 +375,99 @@ def test_a_failed_check_keeps_the_payment(form: PaymentForm, browser: Browser, s
     assert form.result.card()._repr_html_() in view["panel"]
 
 
+HAND_OVER: dict[str, Callable[..., None]] = {
+    "save": lambda form, path, **options: form.save(path, **options),
+    "to_safe": lambda form, path, **options: form.to_safe(path, safe=PAYEE, **options),
+}
+"""The ways to hand over the transactions of a payment to those who sign."""
+
+
+def saying(**members: object) -> Behaviour:
+    """Answer with an object."""
+    return reply(200, json.dumps(members))
+
+
+@pytest.mark.parametrize("way", HAND_OVER)
+def test_a_payment_is_handed_over_after_the_service_was_asked(
+    form: PaymentForm, browser: Browser, service: PayoutService, tmp_path: Path, way: str
+) -> None:
+    """It is asked once about the payer and the request; then the file is there, and the form says so."""
+    form.fill(TO_CHASE)
+    payment = form.submit()
+    before = len(service.sent())
+    HAND_OVER[way](form, tmp_path / "signers.json")
+    view = browser.messages[-1]["content"]
+    written = json.loads((tmp_path / "signers.json").read_text("utf-8"))
+
+    assert ["payer status", "status"] == service.sent()[before:]
+    assert ("success", "Handed over: signers.json.") == (view["banner"]["kind"], title(view))
+    assert [each.to for each in payment.transactions] == [
+        each["to"] for each in written.get("answer", written)["transactions"]
+    ]
+
+
+@pytest.mark.parametrize("way", HAND_OVER)
+@pytest.mark.parametrize(
+    ("call", "behaviour", "error", "told"),
+    [
+        ("status", saying(hasBeenPaid=True), InvalidInput, "this request is paid already"),
+        ("status", saying(status="paid", hasBeenPaid=False), InvalidInput, "this request is paid already"),
+        ("status", saying(requestId="request-1"), InvalidInput, "It is not known whether this request is paid"),
+        ("status", saying(requestId="other", hasBeenPaid=False), InvalidInput, "responds about another request"),
+        ("status", reply(500), ServiceError, "The service failed."),
+        ("payer status", saying(isCompliant=False), InvalidInput, "does not say that the payer is compliant"),
+        ("payer status", reply(404), InvalidInput, "does not say that the payer is compliant"),
+    ],
+)
+def test_a_payment_that_may_not_be_signed_is_not_handed_over(
+    service: PayoutService,
+    connected: Callable[..., Client],
+    tmp_path: Path,
+    way: str,
+    call: str,
+    behaviour: Behaviour,
+    error: type[Exception],
+    told: str,
+) -> None:
+    """If it is paid, or that is unknown, or the payer is not compliant, no file is written, and the form says why."""
+    form = PaymentForm(connected(service.url, retries=Retries(attempts=1)))
+    form.fill(TO_CHASE)
+    form.submit()
+    service.instead[call] = behaviour
+    with pytest.raises(error):
+        HAND_OVER[way](form, tmp_path / "signers.json")
+
+    assert told in form._view()["banner"]["title"]
+    assert (True, []) == (form.done, list(tmp_path.iterdir()))
+
+
+def test_a_payment_to_stop_is_handed_over_only_on_purpose(form: PaymentForm, tmp_path: Path) -> None:
+    """The verdict is that of the form, with its rate; `anyway` overrules it."""
+    form = PaymentForm(form._client, rate="2")
+    form.fill(TO_CHASE)
+    form.submit()
+    with pytest.raises(InvalidInput, match="Not handed over"):
+        form.save(tmp_path / "payment.json")
+    form.save(tmp_path / "payment.json", anyway=True)
+
+    assert (tmp_path / "payment.json").exists()
+
+
+def test_what_cannot_be_asked_about_is_not_handed_over(
+    form: PaymentForm, service: PayoutService, tmp_path: Path
+) -> None:
+    """Such as a form that was not sent, or a payment without an id."""
+    with pytest.raises(InvalidInput, match="There is no payment yet"):
+        form.save(tmp_path / "payment.json")
+    service.instead["wallet"] = reply(201, json.dumps(TO_PAY))
+    form.fill(payee=PAYEE, **ORDER)
+    form.submit(anyway=True)
+    with pytest.raises(InvalidInput, match="no request id"):
+        form.save(tmp_path / "payment.json")
+
+    assert [] == list(tmp_path.iterdir())
+
+
 def stored(walk: Walkthrough) -> Walkthrough:
     """Onboard the payer of a walkthrough and store an account, and return the walkthrough."""
     walk.payer.fill(PAYER)
@@ -415,21 +475,6 @@ def stored(walk: Walkthrough) -> Walkthrough:
     walk.bank_details.fill(BANK_DETAILS)
     walk.bank_details.submit()
     return walk
-
-
-def test_the_walkthrough_fills_in_the_stored_account(service: PayoutService, connected: Callable[..., Client]) -> None:
-    """After the bank details, the payment is that of this payer to this account, and can be sent at once."""
-    walk = stored(Walkthrough(connected(service.url)))
-    shown = Browser(walk.payment).post("ready")
-    walk.payment.fill(amount="10", payment_currency="fUSDC-sepolia")
-
-    assert ("account", PAYER["clientUserId"], CHASE["id"], "USD") == tuple(
-        shown["values"][name] for name in ("paid_to", "client_user_id", "payment_details_id", "invoice_currency")
-    )
-    payout = walk.payment.submit().payout
-
-    assert payout is not None
-    assert "••••3489" == payout.account
 
 
 def test_what_is_typed_into_the_next_step_stays(service: PayoutService, connected: Callable[..., Client]) -> None:
@@ -473,78 +518,6 @@ def test_another_payer_in_a_walkthrough_gets_no_account_of_the_first(
     assert {} == values(walk.payment)
 
 
-ABOUT_THE_FIRST = {"requestId": "request-1", "requestID": "request-1"}
-
-
-def events_about(*statuses: str, **more: Any) -> list[dict[str, Any]]:
-    """Return the deliveries of events about the payout of the first request, a minute apart."""
-    return [
-        line_of(PROCESSING | ABOUT_THE_FIRST | each, f"delivery-{minute}", **more)
-        for minute, each in enumerate(
-            {"subStatus": status, "timestamp": f"2025-10-03T14:{minute:02}:00Z"}
-            for minute, status in enumerate(statuses)
-        )
-    ]
-
-
-@pytest.mark.parametrize(
-    ("statuses", "kind", "chip", "over"),
-    [
-        (["sending_fiat"], "success", "sending fiat", False),
-        (["sending_fiat", "fiat_sent"], "success", "fiat sent", True),
-        (["sending_fiat", "bounced"], "error", "bounced", True),
-        (["fiat_sent", "on_the_moon"], "success", "on the moon", False),  # a word that nobody documents
-    ],
-)
-def test_events_say_what_the_bank_does(
-    service: PayoutService, connected: Callable[..., Client], statuses: list[str], kind: str, chip: str, *, over: bool
-) -> None:
-    """Where events are given, their last word about the payout is shown, with whose move it is."""
-    lines: list[dict[str, Any]] = []
-    form = PaymentForm(connected(service.url), events=lambda: lines)
-    form.fill(TO_CHASE)
-    form.submit()
-    service.is_paid = True
-    lines += events_about(*statuses)
-    view = Browser(form).press("check")
-
-    assert (kind, chip) == (view["banner"]["kind"], view["outcome"])
-    assert f" {chip}</span>" in view["panel"]
-    assert ("" if over else "primary") == view["buttons"][0][3]
-
-
-@pytest.mark.parametrize(
-    ("lines", "shown"),
-    [
-        ([line_of(FAILED | ABOUT_THE_FIRST)], "Returned by the bank"),  # only events have the reason
-        ([], "none is known"),
-        ([line_of(PROCESSING), line_of(COMPLIANCE, "another")], "none is known"),  # of another request, and of none
-        ([line_of(PROCESSING | ABOUT_THE_FIRST | {"subStatus": ""})], "none is known"),
-        (events_about("fiat_sent", test="true"), "none is known"),  # sent by hand, to try the receiver
-    ],
-)
-def test_only_events_about_the_payout_count(
-    service: PayoutService, connected: Callable[..., Client], lines: list[dict[str, Any]], shown: str
-) -> None:
-    """What the service says about this payout is shown, with its reason; that of another one is not."""
-    form = PaymentForm(connected(service.url), events=lines)
-    form.fill(TO_CHASE)
-    form.submit()
-    service.is_paid = True
-    form.check_again()
-
-    assert shown in Browser(form).post("ready")["panel"]
-
-
-def test_a_payment_that_is_not_paid_asks_no_events(service: PayoutService, connected: Callable[..., Client]) -> None:
-    """Events are read once there is something to tell, so that pandas is loaded no earlier."""
-    form = PaymentForm(connected(service.url), events=lambda: pytest.fail("events were read"))
-    form.fill(TO_CHASE)
-    form.submit()
-
-    assert form.check_again().has_been_paid is False
-
-
 def test_the_sandbox_takes_the_whole_journey(shared: Client) -> None:
     """From the payer to the paid request, against the sandbox: nothing in between is invented by a test."""
     walk = Walkthrough(shared)
@@ -552,8 +525,10 @@ def test_the_sandbox_takes_the_whole_journey(shared: Client) -> None:
     walk.payer.submit()
     shared.sandbox.complete_agreement("form-journey")
     shared.sandbox.complete_kyc("form-journey")
+    opened = (walk.bank_details.waits_for, walk.bank_details.client_user_id, len(walk.bank_details._entries))
     walk.bank_details.fill(BANK_DETAILS)
-    walk.bank_details.submit()
+    detail = walk.bank_details.submit()
+    chosen = values(walk.payment)
     walk.payment.fill(amount="10", payment_currency="fUSDC-sepolia")
     payment = walk.payment.submit()
     before, verdict = walk.payment.check_again().has_been_paid, walk.payment.findings.verdict  # type: ignore[attr-defined]
@@ -562,6 +537,9 @@ def test_the_sandbox_takes_the_whole_journey(shared: Client) -> None:
 
     assert ("look", "stop") == (verdict, walk.payment.findings.verdict)  # type: ignore[attr-defined]  # of a payment
     assert (False, True) == (before, after)
-    assert walk.payment._progress.bank is not None
+    assert ("", "form-journey", 0) == opened  # nothing is taken from the payer
+    assert {"paid_to": "account", "client_user_id": "form-journey", "payment_details_id": detail.id} == {
+        name: value for name, value in chosen.items() if name != "invoice_currency"
+    }
     assert payment.payout is not None
     assert "••••3489" == payment.payout.account

@@ -11,7 +11,8 @@ import pytest
 from pydantic import Secret
 
 import payerkit
-from example_payments import FEE_PROXY, OTHER, REFERENCE, TOKEN, data
+from cases import table
+from example_payments import TOKEN
 from far_end import Behaviour, FarEnd, close, reply
 from form_browser import ORDER, Browser, Started, answers_of, opened
 from payerkit import (
@@ -29,7 +30,7 @@ from payerkit import (
 from payerkit.checks import schema
 from payerkit.checks.requirements import USUAL_FIELDS, listed_rails, requirements
 from payerkit.client import Client, Retries
-from payerkit.errors import NotFound, RealMoneyWarning
+from payerkit.errors import NotFound
 from payerkit.forms.form import Form
 from payerkit.forms.view import form_fields, form_sections
 from payerkit.masking import masking_of
@@ -37,7 +38,6 @@ from payerkit.models.requests import RequestModel, Text
 from payerkit.wire import our_name
 from published import ANSWERS, BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER
 
-MISSING = "Missing, but usually needed for GBP over local rails. Provide Sort code or IBAN."
 MODELS = [Payer, BankDetails, PaymentOrder]
 
 
@@ -131,29 +131,12 @@ def test_a_new_field_appears_by_itself(client: Client) -> None:
     assert {"occupation": "baker"} == {name: value for name, value in form._entries.visible_values().items() if value}
 
 
-@pytest.mark.parametrize(
-    ("kind", "typed", "field", "told"),
-    [
-        (PayerForm, {"email": None}, "email", "Enter the e-mail address."),  # lower case inside a sentence
-        (PayerForm, {"beneficiary_type": None}, "beneficiary_type", "Choose the payer type."),
-        (PayerForm, {"ssn": None}, "ssn", "Enter the social security number."),
-        (PayerForm, {"date_of_birth": None}, "date_of_birth", "Enter the date of birth."),
-        (
-            PayerForm,
-            {"beneficiary_type": "business", "date_of_birth": None},
-            "date_of_birth",
-            "Enter the date of incorporation.",  # a company is not asked for its date of birth
-        ),
-        (PayerForm, {"email": "john.doe"}, "email", "Not an e-mail address. Write it as name@example.com."),
-        # Nobody types a table here.
-        (PayerForm, {"country": "US", "postcode": "1234"}, "postcode", "A leading zero is missing. Restore the zero."),
-        (PayerForm, {"first_name": " John "}, "first_name", "Surrounding whitespace was removed."),
-        (BankDetailsForm, {"currency": "GBP", "sort_code": ""}, "sort_code", MISSING),
-    ],
-)
-def test_a_note_speaks_plainly(client: Client, kind: type[Any], typed: dict[str, Any], field: str, told: str) -> None:
+@table("form_notes")
+def test_a_note_speaks_plainly(client: Client, form: str, typed: dict[str, Any], field: str, told: str) -> None:
     """An empty field asks for its value, a finding has no technical terms, and labels stand in place of names."""
-    assert told == Browser(kind(client)).post("change", typed)["notes"][field][0].text
+    browser = Browser(getattr(payerkit, form)(client))
+
+    assert told == browser.post("change", typed)["notes"][field][0].text
 
 
 def test_no_finding_is_shown_before_a_field_is_left(client: Client) -> None:
@@ -175,38 +158,6 @@ def test_a_payer_is_onboarded_from_python(client: Client) -> None:
     assert status.user_id == payerkit.get_payer_status(client, "form-python").user_id
 
 
-def test_a_payer_is_onboarded_from_the_browser(client: Client) -> None:
-    """Fields are left one by one, the last with the button; the form shows the status and links to the pages."""
-    form = PayerForm(client)
-    browser = Browser(form)
-    values = typed({**PAYER, "clientUserId": "form-browser"})
-    last = values.popitem()
-    for name, value in values.items():
-        browser.post("change", {name: value})
-    shown = browser.submit(touched=dict([last]))
-
-    assert ("done", "banner", "success") == (shown["phase"], shown["focus"], shown["banner"]["kind"])
-    assert ["Open the agreement", "Open the identity check"] == [
-        text for text, _, href, kind, _ in shown["buttons"] if href and kind != "copy"
-    ]
-    assert form.result.agreement_url in {button[2] for button in shown["buttons"]}
-    assert "not started" in shown["panel"]
-
-
-def test_signing_and_checking_again(client: Client) -> None:
-    """The buttons record the agreement and refresh the status."""
-    form, browser = opened(client, client_user_id="form-signs")
-    form.submit()
-    signed = browser.press("sign")
-    client.sandbox.complete_kyc("form-signs")
-    checked = browser.press("refresh")
-
-    assert "completed" in signed["panel"]
-    assert "The payer has signed" not in [button[0] for button in (*signed["buttons"], *checked["buttons"])]
-    assert "approved" in checked["panel"]
-    assert form.result.is_compliant is True
-
-
 @pytest.mark.parametrize("status", [reply(404), reply(500), reply(429), close], ids=["404", "500", "429", "closed"])
 def test_a_service_without_the_status_call_still_records(connected: Callable[..., Client], status: Behaviour) -> None:
     """The status call is beyond the specification; whatever comes of it, the agreement is still recorded."""
@@ -226,6 +177,7 @@ def test_errors_block_and_are_listed(client: Client) -> None:
     form, browser = opened(client, email="john.doe", country="USA")
     shown = browser.submit()
     banner = shown["banner"]
+    corrected = [browser.post("change", each)["banner"] for each in ({"country": "US"}, {"email": "a@example.com"})]
 
     assert ("open", "banner", "error") == (shown["phase"], shown["focus"], banner["kind"])
     assert "2 fields need attention. Nothing was sent." == banner["title"]
@@ -234,30 +186,27 @@ def test_errors_block_and_are_listed(client: Client) -> None:
     )
     assert isinstance(form.error, InvalidInput)
     assert form.result is None
+    assert ("1 field needs attention. Nothing was sent.", None) == (corrected[0]["title"], corrected[1])
 
 
 def test_warnings_need_one_confirmation(client: Client) -> None:
-    """Warnings hold a submission back; changing a value withdraws the offer to send; "Send anyway" sends."""
-    browser = opened(client, client_user_id="form-warned", postcode="1234")[1]
-    doubt = browser.submit()
-    again = browser.submit()
+    """Warnings are shown once more before sending; changing a value withdraws the offer; "Send anyway" sends."""
+    form, browser = opened(client, client_user_id="form-warned", postcode="1234")
+    with pytest.raises(InvalidInput, match=r"1 warning\. Nothing was sent(.|\n)*submit\(anyway=True\)"):
+        form.submit()
+    doubt = browser.press("submit")
     changed = browser.post("change", {"postcode": "123"})
-    not_offered = browser.press("anyway")
-    browser.submit()
-    sent = browser.press("anyway")
+    not_offered = browser.press("send")
+    sent = browser.submit()
 
-    assert [True, True, False] == [
-        "Send anyway" in [button[0] for button in each["buttons"]] for each in (doubt, again, changed)
-    ]
-    assert ["open", "open", "open", "open", "done"] == [
-        each["phase"] for each in (doubt, again, changed, not_offered, sent)
-    ]
-    assert ("warning", ["postcode"]) == (doubt["banner"]["kind"], [name for _, name in doubt["banner"]["lines"]])
+    assert ["Send anyway", "Onboard payer"] == [each["buttons"][0][0] for each in (doubt, changed)]
+    assert ["review", "open", "open", "done"] == [each["phase"] for each in (doubt, changed, not_offered, sent)]
+    assert "1 warning below. Change the answer, or send anyway." == doubt["banner"]["title"]
     assert "Payer onboarded, with 1 warning." in sent["banner"]["title"]
 
 
 def test_a_service_message_is_shown_beside_its_field(start: Callable[..., Started]) -> None:
-    """A refusal is shown beside its field, and leads to it, until the value changes."""
+    """A refusal is shown above, and beside its field until the value changes."""
     problem = '{"message": "no", "errors": [{"field": "amount", "message": "Above the limit."}]}'
     form, browser, _ = start(reply(400, problem), kind=PaymentForm)
     shown = browser.submit()
@@ -266,7 +215,7 @@ def test_a_service_message_is_shown_beside_its_field(start: Callable[..., Starte
     assert isinstance(form.error, Refused)
     assert ("open", "banner", "error") == (shown["phase"], shown["focus"], shown["notes"]["amount"][0][0])
     assert ([("Amount: Above the limit.", "amount")], {}) == (shown["banner"]["lines"], answers_of(shown))
-    assert ({}, None) == (changed["notes"], changed["banner"])
+    assert ({}, shown["banner"]) == (changed["notes"], changed["banner"])
 
 
 def test_a_refusal_about_no_field_says_what_to_do(client: Client) -> None:
@@ -283,44 +232,17 @@ def test_a_refusal_about_no_field_says_what_to_do(client: Client) -> None:
         form.submit()
 
 
-def test_an_internal_error_is_shown(client: Client) -> None:
-    """An unexpected exception does not vanish in a callback."""
-
-    class Broken(PayerForm):
-        def _call(self, request: Payer) -> Any:
-            raise ZeroDivisionError(request.email)
-
-    form = Broken(client)
-    browser = Browser(form)
-    form.fill(PAYER)
-    shown = browser.submit()
-
-    assert isinstance(form.error, ZeroDivisionError)
-    assert "ZeroDivisionError" == shown["banner"]["details"]
-    assert PAYER["email"] not in json.dumps(shown["banner"])
-
-
-def test_bank_details_are_listed_masked(client: Client) -> None:
-    """After adding, all accounts are listed, masked."""
-    payerkit.create_payer(client, {**PAYER, "clientUserId": "form-bank"})
-    form = BankDetailsForm(client, "form-bank")
-    form.fill(BANK_DETAILS)
-    detail = form.submit()
-    shown = Browser(form).post("ready")
-
-    assert detail.id in shown["panel"]
-    assert "••••3489" in shown["panel"]
-    assert BANK_DETAILS["accountNumber"] not in json.dumps(form._view(form._entries.fields))
-
-
 def test_another_account_keeps_the_holder(client: Client) -> None:
-    """The fields of the account are cleared for the next one; those of the holder stay."""
+    """All accounts are listed, masked; for the next one, the fields of the account are cleared, not the holder's."""
     payerkit.create_payer(client, {**PAYER, "clientUserId": "form-two"})
     form = BankDetailsForm(client, "form-two")
     form.fill(BANK_DETAILS)
-    form.submit()
+    detail = form.submit()
+    shown = Browser(form).post("ready")
     values = Browser(form).press("new")["values"]
 
+    assert [True, True] == [text in shown["panel"] for text in (detail.id, "••••3489")]
+    assert BANK_DETAILS["accountNumber"] not in json.dumps(shown)
     assert (BANK_DETAILS["accountName"], "", "") == (values["account_name"], values["currency"], values["bank_name"])
 
 
@@ -346,10 +268,12 @@ def test_the_browser_looks_up(client: Client) -> None:
 
 
 def test_nothing_typed_is_in_any_state(client: Client) -> None:
-    """Widget state, reprs and the attributes that a variable viewer lists hold no typed value."""
-    walk = Walkthrough(client)
-    walk.payer.fill(TYPED_PAYER)
-    walk.bank_details.fill(TYPED_ACCOUNT)
+    """Widget state, reprs and the attributes that a variable viewer lists hold no value, nor one of the holder."""
+    walk = onboarded(
+        client, "form-at-hand", **{name: value for name, value in TYPED_PAYER.items() if name != "client_user_id"}
+    )
+    walk.bank_details.holder_is_payer = True
+    walk.bank_details.fill(account_number=TYPED_ACCOUNT["account_number"])
     forms = (walk, walk.payer, walk.bank_details)
     shown = [repr(each) for form in forms for each in (form, *vars(form).values())]
     states = [json.dumps(form.get_state(), default=repr) for form in forms]
@@ -358,21 +282,6 @@ def test_nothing_typed_is_in_any_state(client: Client) -> None:
     }
 
     assert [] == [value for value in private for text in (*shown, *states) if value in text]
-
-
-def test_a_payer_at_hand_is_in_no_state(client: Client) -> None:
-    """A payer's data that are offered for the holder, or filled in, are in no state, repr or attribute."""
-    walk = onboarded(
-        client, "form-at-hand", **{name: value for name, value in TYPED_PAYER.items() if name != "client_user_id"}
-    )
-    offered = [repr(each) for each in (walk, *vars(walk.bank_details).values())]
-    walk.bank_details.holder_is_payer = True
-    shown = [repr(each) for each in (walk, walk.bank_details, *vars(walk.bank_details).values())]
-    state = json.dumps(walk.bank_details.get_state(), default=repr)
-    private = {value for name, value in TYPED_PAYER.items() if len(value) > 3 and name != "beneficiary_type"}
-
-    assert [] == [value for value in private for text in (*offered, *shown, state) if value in text]
-    assert repr(walk.payer.as_holder()["city"]) == "Hidden('••••')"
 
 
 @pytest.mark.parametrize("kind", [PayerForm, BankDetailsForm, PaymentForm])
@@ -409,19 +318,6 @@ def test_real_money_is_told_as_soon_as_the_currency_is_chosen(client: Client) ->
     assert "moves real money" in sent["panel"]
 
 
-def test_python_is_warned_of_real_money(client: Client) -> None:
-    """From Python, sending anyway warns at the caller's line; the button does not write to anybody's standard error."""
-    form = PaymentForm(client)
-    form.fill({**ORDER, "payment_currency": "USDCn-matic"})
-    with pytest.raises(InvalidInput, match=r"1 warning\. Nothing was sent(.|\n)*submit\(anyway=True\)") as refused:
-        form.submit()
-    with pytest.warns(RealMoneyWarning, match="although the service is a sandbox") as caught:
-        assert form.submit(anyway=True) is form.result
-
-    assert "although the service is a sandbox" in str(refused.value)
-    assert [__file__] == [warning.filename for warning in caught]
-
-
 def test_a_wrong_payee_is_told_as_soon_as_it_is_entered(client: Client) -> None:
     """A note is at the payee until another one is entered; such an order is not sent, and each fault is told once."""
     form = PaymentForm(client)
@@ -434,26 +330,6 @@ def test_a_wrong_payee_is_told_as_soon_as_it_is_entered(client: Client) -> None:
 
     assert ["The payee is the token fUSDC-sepolia"] == [note.text.partition(",")[0] for note in typed["payee"]]
     assert {} == other
-
-
-def test_a_declared_fee_is_shown_with_the_verdict(start: Callable[..., Started]) -> None:
-    """A payment with a fee says so first: how much it is, who declares it, and what to do; the total is folded."""
-    call = data("c219a14d", TOKEN, ORDER["payee"], 10**7, REFERENCE, 10**4, OTHER)
-    answer = {
-        "paymentReference": "0x" + REFERENCE.hex(),
-        "transactions": [{"to": FEE_PROXY, "data": call, "value": 0}],
-        "metadata": {"protocolFee": {"percentage": "0.1", "address": OTHER}},
-    }
-    form, browser, _ = start(reply(201, json.dumps(answer)), kind=PaymentForm)
-    form.submit()
-    view = browser.post("ready")
-
-    assert "warning" == view["banner"]["kind"]
-    assert "Payment initiated. Read the warnings before anyone signs." == view["banner"]["title"]
-    unfolded, _, folded = view["panel"].partition("<details>")
-    assert "fee 0.1 %, one signature." in unfolded
-    assert f"A fee of 0.01 fUSDC-sepolia (0.1 %) goes to {OTHER}; the service declares it" in unfolded
-    assert ">10.01 fUSDC-sepolia<" in folded
 
 
 def test_rate_and_policy_of_a_payment_form_decide_its_verdict(client: Client) -> None:
@@ -545,23 +421,6 @@ def test_bank_details_wait_for_a_payer(client: Client) -> None:
         form.client_user_id = ".."
 
     assert form.waits_for
-
-
-def test_the_walkthrough_goes_from_form_to_form(client: Client) -> None:
-    """An onboarded payer opens the bank details; the account is the payee's, so nothing is taken from the payer."""
-    walk = Walkthrough(client)
-    walk.payer.fill(PAYER, client_user_id="form-walk")
-    walk.payer.submit()
-    shown = walk.bank_details._entries.visible_values()
-    walk.bank_details.fill(BANK_DETAILS)
-    walk.payment.fill(ORDER)
-
-    assert ("", "form-walk") == (walk.bank_details.waits_for, walk.bank_details.client_user_id)
-    assert {""} == set(shown.values())
-    assert "approved" == walk.bank_details.submit().status
-    assert "stop" != payerkit.check_payment(walk.payment.submit()).verdict
-    assert ["payer", "bank_details", "payment"] == [spec["name"] for spec in walk.spec["forms"]]
-    assert [None, None, None] == [form.comm for form in (walk.payer, walk.bank_details, walk.payment)]
 
 
 HOLDER = {
@@ -686,13 +545,6 @@ def test_another_id_forgets_the_payer(client: Client) -> None:
         form.holder_is_payer = True
 
 
-@pytest.mark.parametrize("value", ["yes", 1, None])
-def test_the_box_is_true_or_false(client: Client, value: Any) -> None:
-    """Anything but a boolean is refused, since a text such as "no" would be true."""
-    with pytest.raises(InvalidInput, match="holder_is_payer: expected True or False"):
-        onboarded(client, "form-boolean").bank_details.holder_is_payer = value
-
-
 def test_clearing_unticks_the_box(client: Client) -> None:
     """A cleared form says nothing of its holder, and the payer's data are still offered."""
     form = onboarded(client, "form-cleared").bank_details
@@ -747,15 +599,6 @@ def test_a_late_tick_does_nothing(client: Client) -> None:
     assert ("open", None, None) == (alone["phase"], alone["box"], form.error)
 
 
-def test_the_form_says_whose_account_it_is(client: Client) -> None:
-    """Nobody has to guess that the holder's data are asked for, and the text is there once."""
-    section, text, label = spec_of(BankDetailsForm(client, "user-123"))["box"]
-
-    assert section in [name for name, _ in spec_of(BankDetailsForm(client, "user-123"))["sections"]]
-    assert text.startswith("The account belongs to the payee.")
-    assert "The payer is also the account holder" == label
-
-
 def test_a_sent_form_is_not_sent_again_unchanged(client: Client) -> None:
     """Running a cell again makes no second payment; after a change it does."""
     form, _ = opened(client, PaymentForm)
@@ -768,40 +611,15 @@ def test_a_sent_form_is_not_sent_again_unchanged(client: Client) -> None:
     assert first is not form.submit()
 
 
-def test_an_observer_that_fails_does_not_undo_what_was_sent(client: Client) -> None:
-    """An observer's exception does not count as an error of the submission."""
-    form = PayerForm(client)
-
-    def fail(_change: object) -> None:
-        raise NotFound("raised by the observer")
-
-    form.observe(fail, "done")
-    form.fill(PAYER, client_user_id="form-observed")
-    with pytest.raises(NotFound, match="raised by the observer"):
-        form.submit()
-
-    assert (True, None) == (form.done, form.error)
-    assert form.result.user_id
-
-
-def test_a_click_before_the_first_view_does_nothing(client: Client) -> None:
-    """A page that has no view yet sends no action count, and nothing is submitted for it."""
-    form, browser = opened(client)
-    shown = browser.post("action", action="submit", action_count=None)
-
-    assert ("open", None, None) == (shown["phase"], form.result, form.error)
-
-
 def test_a_refusal_after_an_unknown_outcome_does_not_hide_it(start: Callable[..., Started]) -> None:
     """A refused retry proves nothing about the first request; and a new warning needs a confirmation."""
     _, browser, _ = start(close, reply(400, '{"message": "no"}'), kind=PayerForm)
     unknown = browser.submit()
     browser.press("edit")
     browser.post("change", {"postcode": "123"})
-    doubt = browser.submit()
-    refused = browser.press("anyway")
+    refused = browser.submit()
 
-    assert ("unknown", "warning") == (unknown["phase"], doubt["banner"]["kind"])
+    assert "unknown" == unknown["phase"]
     assert ("The outcome of the previous request is still unknown.", "") in refused["banner"]["lines"]
 
 
@@ -842,13 +660,9 @@ def type_in(form: Any, *touched: dict[str, Any], **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("currency", "rails", "note"),
     [
-        ("INR", "swift", "Chosen, since the operator lists INR only over swift rails."),
-        ("inr", "swift", "Chosen, since the operator lists INR only over swift rails."),
-        ("EUR", "local", "Chosen as usual for EUR; the operator also lists swift."),
-        ("USD", "local", "Chosen as usual for USD; the operator also lists swift and wire."),
-        ("MXN", "local", "Chosen, since the operator lists MXN only over local rails."),
+        ("inr", "swift", "Chosen as usual: the operator lists INR over swift rails."),
+        ("USD", "local", "Chosen as usual: the operator lists USD over local, swift and wire rails."),
         ("ISK", "", None),  # not listed
-        ("XX", "", None),
     ],
 )
 def test_rails_follow_the_currency(bank: BankDetailsForm, currency: str, rails: str, note: str | None) -> None:
@@ -908,12 +722,8 @@ def test_another_account_follows_its_own_currency(client: Client) -> None:
 @pytest.mark.parametrize(
     ("currency", "rails", "fields", "needed"),
     [
-        ("USD", None, ("account_number", "routing_number"), ("account_number", "routing_number")),
-        ("EUR", None, ("iban",), ("iban",)),
         ("GBP", None, ("sort_code", "iban", "account_number"), ()),  # either of two ways
-        ("INR", None, ("account_number", "swift_bic", "ifsc"), ("account_number", "swift_bic", "ifsc")),
         ("EUR", "swift", ("iban", "swift_bic"), ("iban", "swift_bic")),
-        ("KES", None, USUAL_FIELDS, ()),  # listed, and what it needs is not published
         ("ISK", None, USUAL_FIELDS, ()),  # not listed
         ("", None, (), ()),
     ],
@@ -932,12 +742,7 @@ def test_a_view_has_the_fields_that_the_currency_needs(
     ("name", "text", "value"),
     [
         ("country", "germ", "DE"),  # the only one
-        ("country", "us", "US"),
-        ("country", "cote", "CI"),
-        ("country", "England", "GB"),
         ("country", "united", "united"),  # several
-        ("country", "Atlantis", "Atlantis"),  # none
-        ("country", "", ""),
     ],
 )
 def test_a_text_that_is_taken_stands_for_its_code(client: Client, name: str, text: str, value: str) -> None:
@@ -953,8 +758,6 @@ def test_a_text_that_is_taken_stands_for_its_code(client: Client, name: str, tex
     ("record", "name", "text", "label", "value"),
     [
         ({"country": "US"}, "phone", "(212) 555-1234", "Use +12125551234", "+12125551234"),
-        ({}, "date_of_birth", "31.12.1985", "Use 1985-12-31", "1985-12-31"),
-        ({}, "email", "Jane Doe <jane@example.com>", "Use jane@example.com", "jane@example.com"),
         ({}, "country", "USA", "Use US", "US"),
     ],
 )
@@ -980,7 +783,6 @@ def test_a_note_that_can_mean_nothing_offers_nothing(client: Client) -> None:
 
     assert "" == view["notes"]["date_of_birth"][0].use
     assert {"date_of_birth": "03/04/1985"} == after["values"]
-    assert "nonsense" not in browser.post("use", name="nonsense")["values"]
 
 
 def test_the_reading_of_a_secret_is_not_shown(bank: BankDetailsForm) -> None:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 
 import payerkit
-from browser.jupyter_pages import OUTPUTS, THEMES, Jupyter, NotebookPage, write_notebook
+from browser.jupyter_pages import OUTPUTS, THEMES, NotebookPage
 from cases import DATA
 from published import TYPED_PAYER
 
@@ -107,18 +106,6 @@ def find_problems(page: NotebookPage, pictures: Path | None = None) -> dict[str,
         if pictures and theme != "contrast":
             page.page.screenshot(path=f"{pictures}-{theme}.png")
     return found
-
-
-@contextmanager
-def reopened(jupyter: Jupyter, browser: Browser, source: str) -> Iterator[NotebookPage]:
-    """Draw a form, save the notebook with the state of its widgets, and open it again with a kernel that knows none."""
-    write_notebook(jupyter.folder / "reopened.ipynb", f"{source}form")
-    with jupyter.open(browser, "reopened.ipynb", save_state=True) as page:
-        page.run_cell(0, expect=4)
-        page.save()
-    with jupyter.open(browser, "reopened.ipynb", save_state=True) as page:
-        expect(page.page.locator(OUTPUTS).get_by_text("Run the cell again.")).to_be_visible()
-        yield page
 
 
 def form(page: NotebookPage) -> Locator:
@@ -214,8 +201,6 @@ SOURCES = {
     "filled payment": f"{PAYMENT}form.fill(samples['honest'].order)\n",
     "refused payer": f"{START}form = PayerForm(service(slow(reply(400))))\nform.fill(TYPED_PAYER)\n",
     "payer sent in vain": f"{START}form = PayerForm(service(hang))\nform.fill(TYPED_PAYER)\n",
-    "limited payment": f"{START}limits = reply(429, '{{}}', {{'Retry-After': '3'}})\n"
-    "form = PaymentForm(service(by_turns(limits, reply(201, '{}'))))\nform.fill(samples['honest'].order)\n",
     "payout": PAYOUT,
     "slow look-up": f"{PAYOUT}listed = reply(200, json.dumps({{'paymentDetails': [CHASE, EXAMPLE_BANK]}}))\n"
     "service.instead['accounts'] = slow(listed)\n",

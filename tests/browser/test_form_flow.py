@@ -143,40 +143,6 @@ def test_what_is_typed_while_accounts_are_looked_up_survives(notebook: NotebookP
 
 
 @pytest.mark.browser_all
-@form_of("found")
-def test_enter_does_not_send_again(notebook: NotebookPage) -> None:
-    """After an unknown outcome no field is there to press Enter in, and the banner takes none."""
-    notebook.control("Add bank details").click()
-    notebook.control("Send").click()
-    expect(notebook.control("Look at the accounts")).to_be_visible()
-    for _ in range(3):
-        notebook.page.keyboard.press("Enter")
-    notebook.wait_idle()
-
-    expect(notebook.control("Send again")).to_have_count(0)
-    assert "2" == notebook.ask("len(far_end.ledger)")
-
-
-@pytest.mark.browser_all
-@form_of("limited payment")
-def test_a_wait_is_counted_down(notebook: NotebookPage) -> None:
-    """The button waits as long as the service asks for, takes no click meanwhile, and is free again then."""
-    page = notebook.page
-    notebook.control("Initiate payment").click()
-    notebook.control("Send").click()
-    expect(page.get_by_text("You can try again in")).to_be_visible()
-    expect(notebook.control("Send")).to_have_attribute("aria-disabled", "true")
-    notebook.control("Send").click(force=True)
-    notebook.wait_idle()
-    held_back = notebook.ask("len(far_end.ledger)")
-    expect(page.get_by_text("You can try again now.")).to_be_visible()
-    notebook.control("Send").click()
-    expect(page.get_by_text("Payment initiated.")).to_be_visible()
-
-    assert "1" == held_back
-
-
-@pytest.mark.browser_all
 @form_of("filled payer")
 def test_a_link_is_copied_or_shown_to_be_copied(notebook: NotebookPage) -> None:
     """Without the right to write to the clipboard, the link is there, selected."""

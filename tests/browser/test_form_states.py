@@ -6,10 +6,10 @@ CI looks at narrow pages, where more goes wrong; `pytest -m soak tests/browser` 
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from browser.form_states import BANK, STATES, WIDTHS, State, find_problems, reopened
-from browser.jupyter_pages import Jupyter, NotebookPage
+from browser.form_states import STATES, WIDTHS, State, find_problems
+from browser.jupyter_pages import NotebookPage
 
 
 @pytest.mark.browser_all
@@ -21,12 +21,3 @@ def test_a_state_can_be_read_and_used(opened_notebook: NotebookPage, state: Stat
 
     assert {} == find_problems(opened_notebook)
     expect(opened_notebook.page.get_by_text(state.shows).filter(visible=True).first).to_be_visible()
-
-
-@pytest.mark.browser_all
-def test_a_notebook_without_its_kernel_can_be_read(lab: Jupyter, browser: Browser) -> None:
-    """What stands in place of a form whose kernel has ended says so, and pretends nothing."""
-    with reopened(lab, browser, BANK) as page:
-        fields = page.page.locator(".jp-OutputArea-output input:enabled").count()
-
-        assert ({}, 0) == (find_problems(page), fields)

@@ -79,6 +79,17 @@ def letters_reach(page: NotebookPage) -> str:
 
 
 @pytest.mark.browser_all
+def test_a_key_that_reaches_jupyterlab_is_seen(opened_notebook: NotebookPage) -> None:
+    """On a drop-down list of ipywidgets, a letter makes a cell: the tests below can fail."""
+    opened_notebook.rewrite("import ipywidgets\nipywidgets.Dropdown(options=['a', 'b'], description='Kind')", "1 + 1")
+    opened_notebook.run_cell(0, expect=1)
+    before = opened_notebook.cells()
+    opened_notebook.control("Kind").press("b")
+
+    assert before.count("code[") + 1 == opened_notebook.cells().count("code[")
+
+
+@pytest.mark.browser_all
 def test_no_letter_reaches_jupyterlab(opened_notebook: NotebookPage) -> None:
     """In a form for a payment, no letter changes a cell, nor Shift+Enter draws it anew; Ctrl+S saves the notebook."""
     state("empty-payment").show(opened_notebook)

@@ -78,17 +78,13 @@ def decide(notebook: NotebookPage) -> None:
 def test_a_person_maps_columns_with_the_keyboard(notebook: NotebookPage) -> None:
     """A choice keeps the focus, no key reaches JupyterLab, and the line that is shown runs."""
     page, before = notebook.page, notebook.cells()
-    use = page.get_by_role("button", name="Use this mapping")
-    expect(use).to_have_attribute("aria-disabled", "true")
-    use.press("Enter")  # leads to the first open column
+    page.get_by_role("button", name="Go to the first").press("Enter")
     expect(output(notebook).locator("tr.open select").first).to_be_focused()
     choice(notebook, "Konto").focus()
     page.keyboard.type("IBAN")
     expect(choice(notebook, "Konto")).to_have_value("iban")
     expect(choice(notebook, "Konto")).to_be_focused()
     decide(notebook)
-    expect(use).to_have_attribute("aria-disabled", "false")
-    use.press("Enter")
     expect(output(notebook).locator("code")).to_have_text(USED)
 
     assert before == notebook.cells()
@@ -126,7 +122,6 @@ def test_the_mapping_form_is_accessible(notebook: NotebookPage, width: int) -> N
     notebook.page.set_viewport_size({"width": width, "height": 1600})
     while_open = notebook.look_closely()
     decide(notebook)
-    notebook.page.get_by_role("button", name="Use this mapping").click()
     expect(output(notebook).locator("code")).to_be_visible()
     expect(preview(notebook)).to_have_attribute("aria-busy", "false")
 

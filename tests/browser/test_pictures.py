@@ -1,8 +1,9 @@
-"""What notebooks show of findings, statuses and clients, in headless Chromium."""
+"""What notebooks show of findings, statuses, clients and payments, in headless Chromium."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,11 +11,13 @@ from playwright.sync_api import Browser, Page
 
 import payerkit
 from browser.form_states import LOOK
-from browser.jupyter_pages import THEMES, NotebookPage, Theme
-from browser.test_cards import LOOKS
+from browser.jupyter_pages import OUTPUTS, NotebookPage
+from cases import pairs
+from example_payments import GOOD
 from payerkit.findings import Findings
-from payerkit.models import PayerStatus, PaymentDetail
-from published import BANK_DETAILS, PAYER
+from payerkit.models import PayerStatus, Payment, PaymentDetail
+from published import ANSWERS, BANK_DETAILS, PAYER
+from test_card import PAYEE_SWAPPED, UNLIMITED
 
 WRONG_ACCOUNT = {
     **BANK_DETAILS,
@@ -37,6 +40,17 @@ PICTURES: dict[str, Any] = {
     "explanation": payerkit.explain("rejected", of="kyc"),
     "explanation of a payer": PayerStatus.read({"kycStatus": "pending", "agreementStatus": "not_started"}).explain(),
     "client": payerkit.connect("https://api.example.com", api_key="example-key"),
+}
+CARDS = {
+    "ok": GOOD["token"],
+    "look": UNLIMITED,
+    "stop": PAYEE_SWAPPED,
+    "unreadable": Payment.read(ANSWERS["pay_token"]),
+}
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "forced": {"forced_colors": "active"},
 }
 IN_JUPYTER = f"""
 from payerkit import check_bank_details, check_payment, connect, explain, samples
@@ -78,18 +92,36 @@ def test_a_mark_stands_for_each_colour(page: Page) -> None:
 
 
 @pytest.mark.browser_all
-@pytest.mark.parametrize("theme", THEMES)
-def test_pictures_follow_the_theme_of_jupyterlab(opened_notebook: NotebookPage, theme: Theme) -> None:
+def test_pictures_follow_the_theme_of_jupyterlab(opened_notebook: NotebookPage) -> None:
     """In each theme axe-core finds nothing, and no output scrolls sideways at 700 pixels."""
     opened_notebook.page.set_viewport_size({"width": 700, "height": 3000})
     opened_notebook.rewrite(IN_JUPYTER, "")
     opened_notebook.run_all()
-    opened_notebook.theme(theme)
-    sideways = (
-        "[...document.querySelectorAll('.jp-OutputArea-output')].some(each => each.scrollWidth > each.clientWidth)"
-    )
 
-    assert ([], False) == (opened_notebook.violations(), opened_notebook.page.evaluate(sideways))
+    assert [] == opened_notebook.look_closely(OUTPUTS)
     assert opened_notebook.page.locator(".pk").count() == 5
-    opened_notebook.theme("light")
-    opened_notebook.page.set_viewport_size({"width": 1280, "height": 1000})
+
+
+@pytest.mark.parametrize(("name", "page"), pairs(CARDS, LOOKS), indirect=["page"])
+def test_a_card_is_readable_everywhere(page: Page, name: str, tmp_path: Path) -> None:
+    """In light, dark and forced colours: nothing is cut off, and all text has enough contrast (4.5)."""
+    CARDS[name].card().save(tmp_path / "card.html")
+    page.goto((tmp_path / "card.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert [] == page.evaluate(LOOK, "body")
+
+
+@pytest.mark.parametrize("page", ["light"], indirect=True)
+def test_a_card_is_short_until_somebody_opens_it(page: Page, tmp_path: Path) -> None:
+    """Verdict, sentence and what could not be checked fit into a window; each folded part opens by keyboard."""
+    GOOD["token"].card().save(tmp_path / "card.html")
+    page.goto((tmp_path / "card.html").as_uri())
+    closed = page.locator(".pk-card").bounding_box()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    assert closed is not None
+    assert closed["height"] < 320
+    assert [True, False, False] == page.locator("details").evaluate_all("all => all.map(each => each.open)")

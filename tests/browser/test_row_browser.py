@@ -72,27 +72,6 @@ def test_a_person_finds_rows_with_the_keyboard(notebook: NotebookPage) -> None:
 
 
 @pytest.mark.browser_all
-def test_a_quick_person_loses_no_key(notebook: NotebookPage) -> None:
-    """A page that is turned before the kernel has counted the rows is turned, and the focus stays where it went."""
-    page = notebook.page
-    page.get_by_role("button", name="refused 16").click()
-    expect(rows(notebook)).to_have_count(16)
-    # All in one task, so that no reply arrives in between.
-    page.evaluate(
-        """() => {
-            const buttons = [...document.querySelectorAll('.rows button')];
-            const find = (text) => buttons.find((node) => node.innerText === text);
-            find('all 120').click();
-            find('Next').focus();
-            find('Next').click();
-        }"""
-    )
-
-    expect(page.get_by_text("Rows 51 to 100 of 120")).to_be_visible()
-    expect(page.get_by_role("button", name="Next")).to_be_focused()
-
-
-@pytest.mark.browser_all
 def test_a_reply_during_a_click_does_not_undo_it(notebook: NotebookPage) -> None:
     """What is pressed when the reply to an earlier click arrives is still there when it is let go."""
     page = notebook.page

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, expect
 
 from browser.form_states import PAYER, SANDBOX, WALK, fill_payer, form_of
 from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
@@ -14,36 +14,6 @@ from published import TYPED_PAYER
 
 GONE = "so the values are gone. Run the cell again."
 FIELDS = ".payerkit input:visible, .payerkit select:visible, .payerkit button:visible"
-
-
-def step(notebook: NotebookPage, name: str) -> Locator:
-    """Return a step of the list above the forms."""
-    return notebook.page.locator(".step", has=notebook.page.get_by_text(name, exact=True))
-
-
-@pytest.mark.browser_all
-@form_of("walk")
-def test_a_walkthrough_goes_step_by_step(notebook: NotebookPage) -> None:
-    """One form at a time; the list says what is done, what is locked and why; *Next step* leads to the next heading."""
-    heading = notebook.page.locator(".payerkit h3:visible")
-    expect(heading).to_have_text("Payer")
-    expect(step(notebook, "Bank details")).to_contain_text("Onboard the payer first.")
-    expect(step(notebook, "Bank details")).to_be_disabled()
-    step(notebook, "Payment").click()
-    expect(heading).to_have_text("Payment")
-    step(notebook, "Payer").click()
-    notebook.ask("form.payer.fill(TYPED_PAYER); form.payer.submit()")
-    expect(step(notebook, "Payer")).to_contain_text("Done: typed-001")
-    notebook.page.get_by_role("button", name="Next step: Bank details").click()
-    expect(heading).to_have_text("Bank details")
-    expect(heading).to_be_focused()
-    expect(notebook.page.get_by_text("for typed-001")).to_be_visible()
-    notebook.ask("form.bank_details.fill(TYPED_ACCOUNT); form.bank_details.submit()")
-    expect(step(notebook, "Bank details")).to_contain_text("Done: USD account ••••4550")
-    step(notebook, "Payer").click()
-
-    expect(notebook.page.get_by_text("Payer status")).to_be_visible()
-    expect(step(notebook, "Payer")).to_have_attribute("aria-current", "step")
 
 
 @pytest.mark.browser_all

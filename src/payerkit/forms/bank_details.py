@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -27,7 +28,7 @@ from payerkit.models import BankDetails, PaymentDetail
 from payerkit.models.requests import Hidden
 from payerkit.onboarding.accounts import NUMBERS, Grade, Listing, Record, compare, id_of
 from payerkit.wire import check_id, our_name
-from payerkit.wording import count_of, in_words, visible
+from payerkit.wording import count_of, in_words, listed, visible
 
 _ALWAYS_SHOWN = {"rails", "state"}
 _WHOSE_ACCOUNT = (
@@ -49,7 +50,7 @@ class BankDetailsForm(Form):
     Args:
         client: From `connect()` or `sandbox()`.
         client_user_id: The id of the payer; it may be set later.
-        **options: `title`, and options of an ipywidget, such as `layout`.
+        **options: Options of an ipywidget, such as `layout`.
 
     Attributes:
         result: The `PaymentDetail` that was stored last, or None.
@@ -130,10 +131,8 @@ class BankDetailsForm(Form):
 
     @holder_is_payer.setter
     def holder_is_payer(self, is_payer: bool) -> None:
-        if not isinstance(is_payer, bool):
-            raise InvalidInput("holder_is_payer: expected True or False.")
         with self._changing():
-            self._tick(is_ticked=is_payer)
+            self._tick(is_ticked=bool(is_payer))
 
     def offer_holder(self, payer: PayerForm) -> None:
         """Offer a payer's data for the account holder; nothing is filled in until `holder_is_payer` is True.
@@ -189,7 +188,7 @@ class BankDetailsForm(Form):
             if self._is_done:
                 self._reopen()
             # Part of one address with part of another is no address.
-            stays = self._entries.has_any(_ADDRESS)
+            stays = not all(map(self._entries.is_free, _ADDRESS))
             offered = {name: value for name, value in self._offered.items() if not (stays and name in _ADDRESS)}
             self._filled = self._entries.fill_empty(offered)
             self._box_text = f"{count_of(len(self._filled), 'field')} filled in.{_ADDRESS_STAYS if stays else ''}"
@@ -209,7 +208,10 @@ class BankDetailsForm(Form):
             self._entries.choose("rails", next(iter(listed_rails(currency)), ""))
 
     def _own_notes(self) -> dict[str, str]:
-        return {"rails": _why_these_rails(self._followed_currency)} if "rails" in self._entries.chosen else {}
+        if "rails" not in self._entries.chosen:
+            return {}
+        rails = listed(listed_rails(self._followed_currency))
+        return {"rails": f"Chosen as usual: the operator lists {self._followed_currency} over {rails} rails."}
 
     def _view(self, names: Collection[str] | None = None) -> dict[str, Any]:
         """Return the view of the form, with the fields that the currency needs.
@@ -219,26 +221,21 @@ class BankDetailsForm(Form):
         box = None if self._offered is None else (self._filled is not None, self._box_text)
         values = self._entries.visible_values()
         currency, rails = values["currency"], values["rails"]
-        needs = (
-            asked_fields(currency, rails),
-            fields_without_alternative(currency, rails),
-            needs_text(currency, rails),
-        )
+        needs = asked_fields(currency, rails), fields_without_alternative(currency, rails), needs_text(currency, rails)
         return super()._view(names) | {"box": box, "needs": needs}
 
-    def _make_spec(self, title: str) -> dict[str, Any]:
+    def _make_spec(self) -> dict[str, Any]:
         fields = BankDetails.model_fields.items()
         optional = [name for name, field in fields if not field.is_required() and name not in _ALWAYS_SHOWN]
         box = ("Beneficiary", _WHOSE_ACCOUNT, "The payer is also the account holder")
-        return super()._make_spec(title) | {"optional": optional, "box": box}
+        return super()._make_spec() | {"optional": optional, "box": box}
 
     def _subject(self) -> str:
         return f"for {visible(self._client_user_id)}" if self._client_user_id else ""
 
     def _outcome(self) -> str:
         # The response to a new account may leave out its number; the list has it.
-        listed = next((account for account in self._accounts if account.id == self._result.id), self._result)
-        stored = dict(listed)  # masked
+        stored = dict(next((each for each in self._accounts if each.id == self._result.id), self._result))  # masked
         words = (stored.get("currency"), "account", stored.get("account_number") or stored.get("iban"))
         return visible(" ".join(str(word) for word in words if word))
 
@@ -248,10 +245,10 @@ class BankDetailsForm(Form):
     def _call(self, request: BankDetails) -> PaymentDetail:
         """Store the account, and list all accounts of the payer."""
         client_user_id = str(self._client_user_id)
-        self._search = self._search or AccountSearch(self._ids_before(client_user_id))
-        self._search.note_sending(request)
+        before = self._search.before if self._search else self._ids_before(client_user_id)
+        self._search = AccountSearch(before, request)
         body = RequestBody(request.to_dict(reveal=True), request.private_values)
-        stored = self._known = self._make(payment_detail_call(client_user_id, body, PaymentDetail.read))
+        stored = self._make(payment_detail_call(client_user_id, body, PaymentDetail.read))
         self._accounts = [stored]
         # The account is stored. An error would make the user send it again.
         with suppress(PayerkitError, KeyboardInterrupt):
@@ -301,14 +298,12 @@ class BankDetailsForm(Form):
 
     def _unknown_buttons(self) -> tuple[Button, ...]:
         """Return the button that looks at the accounts; after enough looks, also those to send again or to go on."""
-        found = Button("It is there: add another account", "new")
         look = Button("Look at the accounts", "look", kind="primary")
         if self._search is None or self._search.state == "not_yet":
             return (look,)
-        again = Button("Send again", "again", kind="primary" if self._search.state == "absent" else "")
-        look = look._replace(label="Look again", kind="" if self._search.state == "absent" else "primary")
-        edit = Button("Edit", "edit")
-        return (again, look, edit) if self._search.state == "absent" else (look, again, found)
+        if self._search.state == "absent":
+            return (*super()._unknown_buttons(), look._replace(kind=""))
+        return (look, Button("Send again", "again"), Button("It is there: add another account", "new"))
 
     def _run_action(self, action: str) -> None:
         if action in {"list", "look"}:
@@ -342,42 +337,29 @@ class BankDetailsForm(Form):
             self._state = replace(self._state, banner=search.banner(found), html=table, buttons=self._unknown_buttons())
 
 
-def _why_these_rails(currency: str) -> str:
-    """Return a note about rails that the form chose."""
-    rails, *others = listed_rails(currency)
-    if not others:
-        return f"Chosen, since the operator lists {currency} only over {rails} rails."
-    return f"Chosen as usual for {currency}; the operator also lists {' and '.join(others)}."
-
-
 SearchState = Literal["not_yet", "found", "absent", "unclear"]
 """Too few looks so far, the account is there, it is not there, or only a person can decide."""
 
 
 class AccountSearch:
-    """Looks for an account that was sent, and counts how often it was missing.
+    """Looks for an account that is sent now, and counts how often it was missing.
 
     before: ids of the accounts that the payer had before; None if that is not known. clock: the time in seconds.
     """
 
-    def __init__(self, before: frozenset[str] | None, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._before, self._clock = before, clock
-        self._compare: Callable[[Record], Grade] = lambda _: Grade.OTHER
-        self._last = clock()
-        self._looks = 0
-        self.state: SearchState = "not_yet"
-
-    def note_sending(self, request: BankDetails) -> None:
-        """Note the account that is sent now. Earlier looks do not count for it."""
+    def __init__(
+        self, before: frozenset[str] | None, request: BankDetails, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         values = {our_name(name): value for name, value in request.to_dict(reveal=True).items()}
         # A closure: an attribute would show the values in a debugger's list of variables.
-        self._compare = lambda record: compare(values, record)
-        self._last, self._looks, self.state = self._clock(), 0, "not_yet"
+        self._compare: Callable[[Record], Grade] = lambda record: compare(values, record)
+        self.before, self._clock, self._last, self._looks = before, clock, clock(), 0
+        self.state: SearchState = "not_yet"
 
     def look(self, records: Sequence[Record]) -> list[Record]:
         """Take one look at the accounts of the payer, and return those that may be the one that was sent."""
-        listing, now = Listing(records, self._before or frozenset()), self._clock()
-        is_known = self._before is not None and all(map(id_of, records))
+        listing, now = Listing(records, self.before or frozenset()), self._clock()
+        is_known = self.before is not None and all(map(id_of, records))
         graded = [(self._compare(record), record) for record in (listing.new() if is_known else records)]
         same = [record for grade, record in graded if grade in {Grade.SAME, Grade.NUMBER}]
         perhaps = [record for grade, record in graded if grade is Grade.PERHAPS]
@@ -393,27 +375,22 @@ class AccountSearch:
 
     def banner(self, found: Sequence[Record]) -> Banner:
         """Return the banner about the last look. found: the accounts that it returned."""
+        described = "; ".join(map(_describe, found))
         if self.state == "found":
-            stored = f"{count_of(len(found), 'new account')}: {_described(found)}."
+            stored = f"{count_of(len(found), 'new account')}: {described}."
             if len(found) > 1:
                 advice = "It is stored more than once. Ask the service to switch off the others."
                 return Banner.of("warning", stored, advice)
-            status = explain_word(found[0].get("status"), "account")
-            is_open = bool(found[0].get("status")) and not status.is_passed
-            return Banner.of("success", stored, "It is stored; do not send it again.", status.next_step * is_open)
+            return Banner.of("success", stored, "It is stored; do not send it again.")
         if self.state == "absent":
             return Banner("info", f"No new account after {self._looks} looks. Send it again.")
         if self.state == "not_yet":
-            left = max(0.0, self._last + RECONCILE_AFTER - self._clock())
-            line = "An account can take a moment to appear."
-            return Banner.of("warning", "No new account yet.", line, retry_at=time.monotonic() + left)
-        seen = f"{_described(found)} may be it." if found else "The list may be cut off."
+            left = max(0, math.ceil(self._last + RECONCILE_AFTER - self._clock()))
+            line = f"An account can take a moment to appear. Look again in {left} s."
+            return Banner.of("warning", "No new account yet.", line)
+        seen = f"{described} may be it." if found else "The list may be cut off."
         advice = "Compare the accounts below with what you sent, and decide."
         return Banner.of("warning", "The accounts do not show whether it was stored.", seen, advice)
-
-
-def _described(records: Iterable[Record]) -> str:
-    return "; ".join(map(_describe, records))
 
 
 def _describe(record: Record) -> str:

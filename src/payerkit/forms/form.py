@@ -5,8 +5,8 @@ notebook. Each has the `form` that it is for, since the page of a `Walkthrough` 
 
 - To the kernel: `type` ("ready", "change", "search", "use", "action" or "tick"), `page` (the sender), `touched`
   (fields that were left: the new value, or None if it is unchanged), `taken` (those of them whose text is to be
-  replaced by the code that it means), `is_late` (they were left while a response was on its way), and the parameters
-  of the type. A `Walkthrough` adds `is_behind` for a form whose step is not open.
+  replaced by the code that it means), and the parameters of the type. A `Walkthrough` adds `is_behind` for a form
+  whose step is not open.
 - To the browser: the view of the form, for all pages; or the options that a search found. `page` names the page that
   a message replies to.
 
@@ -14,8 +14,8 @@ A form blocks while it makes requests. It first posts a view that says so, which
 it from a thread of its own. Each press of a button has the action count of the view that it was made on, and one made
 before the kernel has shown a new state is dropped; so clicks that wait in the queue send nothing.
 
-A form that is done asks the service once when it is drawn, when its step of a `Walkthrough` is opened, and when its
-button is pressed; nothing polls.
+A form that is done asks the service once when it is drawn, when its step of a `Walkthrough` is opened, when its button
+is pressed, and before a payment is handed over; nothing polls.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from typing import Any, ClassVar, TypeVar
 
 import traitlets
 
-from payerkit.checks.inputs import schema_errors
 from payerkit.checks.readings import name_of
 from payerkit.client.call import Call
 from payerkit.client.client import Client, check_client
@@ -43,8 +42,8 @@ from payerkit.forms.view import (
     FormModel,
     FormState,
     Line,
-    attention_banner,
     count_warnings,
+    error_banner,
     failure_banner,
     field_notes,
     form_answers,
@@ -63,7 +62,6 @@ Failure = PayerkitError | KeyboardInterrupt
 _STILL_UNKNOWN = "The outcome of the previous request is still unknown."
 _BROKEN_OFF = "The form was interrupted after the request had been sent."
 _INTERRUPT = "To stop it, interrupt the kernel."
-_ENTER_SECRETS = Banner("info", "Hidden values are not kept after sending. Enter them again.")
 
 
 form_lock = threading.RLock()
@@ -103,11 +101,11 @@ class Form(PageWidget):
     done = _Done(default_value=False, read_only=True)
 
     name: ClassVar[str]
-    model: ClassVar[type[FormModel]]
+    model: ClassVar[FormModel]
     title: ClassVar[str]
     submit_label: ClassVar[str]
     is_reviewed: ClassVar[bool] = False
-    """Whether the browser shows the values once more before they are sent."""
+    """Whether the browser shows the values once more before they are sent, also without warnings about them."""
     may_repeat: ClassVar[bool] = True
     """Whether it does no harm to send again while the outcome of the last request is unknown."""
     unknown_outcome: ClassVar[str]
@@ -125,7 +123,7 @@ class Form(PageWidget):
         """Return what a user needs, as Tab shows it: not what widgets have besides."""
         return ["clear", "done", "error", "fill", "findings", "observe", "result", "submit", *self.members]
 
-    def __init__(self, client: Client, *, title: str | None = None, **options: Any) -> None:
+    def __init__(self, client: Client, **options: Any) -> None:
         check_client(client)
         self._client = client
         self._entries = Entries(self.model, self._check)
@@ -135,19 +133,18 @@ class Form(PageWidget):
         self._sent = Findings()
         self._is_unknown = self._is_outdated = False
         self._has_left = False
-        self._known: Any = None
         self._result: Any = None
         self._error: BaseException | None = None
         self._outlets: list[Callable[[dict[str, Any]], None]] = [self.send]
         super().__init__(**options)
-        self.set_trait("label", title or self.title)
-        self.set_trait("spec", {"forms": [self._make_spec(self.label)]})
+        self.set_trait("label", self.title)
+        self.set_trait("spec", {"forms": [self._make_spec()]})
 
-    def _make_spec(self, title: str) -> dict[str, Any]:
+    def _make_spec(self) -> dict[str, Any]:
         """Return the parts of the form, without values, as the browser draws them."""
         return {
             "name": self.name,
-            "title": title,
+            "title": self.title,
             "environment": self._client.environment,
             "sections": form_sections(self.model),
             "timeout": self._client.timeout.total,
@@ -165,11 +162,11 @@ class Form(PageWidget):
             send({**content, "form": self.name, "page": self._page})
 
     def _check(self, values: Mapping[str, Any]) -> Findings:
-        """Return the findings about values by field name; by default, those of the model's schema alone."""
-        return Findings(schema_errors(self.model.request_schema, values))
+        """Return the findings about values by field name."""
+        raise NotImplementedError
 
     def _call(self, request: Any) -> Any:
-        """Send a request and return the response. `_known` is the response as far as it is known before."""
+        """Send a request and return the response."""
         raise NotImplementedError
 
     def _state_of(self, response: Any) -> FormState:
@@ -225,15 +222,11 @@ class Form(PageWidget):
             self._run_action(self.asking_action)
 
     @contextmanager
-    def _changing(self) -> Iterator[bool]:
-        """Hold the lock; in the end, show the form on every page, and tell observers if it is done by then.
-
-        Yield whether the browser ran an action while this had to wait for the lock.
-        """
-        count = self._action_count
+    def _changing(self) -> Iterator[None]:
+        """Hold the lock; in the end, show the form on every page, and tell observers if it is done by then."""
         with form_lock:
             try:
-                yield count != self._action_count
+                yield
             finally:
                 self._post(self._view())
                 self.set_trait("done", self._is_done)
@@ -267,7 +260,7 @@ class Form(PageWidget):
     def submit(self, *, anyway: bool = False) -> Any:
         """Send the values at once, and wait for the response; the form shows the outcome, too.
 
-        If the browser is sending the form, this waits for that outcome, and sends nothing.
+        If the browser is sending the form, this waits for that outcome first, and sends nothing if the form is done.
 
         Args:
             anyway: Send in spite of warnings, and although the outcome of the last request is unknown.
@@ -287,11 +280,9 @@ class Form(PageWidget):
             >>> payment is form.result
             True
         """
-        with self._changing() as has_waited:
+        with self._changing():
             if self._is_done:
                 raise InvalidInput("Already sent. Change the values with fill(), or start again with clear().")
-            if has_waited and self._error is not None:
-                raise self._error
             if (error := self._send_values(anyway=anyway)) is not None:
                 raise error
             return self._result
@@ -345,14 +336,14 @@ class Form(PageWidget):
         self._result = self._error = None
         self._entries.service_messages.clear()
         self._entries.touched.update(self._entries.fields)
-        self._state = replace(self._state, attention="", banner=None)
+        self._state = replace(self._state, lists_errors=False, banner=None)
         findings = self._entries.findings()
         try:
             self._refuse(findings, anyway=anyway)
             return findings, self._entries.build()
         except InvalidInput as error:
             self._error = error
-            if not self._state.attention:
+            if not self._state.lists_errors:
                 self._state = replace(self._state, banner=failure_banner(error))
             raise
 
@@ -365,10 +356,9 @@ class Form(PageWidget):
         if self.waits_for:
             raise InvalidInput(f"{self.waits_for} Nothing was sent.")
         if errors := findings.errors:
-            self._state = replace(self._state, phase="open", attention="errors")
-            raise InvalidInput(attention_banner("errors", errors, self._entries).title, fields=errors)
+            self._state = replace(self._state, phase="open", lists_errors=True)
+            raise InvalidInput(error_banner(errors, self._entries).title, fields=errors)
         if findings.warnings and not anyway:
-            self._state = replace(self._state, phase="open", attention="warnings")
             advice = "Correct the fields, or send anyway with form.submit(anyway=True)."
             message = f"{count_warnings(findings)}. Nothing was sent."
             raise InvalidInput(message, fields=findings.warnings, advice=advice)
@@ -389,9 +379,8 @@ class Form(PageWidget):
 
         work: makes the requests, and returns the outcome. take: takes it over. is_sending: they send the values.
         """
-        before, failure = self._state, None
-        defect: BaseException | None = None
-        self._has_left, self._known = False, None
+        before, self._has_left = self._state, False
+        failure: Failure | None = None
         try:
             # Python raises an interrupt of the kernel in its main thread only.
             is_interruptible = threading.current_thread() is threading.main_thread()
@@ -400,36 +389,24 @@ class Form(PageWidget):
             if is_sending:
                 answers = form_answers(self._entries, self._sent, "Your answers")
                 self._state = FormState("sending", banner=banner, answers=answers)
-            self._post(self._view())
-            outcome = work()
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - a defect is raised below
-            outcome, failure = self._known, self._proof(error)
-            defect = None if isinstance(error, Failure) else error
-        self._action_count += 1
-        if failure is not None or not is_sending:
-            self._state = before
-        try:
+            try:
+                self._post(self._view())
+                outcome = work()
+            except (PayerkitError, KeyboardInterrupt) as error:
+                is_proof = isinstance(error, PayerkitError) or not self._has_left
+                failure = error if is_proof else InterruptedCall(_BROKEN_OFF)
+            finally:
+                self._action_count += 1
+            if failure is not None or not is_sending:
+                self._state = before
             if failure is None:
                 take(outcome)
-            elif failure is not defect:
+            else:
                 self._fail(failure.with_traceback(None), is_sending=is_sending)  # its frames hold the request
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - raised below
-            defect = error
-        if defect is not None:
-            self._show_defect(defect)
-            raise defect
+        except (Exception, KeyboardInterrupt) as error:
+            self._show_defect(error)
+            raise
         return failure
-
-    def _proof(self, error: Exception | KeyboardInterrupt) -> Any:
-        """Return the error that says what failed requests prove; None if their outcome is known."""
-        if isinstance(error, PayerkitError):
-            return error
-        if self._known is not None:
-            return None
-        if not self._has_left:
-            return error
-        kind = InterruptedCall if isinstance(error, KeyboardInterrupt) else UnknownOutcome
-        return kind(_BROKEN_OFF)
 
     def _finish(self, response: Any) -> None:
         """Take over the response to the values that were sent."""
@@ -463,7 +440,8 @@ class Form(PageWidget):
         # A refused retry proves nothing about the request before it.
         if self._is_unknown:
             banner = replace(banner, lines=(*banner.lines, Line(_STILL_UNKNOWN)))
-        self._state = replace(self._state, phase="open" if marked else self._state.phase, attention="", banner=banner)
+        phase = "open" if marked else self._state.phase
+        self._state = replace(self._state, phase=phase, lists_errors=False, banner=banner)
 
     def _show_defect(self, error: BaseException) -> None:
         """Show an unexpected error without its message, which may quote a value."""
@@ -475,40 +453,31 @@ class Form(PageWidget):
         known = {"done": "It was sent: form.result is the response.", "unknown": self._unknown_words()[0]}
         said = (known.get(self._state.phase, ""), "See form.error, and report it.")
         banner = Banner.of("error", "Unexpected error.", *said, details=type(error).__name__)
-        self._state = replace(self._state, attention="", banner=banner)
+        self._state = replace(self._state, lists_errors=False, banner=banner)
 
     def _reopen(self, *, clear: bool = False) -> None:
         """Show the fields again, with their values or empty."""
-        was_done, self._state = self._is_done, FormState()
         if clear:
             self._entries.clear(self._entries.fields)
             self._result = self._error = None
             self._is_unknown = False
-        elif was_done and any(field.is_secret for field in self._entries.fields.values()):
-            self._state = FormState(banner=_ENTER_SECRETS)
-        else:
-            self._state = self._open_state()
+        self._state = self._open_state()
 
     def _open_state(self) -> FormState:
         """Return the state of a form that shows its fields."""
         return FormState(banner=Banner("warning", _STILL_UNKNOWN) if self._is_unknown else None)
 
-    def _note_change(self, *, is_late: bool = False) -> None:
-        """After a value changed, show the fields, and remove a banner about earlier values; errors stay listed.
-
-        is_late: the value was entered before the form showed its present state, so nobody has seen the banner.
-        """
+    def _note_change(self) -> None:
+        """After a value changed, show the fields and the errors that are left. What failed stays to be read."""
         self._is_outdated = True
-        is_unseen = is_late and self._state.phase == "open" and not self._state.attention
-        if self._takes_values and not is_unseen:
-            stays = self._state.attention == "errors" and self._entries.findings().errors
-            self._state = replace(self._open_state(), attention="errors" if stays else "")
+        if self._takes_values:
+            state = self._state if self._state.phase == "open" else self._open_state()
+            self._state = replace(state, lists_errors=state.lists_errors and bool(self._entries.findings().errors))
 
     def _buttons(self) -> tuple[Button, ...]:
         """Return the buttons that the form has now."""
         if self._state.phase == "open":
-            anyway = (Button("Send anyway", "anyway"),) if self._state.attention == "warnings" else ()
-            return (Button(self.submit_label, "submit", kind="primary"), *anyway)
+            return (Button(self.submit_label, "submit", kind="primary"),)
         if self._state.phase == "review":
             label = "Send anyway" if self._entries.findings().warnings else "Send"
             return (Button(label, "send", kind="primary"), Button("Back", "back"))
@@ -542,9 +511,9 @@ class Form(PageWidget):
     def _on_message(self, message: Any) -> None:
         """Reply to a message of the browser. Raises nothing: ipywidgets would only log it, and the user see nothing."""
         with form_lock:
-            self._page = message.get("page") if isinstance(message, Mapping) else None
+            self._page = message.get("page")
             try:
-                self._post(self._reply(message) if self._is_message(message) else self._view(()))
+                self._post(self._reply(message))
                 self.set_trait("done", self._is_done)
             except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - shown, and kept as `error`
                 self._show_defect(error)
@@ -552,28 +521,13 @@ class Form(PageWidget):
             finally:
                 self._page = None
 
-    def _is_message(self, message: Any) -> bool:
-        """Return True for a message of a page that this form understands; any other one changes nothing."""
-        if not isinstance(message, Mapping) or not isinstance(message.get("touched"), Mapping):
-            return False
-        field = self._entries.fields.get(str(message.get("name")))
-        known = {
-            "use": field is not None,
-            "search": field is not None and bool(field.lookup) and isinstance(message.get("text"), str),
-            "tick": "box" in self.spec["forms"][0],
-        }
-        kind = message.get("type")
-        return isinstance(kind, str) and known.get(kind, kind in {"ready", "change", "action"})
-
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Take the values of a message, do what it requests, and return the reply."""
-        kind, fields = message["type"], self._entries.fields
-        touched = {name: value for name, value in message["touched"].items() if name in fields}
-        taken, is_late = message.get("taken"), message.get("is_late") is True
+        kind, fields, touched = message["type"], self._entries.fields, dict(message["touched"])
         before = self._entries.visible_values()
         for name, value in touched.items():
-            is_code = isinstance(taken, list) and name in taken
-            self._touch(name, meant(fields[name].lookup, value) if is_code else value, is_late=is_late)
+            is_code = name in message.get("taken", ())
+            self._touch(name, meant(fields[name].lookup, value) if is_code else value)
         if kind == "use":
             self._touch(message["name"], self._entries.reading(message["name"]))
             touched[message["name"]] = None
@@ -581,28 +535,29 @@ class Form(PageWidget):
             self._follow(touched)
         changed = {*touched, *self._entries.changed_since(before)}
         match kind:
-            case "ready":
-                return self._first_view(is_behind=message.get("is_behind") is True)
             case "change" | "use":
                 return self._change_view(changed)
             case "search":
                 if changed:  # a field that was left by a click into this one
                     self._post(self._change_view(changed))
                 found = search(fields[message["name"]].lookup, message["text"])
-                return {"name": message["name"], "search_id": message.get("search_id"), **found._asdict()}
-            case "tick":
-                # A page may not be up to date: the view corrects it.
-                with suppress(InvalidInput):
-                    if self._takes_values:
-                        self._tick(is_ticked=message.get("is_ticked") is True)
-                return self._view()
-        return self._act(message)
+                return {"name": message["name"], "search_id": message["search_id"], **found._asdict()}
+            case "action":
+                return self._act(message)
+        return self._first_view(message) if kind == "ready" else self._tick_view(message)
 
-    def _first_view(self, *, is_behind: bool) -> dict[str, Any]:
+    def _first_view(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return the view for a page that draws the form; a form that is done and in front asks the service first."""
-        if not is_behind:
+        if not message.get("is_behind"):
             self._ask_again()
         return self._view(self._entries.fields if self._entries else ())
+
+    def _tick_view(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Take over the state of the box, and return the view, which corrects a page that is not up to date."""
+        with suppress(InvalidInput):
+            if self._takes_values:
+                self._tick(is_ticked=message["is_ticked"])
+        return self._view()
 
     def _change_view(self, changed: Collection[str]) -> dict[str, Any]:
         """Return the view after some values changed.
@@ -631,14 +586,10 @@ class Form(PageWidget):
     def _press(self, action: str) -> None:
         """Do the action of a button that the form has now."""
         try:
-            if self.is_reviewed and (action == "submit" or (action == "again" and self._is_outdated)):
-                self._sent, _ = self._checked(anyway=True)
-                answers = form_answers(self._entries, self._sent, "Check your answers", can_change=True)
-                count = count_warnings(self._sent)
-                banner = Banner("warning", f"{count} below. Change the answer, or send anyway.") if count else None
-                self._state = FormState("review", banner=banner, answers=answers)
-            elif action in {"submit", "anyway", "send", "again"}:
-                self._send_values(anyway=action != "submit")
+            if action == "submit" or (action == "again" and self._is_outdated):
+                self._review()
+            elif action in {"send", "again"}:
+                self._send_values(anyway=True)
             else:
                 self._action_count += 1
                 if action == "back":
@@ -653,19 +604,30 @@ class Form(PageWidget):
                 raise
             self._show_failure(error)
 
+    def _review(self) -> None:
+        """Show the values once more, with the warnings about them; a form that is not reviewed sends them without."""
+        self._sent, _ = self._checked(anyway=True)
+        count = count_warnings(self._sent)
+        if not (count or self.is_reviewed):
+            self._send_values(anyway=True)
+            return
+        answers = form_answers(self._entries, self._sent, "Check your answers", can_change=True)
+        banner = Banner("warning", f"{count} below. Change the answer, or send anyway.") if count else None
+        self._state = FormState("review", banner=banner, answers=answers)
+
     @property
     def _takes_values(self) -> bool:
         """Return True unless the values are being sent, or were."""
         return self._state.phase in {"open", "review"}
 
-    def _touch(self, name: str, value: Any, *, is_late: bool = False) -> None:
+    def _touch(self, name: str, value: Any) -> None:
         """Mark a field as touched, and keep a new value, if any. A form that is sent takes none."""
         if not self._takes_values:
             return
         self._entries.touched.add(name)
         if isinstance(value, str):
             self._entries.set_value(name, value)
-            self._note_change(is_late=is_late)
+            self._note_change()
 
     def _focus(self) -> str:
         """Return where the focus goes after an action: to the banner, the answers, or a field."""
@@ -678,7 +640,5 @@ class Form(PageWidget):
         return next(iter(self._entries.fields))
 
     def __repr__(self) -> str:
-        if self._state.phase == "sending":
-            return f"<{type(self).__name__}: sending>"
         state = "done" if self._is_done else f"{len(self._entries)} of {len(self._entries.fields)} fields"
         return f"<{type(self).__name__}: {state}>"

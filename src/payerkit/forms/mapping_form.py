@@ -10,13 +10,13 @@ from typing import Any
 
 from payerkit import html
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS
-from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
+from payerkit.errors import PayerkitError, without_internal_frames
 from payerkit.onboarding.plan import Plan, plan_onboarding
 from payerkit.tables.header import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns
 from payerkit.tables.mapping import FileColumn
 from payerkit.tables.read import propose_mapping, read_payers
 from payerkit.widgets import ReplyingWidget
-from payerkit.wording import count_of, listed, visible
+from payerkit.wording import count_of, visible
 
 _GROUPS = {
     "Payer": list(PAYER.fields),
@@ -27,8 +27,6 @@ _GROUPS = {
 
 _KINDS = {"open": "warning", "left out": "neutral", "chosen": "info", "certain": "success"}
 """The colour of each degree of certainty."""
-
-_SHOWN_NAMES = 5
 
 
 class MappingForm(ReplyingWidget):
@@ -72,7 +70,7 @@ class MappingForm(ReplyingWidget):
         self._source = source
         self.mapping = propose_mapping(self._again(), sheet=sheet)
         self.plan: Plan | None = None
-        self._holder_is_payer = False
+        self.holder_is_payer = False
         super().__init__()
         self.set_trait("label", "Columns of the file")
 
@@ -81,49 +79,29 @@ class MappingForm(ReplyingWidget):
             case "preview":
                 return self._preview()
             case "choose":
-                name = message["column"]
-                key = next(each.key for each in self.mapping.columns if each.place == int(message["place"]))
-                self.mapping[key] = name if isinstance(name, str) and name else None
+                key = next(each.key for each in self.mapping.columns if each.place == message["place"])
+                self.mapping[key] = message["column"] or None
             case "accept":
                 self.mapping.accept()
             case "set":
-                self._set(message["name"], message["value"])
-            case "use":
-                return {**self._view(), "line": self._line() if self._is_decided else ""}
+                of = {"normalise": self.mapping, "date_order": self.mapping, "holder_is_payer": self}
+                setattr(of[message["name"]], message["name"], message["value"])
             case "state":
                 groups = [(group, [(name, _title(name)) for name in names]) for group, names in _GROUPS.items()]
                 return {**self._view(), "groups": groups}
-            case _:
-                raise ValueError("unknown type of message")
         return self._view()
-
-    def _set(self, name: str, value: Any) -> None:
-        """Change how the file is read."""
-        match name, value:
-            case "normalise", bool():
-                self.mapping.normalise = value
-            case "date_order", "day_first" | "month_first" | None:
-                self.mapping.date_order = value
-            case "holder_is_payer", bool():
-                self._holder_is_payer = value
-            case _:
-                raise ValueError("unknown setting")
-
-    @property
-    def _is_decided(self) -> bool:
-        return not self.mapping.open and not self.mapping.problems
 
     def _view(self) -> dict[str, Any]:
         """Return the mapping as the page shows it."""
-        proposals = self.mapping.proposals
+        proposals, is_decided = self.mapping.proposals, not self.mapping.open and not self.mapping.problems
         return {
             "columns": [self._column(each, proposals) for each in self.mapping.columns],
             "todo": self._todo(),
-            "is_decided": self._is_decided,
+            "line": self._line() if is_decided else "",
             "can_accept": bool(self.mapping.open),
             "normalise": bool(self.mapping.normalise),
             "date_order": self.mapping.date_order or "",
-            "holder_is_payer": self._holder_is_payer if self._has_both() else None,
+            "holder_is_payer": self.holder_is_payer if self._has_both() else None,
         }
 
     def _column(self, each: FileColumn, proposals: Mapping[str, str | None]) -> dict[str, Any]:
@@ -150,11 +128,8 @@ class MappingForm(ReplyingWidget):
 
     def _todo(self) -> str:
         """Return what is left to decide, in a sentence."""
-        names = [visible(each.shown_key) for each in self.mapping.columns if each.is_open]
-        if names:
-            more = [f"{len(names) - _SHOWN_NAMES} more"] if len(names) > _SHOWN_NAMES else []
-            shown = listed([*names[:_SHOWN_NAMES], *more])
-            return f"{count_of(len(names), 'column')} {'is' if len(names) == 1 else 'are'} open: {shown}."
+        if count := len(self.mapping.open):
+            return f"{count_of(count, 'column')} {'is' if count == 1 else 'are'} open."
         if self.mapping.problems:
             return "Two columns are the same of ours. Choose another one, or leave one out."
         return "Every column is decided."
@@ -169,7 +144,7 @@ class MappingForm(ReplyingWidget):
         self.plan = None
         try:
             rows = read_payers(self._again(), mapping=copy(self.mapping).accept())
-            self.plan = plan_onboarding(rows, holder_is_payer=self._holder_is_payer)
+            self.plan = plan_onboarding(rows, holder_is_payer=self.holder_is_payer)
         except PayerkitError as error:
             advice = [*map(str, error.fields), error.advice]
             parts = [html.escape(error.message), *map(html.advice, filter(None, advice))]
@@ -178,14 +153,12 @@ class MappingForm(ReplyingWidget):
 
     def _note(self) -> str:
         """Return what the preview takes for granted, and how values would change."""
-        assumed = "Open columns are taken as proposed. " if self.mapping.open else ""
-        changes = 0 if self.plan is None else len(self.plan.changes)
-        readable = 0 if self.plan is None else self.plan.correctable
-        if changes:
-            return f"{assumed}{count_of(changes, 'cell')} rewritten: form.plan.changes lists them."
-        if readable:
-            return f"{assumed}Rewriting would correct {count_of(readable, 'cell')}: tick the box above."
-        return assumed.rstrip()
+        notes = ["Open columns are taken as proposed."] if self.mapping.open else []
+        if self.plan is not None and len(self.plan.changes):
+            notes.append(f"{count_of(len(self.plan.changes), 'cell')} rewritten: form.plan.changes lists them.")
+        elif self.plan is not None and self.plan.correctable:
+            notes.append(f"Rewriting would correct {count_of(self.plan.correctable, 'cell')}: tick the box above.")
+        return " ".join(notes)
 
     def _line(self) -> str:
         """Return the line that reads the file with the mapping."""
@@ -197,8 +170,6 @@ class MappingForm(ReplyingWidget):
         """Return the source; an open file from its beginning."""
         if hasattr(self._source, "seek"):
             self._source.seek(0)
-        elif hasattr(self._source, "read"):
-            raise InvalidInput("source: expected a file that can be read again. Save it, and pass its path.")
         return self._source
 
     def __repr__(self) -> str:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 from payerkit import html
 from payerkit.checks.records import check_payer
@@ -15,14 +14,13 @@ from payerkit.checks.schema import SHARED_FIELDS
 from payerkit.client.call import Call, RequestBody
 from payerkit.endpoints import agreement_call, payer_call, payer_status_call
 from payerkit.errors import PayerkitError
-from payerkit.explanations import Explanation, status_chip
+from payerkit.explanations import Explanation
 from payerkit.findings import Findings
 from payerkit.forms.form import Form, form_lock
 from payerkit.forms.view import Banner, Button, FormState
 from payerkit.models import Payer, PayerStatus
 from payerkit.models.requests import Hidden
-from payerkit.wire import is_loopback
-from payerkit.wording import in_form, in_words, visible
+from payerkit.wording import in_form, visible
 
 
 class PayerForm(Form):
@@ -33,7 +31,6 @@ class PayerForm(Form):
 
     Args:
         client: From `connect()` or `sandbox()`.
-        title: The title of the form; "Payer" by default.
         **options: Options of an ipywidget, such as `layout`.
 
     Attributes:
@@ -84,10 +81,8 @@ class PayerForm(Form):
         with form_lock:
             values = self._entries.visible_values()
         holder = {name: values[source] for name, source in SHARED_FIELDS.items()}
-        if values["beneficiary_type"] == "business":
-            holder["account_name"] = values["company_name"]
-        else:
-            holder["account_name"] = f"{values['first_name']} {values['last_name']}".strip()
+        person = f"{values['first_name']} {values['last_name']}".strip()
+        holder["account_name"] = values["company_name"] if values["beneficiary_type"] == "business" else person
         return {name: Hidden(value) for name, value in holder.items() if value}
 
     def _subject(self) -> str:
@@ -112,13 +107,10 @@ class PayerForm(Form):
     def _shown(self, status: PayerStatus, title: str) -> FormState:
         """Return the state of a form that shows the status of a payer, with the next step."""
         explanation = status.explain()
-        lines = [in_form(explanation.next_step)]
-        if any(_is_on_this_machine(url) for url in (self._agreement_url, self._kyc_url)):
-            lines.append("The links open only on the machine that runs this notebook.")
-        banner = Banner.of("success", title, *lines)
+        banner = Banner.of("success", title, in_form(explanation.next_step))
         if not (status.kyc_status or status.agreement_status):
             banner = Banner.of("warning", title, "The response has no status of the payer. Refresh the status.")
-        return FormState("done", banner=banner, html=_status_table(status), buttons=self._next_steps(explanation))
+        return FormState("done", banner=banner, html=status._repr_html_(), buttons=self._next_steps(explanation))
 
     def _next_steps(self, explanation: Explanation) -> tuple[Button, ...]:
         """Return the buttons; the primary one is the next step, by whose move it is."""
@@ -155,50 +147,21 @@ class PayerForm(Form):
         else:
             super()._run_action(action)
 
-    def _mark_as_signed(self, read: Call[PayerStatus]) -> tuple[bool, PayerStatus | None]:
-        """Record the agreement; return whether the service did, and the status, if it can be read."""
+    def _mark_as_signed(self, read: Call[PayerStatus]) -> tuple[bool, PayerStatus]:
+        """Record the agreement; return whether the service did, and the status, as far as it can be read."""
         is_recorded = self._make(agreement_call(str(self._client_user_id))).success is True
-        self._known = is_recorded, None
         # Reading a status is beyond the specification, and whatever fails there, the agreement is recorded.
-        with suppress(PayerkitError):
+        with suppress(PayerkitError, KeyboardInterrupt):
             return is_recorded, self._make(read)
-        return is_recorded, None
+        return is_recorded, self._result.model_copy(update={"agreement_status": "completed"} if is_recorded else {})
 
     def _show_status(self, status: PayerStatus) -> None:
         self._result, self._state = status, self._shown(status, "Status updated.")
 
-    def _show_signed(self, outcome: tuple[bool, PayerStatus | None]) -> None:
+    def _show_signed(self, outcome: tuple[bool, PayerStatus]) -> None:
         """Show whether the service recorded the agreement. If its status cannot be read, it counts as completed."""
-        is_recorded, status = outcome
-        if status is not None:
-            self._result = status
-        elif is_recorded:
-            status = self._result.model_copy(update={"agreement_status": "completed"})
-        self._state = self._shown(status or self._result, "The agreement is recorded.")
+        is_recorded, self._result = outcome
+        self._state = self._shown(self._result, "The agreement is recorded.")
         if not is_recorded:
             title = "The service did not confirm that the agreement is signed."
             self._state = replace(self._state, banner=Banner.of("warning", title, "Try again later."))
-
-
-def _status_table(status: PayerStatus) -> str:
-    """Return the statuses of a payer as chips in words, each with what it means."""
-    explanation = status.explain()
-    rows = [
-        (name, f"{status_chip(part)} {html.escape(part.meaning)}")
-        for name, part in zip(("Identity check", "Agreement"), explanation.parts, strict=False)
-        if part.status
-    ]
-    if status.is_compliant is not None:
-        chip = html.chip("success", "yes") if status.is_compliant else html.chip("neutral", "not yet")
-        rows.append(("Compliant", chip))
-    others = {"kyc_status", "agreement_status", "is_compliant"}
-    rows += [
-        (field.title or name, html.escape(in_words(str(value))))
-        for name, field, value in status.present_fields()
-        if name not in others and not name.endswith("_url")
-    ]
-    return html.table(rows, caption="Payer status")
-
-
-def _is_on_this_machine(url: str | None) -> bool:
-    return url is not None and html.is_web_address(url) and is_loopback(urlsplit(url).hostname or "")

@@ -88,7 +88,7 @@ def account_to_pay(records: Iterable[Mapping[str, Any]], order: AccountOrder) ->
     account = Payout.of_list(records, name, request_id="", client_user_id=order.client_user_id)
     if account is None:
         message = "The payer has no account with this id. Look up the accounts, and choose one."
-        problem = problem_of("payment_details_id", "account_unknown", message)
+        problem = FieldProblem("payment_details_id", wire_name("payment_details_id"), message, "account_unknown")
         raise InvalidInput(f"{message} Nothing was sent.", fields=(problem,))
     return account
 
@@ -218,8 +218,3 @@ def _option(account: Payout) -> str:
     """Return an account in words, such as "••••3489 at Chase (USD, local)"; its status, unless it can be paid."""
     status = "" if _is_approved(account) else f", {in_words(account.status or '') or 'no status'}"
     return visible(f"{account.words}{status}")
-
-
-def problem_of(field: str, code: str, message: str) -> FieldProblem:
-    """Return a problem with a field of the form."""
-    return FieldProblem(field, wire_name(field), message, code)

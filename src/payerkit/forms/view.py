@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from itertools import groupby
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from payerkit import html
 from payerkit.checks.inputs import by_field_name, strip_blanks, unwrap_secret
 from payerkit.checks.readings import FUNDS, Code, codes, find_code, name_of, reading, use_label
-from payerkit.checks.schema import Schema, SchemaField, Section
+from payerkit.checks.schema import SchemaField, Section
 from payerkit.checks.texts import fold
 from payerkit.errors import (
     FieldProblem,
@@ -27,8 +26,9 @@ from payerkit.errors import (
     WrongKey,
 )
 from payerkit.findings import Finding, Findings
+from payerkit.forms.stored_account import PaymentEntry
 from payerkit.masking import mask
-from payerkit.models.requests import Hidden
+from payerkit.models.requests import Hidden, RequestModel
 from payerkit.reasons import words_of_service
 from payerkit.wording import count_of, in_form, visible
 
@@ -36,17 +36,11 @@ _FIRST = ("beneficiary_type", "company_name")
 """The fields that stand first in their section: the type decides about others."""
 
 
-class FormModel(Protocol):
-    """What a form makes of its values, such as a `RequestModel`."""
-
-    request_schema: ClassVar[Schema]
-
-    @classmethod
-    def of(cls, given: Any, fields: dict[str, Any]) -> Any:
-        """Return values by field name as what is sent. Raises InvalidInput that lists every invalid field."""
+FormModel = type[RequestModel] | type[PaymentEntry]
+"""What a form makes of its values."""
 
 
-def form_fields(model: type[FormModel]) -> dict[str, SchemaField]:
+def form_fields(model: FormModel) -> dict[str, SchemaField]:
     """Return the fields of a model by name, in the order of the form: section by section."""
     sections = get_args(Section)
     first = {name: place for place, name in enumerate(_FIRST)}
@@ -63,7 +57,7 @@ class Entries:
     said about fields, until their values change or are sent again.
     """
 
-    def __init__(self, model: type[FormModel], check: Callable[[Mapping[str, Any]], Findings]) -> None:
+    def __init__(self, model: FormModel, check: Callable[[Mapping[str, Any]], Findings]) -> None:
         self.model = model
         self.fields = form_fields(model)
         self.touched: set[str] = set()
@@ -143,10 +137,6 @@ class Entries:
             self.set_value(name, None)
             self.touched.discard(name)
 
-    def has_any(self, names: Iterable[str]) -> bool:
-        """Return True if one of some fields has a value."""
-        return any(name in self._values for name in names)
-
     def fill_empty(self, values: Mapping[str, Hidden]) -> dict[str, Hidden]:
         """Set the fields that are empty; return what was filled in, by name."""
         empty = {name: value for name, value in values.items() if name not in self._values}
@@ -193,9 +183,6 @@ class Entries:
     def __len__(self) -> int:
         return len(self._values)
 
-    def __repr__(self) -> str:
-        return f"<{len(self)} of {len(self.fields)} fields>"
-
 
 def _as_sent(value: Any) -> str:
     """Return a value as text, a decimal number as it is sent: 1000, not 1E+3."""
@@ -209,8 +196,6 @@ Phase = Literal["open", "review", "sending", "unknown", "done"]
 sent with a response. To the browser, an open form that waits for something else is "locked"."""
 
 Kind = Literal["info", "success", "warning", "error", "sending"]
-
-Attention = Literal["", "errors", "warnings"]
 
 ButtonKind = Literal["", "primary", "copy"]
 """How a button looks and acts: the next step, any other step, or one that copies its link."""
@@ -240,43 +225,36 @@ class Line(NamedTuple):
 class Banner:
     """The message above the fields of a form.
 
-    details: technical details of a failure, folded. retry_at: the `time.monotonic()` from which on sending again may
-    succeed.
+    details: technical details of a failure, folded.
     """
 
     kind: Kind
     title: str
     lines: tuple[Line, ...] = ()
     details: str = ""
-    retry_at: float = -math.inf
 
     @classmethod
-    def of(cls, kind: Kind, title: str, *lines: str, **more: Any) -> Banner:
+    def of(cls, kind: Kind, title: str, *lines: str, details: str = "") -> Banner:
         """Return a banner with lines that lead to no field; empty ones are left out."""
-        return cls(kind, title, tuple(Line(line) for line in lines if line), **more)
+        return cls(kind, title, tuple(Line(line) for line in lines if line), details)
 
     def to_view(self) -> dict[str, Any]:
-        """Return the banner as the browser reads it; `wait` is in whole seconds."""
-        view: dict[str, Any] = {"kind": self.kind, "title": visible(self.title)}
-        if self.lines:
-            view["lines"] = [(visible_lines(line.text), line.field) for line in self.lines]
-        if self.details:
-            view["details"] = visible_lines(self.details)
-        if (wait := math.ceil(self.retry_at - time.monotonic()) if math.isfinite(self.retry_at) else 0) > 0:
-            view["wait"] = wait
-        return view
+        """Return the banner as the browser reads it."""
+        lines = [(visible_lines(line.text), line.field) for line in self.lines]
+        view = {"kind": self.kind, "title": visible(self.title), "lines": lines, "details": visible_lines(self.details)}
+        return {name: value for name, value in view.items() if value}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FormState:
     """The state of a form beside its values.
 
-    attention: the fields that the banner lists, with errors or with warnings. html: the response, escaped. buttons:
+    lists_errors: whether the banner lists the fields with errors. html: the response, escaped. buttons:
     those of a form that is done, or whose outcome is unknown. answers: what is reviewed or was sent, as HTML.
     """
 
     phase: Phase = "open"
-    attention: Attention = ""
+    lists_errors: bool = False
     banner: Banner | None = None
     html: str = ""
     buttons: tuple[Button, ...] = ()
@@ -305,7 +283,7 @@ class Note(NamedTuple):
     use: str = ""
 
 
-def form_sections(model: type[FormModel]) -> list[tuple[str, list[tuple[Any, ...]]]]:
+def form_sections(model: FormModel) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Return the titles of the sections, each with its fields as the browser reads them."""
     fields = form_fields(model).items()  # section by section
     sections = groupby(fields, key=lambda item: item[1].section)
@@ -434,10 +412,9 @@ def failure_banner(error: BaseException, *, problems: tuple[Line, ...] = (), pau
         title = "The service cannot be reached. Nothing was sent."
         return Banner.of("error", title, "Check the network and the address, then try again.", details=error.message)
     if isinstance(error, RateLimited):
-        wait = max(error.retry_after or 0.0, pause)
-        title = "Too many requests. Nothing was changed."
-        line = "" if wait else "Wait a little, then try again."  # the banner counts the seconds
-        return Banner.of("warning", title, line, details=error.message, retry_at=time.monotonic() + wait)
+        wait = math.ceil(max(error.retry_after or 0.0, pause))
+        line = f"Wait {f'{wait} s' if wait else 'a little'}, then try again."
+        return Banner.of("warning", "Too many requests. Nothing was changed.", line, details=error.message)
     if isinstance(error, UnknownOutcome):
         return Banner.of("warning", "It is not known whether this was done.", error.advice, details=error.message)
     if isinstance(error, Refused):
@@ -461,21 +438,15 @@ def _refusal(error: Refused, problems: tuple[Line, ...]) -> Banner:
 
 
 def state_banner(state: FormState, findings: Findings, entries: Entries) -> Banner | None:
-    """Return the banner of a form: its own, or one about the fields that need attention."""
-    if state.banner is not None or not state.attention:
-        return state.banner
-    found = findings.errors if state.attention == "errors" else findings.warnings
-    return attention_banner(state.attention, found, entries)
+    """Return the banner of a form: its own, or one about the fields with errors."""
+    return error_banner(findings.errors, entries) if state.banner is None and state.lists_errors else state.banner
 
 
-def attention_banner(attention: Literal["errors", "warnings"], findings: Findings, entries: Entries) -> Banner:
-    """Return a banner whose lines lead to the fields with errors or with warnings."""
-    lines = tuple(_line(finding, entries) for finding in findings)
-    if attention == "warnings":
-        return Banner("warning", f"{count_warnings(findings)}. Correct the fields, or send anyway.", lines)
-    count = len({finding.field for finding in findings})
+def error_banner(errors: Findings, entries: Entries) -> Banner:
+    """Return a banner whose lines lead to the fields with errors."""
+    count = len({finding.field for finding in errors})
     needs = "1 field needs attention" if count == 1 else f"{count} fields need attention"
-    return Banner("error", f"{needs}. Nothing was sent.", lines)
+    return Banner("error", f"{needs}. Nothing was sent.", tuple(_line(finding, entries) for finding in errors))
 
 
 def _line(finding: Finding, entries: Entries) -> Line:

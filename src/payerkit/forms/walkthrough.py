@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -28,7 +27,7 @@ class Walkthrough(PageWidget):
 
     Args:
         client: From `connect()` or `sandbox()`.
-        rate, policy, events: As for `PaymentForm`.
+        rate, policy: As for `PaymentForm`.
         **options: Options of an ipywidget, such as `layout`.
 
     Attributes:
@@ -60,12 +59,11 @@ class Walkthrough(PageWidget):
         *,
         rate: Decimal | int | str | None = None,
         policy: PaymentPolicy | None = None,
-        events: Any = None,
         **options: Any,
     ) -> None:
         self.payer = PayerForm(client)
         self.bank_details = BankDetailsForm(client)
-        self.payment = PaymentForm(client, rate=rate, policy=policy, events=events)
+        self.payment = PaymentForm(client, rate=rate, policy=policy)
         self.payer.observe(self._on_payer_done, "done")
         self.bank_details.observe(self._on_bank_details_done, "done")
         self._forms = {form.name: form for form in (self.payer, self.bank_details, self.payment)}
@@ -77,11 +75,9 @@ class Walkthrough(PageWidget):
         self.observe(lambda change: self._forms[change["new"]].ask_again(), "step")
 
     def _on_message(self, message: Any) -> None:
-        """Hand a message to the form that it names; ignore one that names none."""
-        form = self._forms.get(str(message.get("form"))) if isinstance(message, Mapping) else None
-        if form is not None:
-            is_behind = form.name != self.step
-            form._on_message({**message, "is_behind": is_behind})  # noqa: SLF001 - the forms of a page share its messages
+        """Hand a message to the form that it names."""
+        form, is_behind = self._forms[message["form"]], message["form"] != self.step
+        form._on_message({**message, "is_behind": is_behind})  # noqa: SLF001 - the forms of a page share its messages
 
     def _on_payer_done(self, change: Any) -> None:
         if change["new"] and self.payer.client_user_id is not None:

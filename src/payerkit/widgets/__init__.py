@@ -7,10 +7,9 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import anywidget
 import traitlets
@@ -25,28 +24,18 @@ def source(name: str) -> str:
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
-@dataclass(frozen=True)
-class PageCode:
-    """The code of a widget as a page gets it.
+@cache
+def page_code(*names: str) -> tuple[str, bytes]:
+    """Join the named scripts and styles into a module with `css` and `draw`; return its id, and it packed with gzip.
 
-    id: differs for each version of the code. packed: a JavaScript module with `css` and `draw`, compressed with gzip.
+    The id differs for each version of the code. The scripts share one scope; one defines `draw`. The palette, and what
+    all widgets share, come first.
     """
-
-    id: str
-    packed: bytes
-
-    @classmethod
-    @cache
-    def of(cls, *names: str) -> Self:
-        """Join the named scripts and styles into a module. The scripts share one scope; one defines `draw`.
-
-        The palette, and what all widgets share, come first.
-        """
-        texts = {name: source(name) for name in ("picture.css", "widgets/shared.css", "widgets/shared.js", *names)}
-        css = json.dumps("\n".join([palette(), *(text for name, text in texts.items() if name.endswith(".css"))]))
-        scripts = [text for name, text in texts.items() if name.endswith(".js")]
-        code = "\n".join([f"const css = {css};", *scripts, "export { css, draw, watchKernel };"])
-        return cls(hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0))
+    texts = {name: source(name) for name in ("picture.css", "widgets/shared.css", "widgets/shared.js", *names)}
+    css = json.dumps("\n".join([palette(), *(text for name, text in texts.items() if name.endswith(".css"))]))
+    scripts = [text for name, text in texts.items() if name.endswith(".js")]
+    code = "\n".join([f"const css = {css};", *scripts, "export { css, draw, watchKernel };"])
+    return hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0)
 
 
 class PageWidget(anywidget.AnyWidget):
@@ -64,7 +53,7 @@ class PageWidget(anywidget.AnyWidget):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.set_trait("code_id", PageCode.of(*self._files).id)
+        self.set_trait("code_id", page_code(*self._files)[0])
         self.on_msg(self._on_page_message)
 
     def _on_message(self, message: Any) -> None:
@@ -72,9 +61,9 @@ class PageWidget(anywidget.AnyWidget):
         raise NotImplementedError
 
     def _on_page_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
-        if isinstance(message, Mapping) and message.get("type") == "code":
-            code = PageCode.of(*self._files)
-            self.send({"code_id": code.id}, [code.packed])
+        if message.get("type") == "code":
+            code_id, packed = page_code(*self._files)
+            self.send({"code_id": code_id}, [packed])
         else:
             self._on_message(message)
 
@@ -110,9 +99,6 @@ class ReplyingWidget(PageWidget):
                 reply = self._reply(message)
         except PayerkitError as error:
             reply = {"error": error.message}
-        except OSError as error:
-            reply = {"error": f"The file cannot be written: {error.strerror or type(error).__name__}."}
         except Exception as error:  # noqa: BLE001 - shown
             reply = {"error": f"Unexpected error: {type(error).__name__}. Report it."}
-        request = message if isinstance(message, Mapping) else {}
-        self.send({**reply, **{name: request.get(name) for name in ("type", "page", "request")}})
+        self.send({**reply, **{name: message.get(name) for name in ("type", "page", "request")}})

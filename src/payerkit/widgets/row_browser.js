@@ -2,10 +2,9 @@
 // state. Buttons are made once, so that they keep focus and clicks.
 const draw = (widget) => {
   const { title, columns, states, size } = widget.model.get('spec'), count = new Intl.NumberFormat('en').format;
-  let wanted = { state: '', text: '', sort: 'state', descending: false, start: 0 }, found = 0, isCounted = false, typing;
+  let wanted = { state: '', text: '', sort: 'state', descending: false, start: 0 }, found = 0, typing;
   const channel = openChannel(widget, (message, isOwn) => isOwn && !message.error && show(message)), { say } = channel;
   const ask = (changes) => {
-    isCounted &&= 'start' in changes;
     wanted = { ...wanted, start: 0, ...changes };
     channel.ask({ ...wanted, type: 'page' });
   };
@@ -23,8 +22,7 @@ const draw = (widget) => {
   const region = create('div', { class: 'region', role: 'group', tabindex: 0, 'aria-label': 'Rows' }, table);
   const step = (by) => {
     const start = wanted.start + by * size;
-    // Until the kernel has counted the rows, it decides which page is the last.
-    if (start >= 0 && (!isCounted || start < found)) ask({ start });
+    if (start >= 0 && start < found) ask({ start });
   };
   const place = create('span', {}), previous = button('Previous', '', () => step(-1)), next = button('Next', '', () => step(1));
   const drawRow = ([label, state, ...cells]) => {
@@ -35,7 +33,6 @@ const draw = (widget) => {
   const show = ({ rows, start, total, counts, ...reply }) => {
     wanted.start = start;
     found = reply.found;
-    isCounted = true;
     chips.forEach(({ state, node, number }, at) => {
       const times = at ? counts[at - 1] : total, isOn = wanted.state === state;
       number.textContent = count(times);

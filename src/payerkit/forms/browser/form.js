@@ -10,7 +10,7 @@ const openOutbox = (model, address, loss, canSend) => {
     [touched, taken] = [{}, []];
   };
   const isQueued = (name) => name in touched;
-  const flush = (more) => Object.keys(touched).length && canSend() && send({ ...more, type: 'change' });
+  const flush = () => Object.keys(touched).length && canSend() && send({ type: 'change' });
   const queue = (name, value, isTaken) => {
     touched[name] = value;
     taken = taken.filter((other) => other !== name).concat(isTaken ? name : []);
@@ -70,7 +70,7 @@ const drawForm = (spec, model, signal, loss) => {
   const actions = drawActions(startAction), box = drawBox(spec.box, id + 'b', send);
   const panel = create('div', { class: 'panel', click: ({ target }) => target.dataset.change && change(target.dataset.change) });
   const go = (name) => phase === 'review' ? change(name) : focus(name);
-  const banner = drawBanner({ timeout, signal, setReady: actions.setReady, go });
+  const banner = drawBanner({ timeout, signal, go });
   const arrange = (name) => name === shown.chooser && shown.arrange();
   const context = { id, send, queue, arrange, say, act: startAction, actions: spec.actions };
   const addField = (row) => (fields[row[0]] = drawField(row, context)).box;
@@ -144,7 +144,7 @@ const drawForm = (spec, model, signal, loss) => {
     if (view.page === id && view.focus && mayFocus) focus(view.focus);
     // What is hidden keeps the focus until the next frame, and then loses it to the page.
     else if (hadFocus && !(hasFocus(form) && focusIn(form).getClientRects().length)) focus('banner');
-    flush({ is_late: true });
+    flush();
   };
   const receive = (message) => {
     if (message.options) message.page === id && fields[message.name].showOptions(message);

@@ -65,9 +65,8 @@ const draw = (widget) => {
   const setOrder = () => ask({ type: 'set', name: 'date_order', value: dates.value || null });
   const dates = create('select', { id: id + 'd', change: setOrder }, ...orders.map(option));
   const accept = button('Take all proposals', '', () => ask({ type: 'accept' }));
-  const goToOpen = () => rows[view.columns.findIndex((column) => column.problem)]?.select.focus();
-  const next = button('Go to the first', '', goToOpen), use = button('Use this mapping', 'go', () => ask({ type: 'use' }));
-  const sayTodo = () => say(view.todo, view.is_decided ? 'success' : 'warning');
+  const next = button('Go to the first', '', () => rows[view.columns.findIndex((column) => column.problem)]?.select.focus());
+  const sayTodo = () => say(view.todo, view.line ? 'success' : 'warning');
   const show = (state) => {
     view = state;
     if (state.groups) groups = state.groups;
@@ -80,19 +79,17 @@ const draw = (widget) => {
     dates.value = state.date_order;
     holder.checked = !!state.holder_is_payer;
     holderRow.hidden = state.holder_is_payer === null;
-    use.ariaDisabled = !state.is_decided;
-    if (!state.can_accept && hasFocus(accept)) use.focus();
+    if (!state.can_accept && hasFocus(accept)) preview.focus();
     accept.hidden = !state.can_accept;
-    next.hidden = state.is_decided;
-    line.hidden ||= !state.is_decided;
-    Object.assign(todo, { textContent: state.todo, className: state.is_decided ? 'success' : 'warning' });
+    next.hidden = !!state.line;
+    Object.assign(todo, { textContent: state.todo, className: state.line ? 'success' : 'warning' });
+    line.hidden = !state.line;
+    if (line.dataset.text !== state.line) {
+      line.dataset.text = state.line;
+      line.replaceChildren('Run in the next cell, with this form in the variable form:', create('code', {}, state.line),
+        drawCopyButton('Copy', state.line, 'the line', 'line'));
+    }
     sayTodo();
-  };
-  const showUse = (text) => {
-    line.hidden = !text;
-    line.replaceChildren('Run in the next cell:', create('code', {}, text), drawCopyButton('Copy', text, 'the line', 'line'));
-    if (text) say('Ready. The line expects this form in a variable: form = MappingForm(…).', 'success');
-    else goToOpen();
   };
   const showPreview = (message) => {
     preview.innerHTML = message.html;
@@ -107,8 +104,7 @@ const draw = (widget) => {
     else if (message.type === 'preview') isOwn && showPreview(message);
     else if (groups.length || message.groups) {
       show(message);
-      if (message.type === 'use') isOwn && showUse(message.line);
-      else if (isOwn || message.type !== 'state') askPreview(message.type === 'state' ? 0 : 600);
+      if (isOwn || message.type !== 'state') askPreview(message.type === 'state' ? 0 : 600);
     }
   };
   line.hidden = refresh.hidden = true;
@@ -116,7 +112,7 @@ const draw = (widget) => {
     create('h3', {}, title),
     div('help', 'Letters and digits of values that may be personal are shown as X, x and 0. Nothing of this is saved with the notebook.'),
     div('row', todo, next, accept), region, normaliseRow, div('row', create('label', { for: dates.id }, '03/04/1985 is'), dates), holderRow,
-    create('h4', {}, 'Preview'), div('row', refresh), note, preview, div('row', use), line, status);
+    create('h4', {}, 'Preview'), div('row', refresh), note, preview, line, status);
   mount(widget, root, receive);
   ask({ type: 'state' });
 };
