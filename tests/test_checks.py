@@ -14,7 +14,6 @@ import pytest
 from cases import table
 from examples import ACCOUNTS, BASES, EXAMPLES, Example
 from payerkit import BankDetails, InvalidInput, Payer, check_bank_details, check_payer
-from payerkit.checks import places
 from payerkit.checks.requirements import requirements
 from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import SCHEMAS
@@ -51,71 +50,33 @@ def test_every_rule_has_examples() -> None:
     assert all_rules == {(example.body, example.code) for example in EXAMPLES}
 
 
-INFOS = {
-    "outer_blanks",
-    "phone_without_plus",
-    "company_of_a_person",
-    "state_written_out",
-    "state_unknown_abroad",
-    "postal_unchecked",
-    "postal_elsewhere",
-    "currency_unlisted",
-    "needs_unpublished",
-    "iban_unregistered",
-    "bic_digits",
-    "id_is_email",
-    "holder_abroad",
-    "account_name_long",
-    "document_unchecked",
-}
-
-
 def test_a_rule_warns_or_informs_and_never_blocks() -> None:
     """A rule leads to an info or a warning; only the specification leads to errors."""
-    severities = {(rule.code, rule.severity) for body in CHECKS for rule in load_rules(body)}
-
-    assert {(code, "info" if code in INFOS else "warning") for code, _ in severities} == severities
-    assert INFOS <= {code for code, _ in severities}
+    assert {"info", "warning"} == {rule.severity for body in CHECKS for rule in load_rules(body)}
 
 
-TEXTS = {
-    "Payer": "client_user_id first_name last_name company_name ssn address_line1 address_line2 city state postcode "
-    "source_of_funds business_activity",
-    "BankDetails": "bank_name account_name account_number routing_number iban swift_bic sort_code bsb_number ncc ifsc "
-    "rib_number bank_code branch_code document_type document_number address_line1 address_line2 city state postal_code",
+SEVERAL = {
+    (body, rule.code): [each.field for each in load_rules(body) if each.code == rule.code]
+    for body in CHECKS
+    for rule in load_rules(body)
+    if rule.code in {"only_blanks", "invisible_characters", "spreadsheet_number", "country_unknown", "other_digits"}
 }
-SEVERAL = [
-    *((body, code, names) for body, names in TEXTS.items() for code in ("only_blanks", "outer_blanks")),
-    *((body, code, names) for body, names in TEXTS.items() for code in ("invisible_characters", "spreadsheet_number")),
-    ("Payer", "country_habit", "country nationality"),
-    ("Payer", "country_unknown", "country nationality"),
-    ("Payer", "company_member_missing", "company_name source_of_funds business_activity"),
-    ("Payer", "other_digits", "ssn postcode"),
-    (
-        "BankDetails",
-        "other_digits",
-        (
-            "account_number routing_number iban swift_bic sort_code bsb_number ncc ifsc rib_number bank_code "
-            "branch_code document_number postal_code"
-        ),
-    ),
-]
 
 
-@pytest.mark.parametrize(("body", "code", "names"), SEVERAL, ids=lambda value: value.partition(" ")[0])
-def test_rules_of_several_fields_check_each(body: str, code: str, names: str) -> None:
+@pytest.mark.parametrize(("body", "code"), SEVERAL, ids="-".join)
+def test_rules_of_several_fields_check_each(body: str, code: str) -> None:
     """A rule for several fields finds the bad value in each of them, and in no other."""
     example = next(each for each in EXAMPLES if (each.body, each.code) == (body, code) and len(each.bad) == 1)
     bad = next(iter(example.bad.values()))
     base = {our_name(name): value for name, value in example.record({}).items()}
-    found = {
+    found = [
         name
         for name in SCHEMAS[body].fields
-        for finding in CHECKS[body]({**base, name: bad} if bad else {**base, name: None})
+        for finding in CHECKS[body](base | {name: bad})
         if (finding.code, finding.field) == (code, name)
-    }
+    ]
 
-    assert set(names.split()) == found
+    assert sorted(SEVERAL[body, code]) == sorted(found)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example.body}-{example.code}-{example.why}")
@@ -179,10 +140,10 @@ def test_a_warning_is_ignored_by_its_code(code: str) -> None:
     assert codes(check_payer(record, ignore=[code])) == codes(check_payer(record, ignore=code))
 
 
-@pytest.mark.parametrize("ignored", ["no_such_code", "email_form", ["country_habit", "required"]])
+@pytest.mark.parametrize("ignored", ["no_such_code", "email_form", ["country_habit", "required"], None, 5, [[1]]])
 def test_errors_are_not_ignored(ignored: Any) -> None:
     """Unknown codes and codes of errors cannot be ignored."""
-    with pytest.raises(InvalidInput, match="ignore: not the code of a warning or info"):
+    with pytest.raises(InvalidInput, match="ignore: "):
         check_payer(PAYER, ignore=ignored)
 
 
@@ -302,13 +263,6 @@ def test_a_company_sent_as_a_person_of_another_country_is_found() -> None:
     assert "The account is in DE, its holder in US." in str(found)
 
 
-def test_every_schema_has_a_section() -> None:
-    """Each schema names its section of the specification."""
-    assert {"Payer": "2.4", "BankDetails": "2.1", "PaymentOrder": "2.7"} == {
-        name: schema.section for name, schema in SCHEMAS.items()
-    }
-
-
 @table("suggested_names")
 def test_unknown_names_have_a_suggestion_or_none(body: str, name: str, meant: str | None) -> None:
     """An unknown name comes with the field that it most likely means, unless that would be a guess."""
@@ -381,13 +335,6 @@ def test_a_table_is_not_one_row(take: Callable[[Any], Any]) -> None:
         take(pd.DataFrame([PAYER]))
 
 
-@pytest.mark.parametrize("ignored", [None, 5, b"x", [[1]], [None]])
-def test_ignored_codes_are_text(ignored: Any) -> None:
-    """Anything but codes is refused."""
-    with pytest.raises(InvalidInput, match="ignore: "):
-        check_payer(PAYER, ignore=ignored)
-
-
 def test_the_other_model_is_refused() -> None:
     """Bank details are not a payer, though they share some fields."""
     with pytest.raises(InvalidInput, match="Expected a Payer, got a BankDetails"):
@@ -407,15 +354,3 @@ def test_a_cell_of_any_kind_is_checked(cell: Any) -> None:
     found = check_payer({**PAYER, "city": cell, "companyName": None})
 
     assert {("city", "error")} == {(finding.field, finding.severity) for finding in found}
-
-
-EXCLUDED = "AF BA BI BY CD CF CU ET GN GT GW HT IQ IR KP LB LY ML MM NE NI RU SD SO SS SY TN VE YE ZW"
-
-
-def test_excluded_countries_are_those_of_the_operator() -> None:
-    """The rule finds these countries, and no others."""
-    found = {
-        code for code in places.countries() if "country_excluded" in codes(check_payer({**PAYER, "country": code}))
-    }
-
-    assert set(EXCLUDED.split()) == found

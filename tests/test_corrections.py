@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import payerkit
-from cases import first_cases, said
+from cases import said, table
 from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
@@ -263,28 +263,7 @@ def test_a_text_file_keeps_its_separator(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "text",
-    first_cases(
-        [
-            "=1+1",
-            "'=1+1",
-            "'0123",
-            " lead",
-            "a\nb",
-            "+1 212 555",
-            "-5",
-            "@me",
-            "'",
-            "''=x",
-            "Müller",
-            "東京",
-            '"',
-            "a;b,c|d",
-        ],
-        5,
-    ),
-)
+@table("corrected_texts")
 def test_texts_come_back_unchanged(kind: str, text: str, tmp_path: Path) -> None:
     """What a spreadsheet would compute is written as text, and read again without an apostrophe."""
     save(source(row(1, email="bad", bank_name=text)), path := tmp_path / f"a.{kind}")

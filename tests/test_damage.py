@@ -125,3 +125,20 @@ def test_dates_that_were_read_in_another_order(cells: list[Any], expected: list[
     found = cell_findings(read_sheets((tmp_path / "table.xlsx").read_bytes())[0][0], 2, {0: "date_of_birth"})
 
     assert expected == [row for row, _, finding in found if finding.code == "day_swapped"]
+
+
+@pytest.mark.parametrize(
+    ("field", "texts", "expected"),
+    [
+        ("client_user_id", ["123456789012345000"], ["like_digits_lost"]),
+        ("account_number", ["4000123412341230", "4000123412341240", "4000123412341250"], ["like_digits_lost"] * 3),
+        ("account_number", ["4000123412341230"], []),  # every tenth number ends so
+        ("account_number", ["123456789012345000", "123456789012345678"], ["like_digits_lost"]),  # not the other one
+        ("account_number", ["123456789012000"], []),  # 15 digits are kept
+        ("account_number", ["000000000000123000"], []),  # no number of a spreadsheet begins with zeros
+        ("account_name", ["123456789012345000"], []),
+    ],
+)
+def test_long_numbers_that_end_in_zeros_are_doubted(field: str, texts: list[str], expected: list[str]) -> None:
+    """Excel keeps 15 digits, and writes zeros for the others into a CSV file: two payers may become one."""
+    assert expected == codes_of(sheet_of(*texts), field)

@@ -170,15 +170,6 @@ def test_a_choice_that_cannot_be_used_is_told(chosen: dict[str, str | None], wor
     assert 1 == str(caught.value).count(words)
 
 
-@pytest.mark.parametrize("names", [["Doe", "john@example.com"], ["Doe", "Berlin", "0049301234567"], ["a", "b"]])
-def test_a_row_of_data_is_not_shown(names: list[str]) -> None:
-    """A file without a header may have personal data where names are expected."""
-    with pytest.raises(InvalidInput, match="Does the table have a header row") as caught:
-        Mapping(names).check()
-
-    assert [] == [name for name in names if f"{name}:" in str(caught.value)]
-
-
 def test_blank_columns_are_nothing() -> None:
     """A column without a name and without cells asks nobody anything."""
     assert {0: "email", 2: "iban"} == Mapping(["email", "", "iban"]).check().fields

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
+import pandas as pd
 import pytest
 
 import payerkit
@@ -15,6 +16,7 @@ from cases import first_of_each, table_rows
 from messy_tables import DAMAGED, Case, cell, row, texts, write, write_csv
 from messy_workbooks import write_messy_payers
 from payerkit.cli import main as cli
+from published import TYPED_PAYER
 
 
 @pytest.mark.parametrize("case", first_of_each(DAMAGED, lambda case: case.code), ids=lambda case: case.reason)
@@ -66,22 +68,6 @@ def test_rows_are_held_against_each_other(changes: Mapping[str, Any], code: str,
     expected = {2: "row 3", 3: "row 2"} if code != "near_duplicate" else {3: "row 2"}
     assert list(expected) == list(told["row"])
     assert all(expected[number] in message for number, message in zip(told["row"], told["message"], strict=True))
-
-
-def test_a_hidden_row_is_found(tmp_path: Path) -> None:
-    """It is not sent until somebody shows it."""
-
-    def hide(sheet: Any, _place: str) -> None:
-        sheet.row_dimensions[2].hidden = True
-
-    path = write(Case("a hidden row", "swift_bic", "hidden_row", "error", hide, "xlsx"), tmp_path)
-    book = openpyxl.load_workbook(path)
-    hide(book.worksheets[0], "")
-    book.save(path)
-    planned = payerkit.plan_onboarding(payerkit.read_payers(path))
-
-    assert ["hidden_row"] == list(planned.findings.query("severity != 'info'")["code"])
-    assert ["not_sent", "to_send"] == list(planned.frame["state"])
 
 
 def test_several_sheets_are_asked_about_and_a_hidden_one_is_never_taken(tmp_path: Path) -> None:
@@ -168,6 +154,22 @@ def test_normalise_does_not_guess(tmp_path: Path) -> None:
         for each, cells, state in rows
         if (each["cells"], "not_sent") != ({name: cells[name] for name in each["cells"]}, state)
     ]
+
+
+def test_findings_stay_with_columns_that_are_renamed(tmp_path: Path) -> None:
+    """A damaged name is not sent because its column has its wire name by now."""
+    path = tmp_path / "payers.csv"
+    pd.DataFrame([TYPED_PAYER | {"last_name": "MÃ¼ller"}]).to_csv(path, index=False)
+    table = payerkit.read_payers(path).rename(columns={"last_name": "lastName"})
+    plan = payerkit.plan_onboarding(table)
+
+    saved = tmp_path / "to-correct.csv"
+    plan.save(saved)
+    again = payerkit.plan_onboarding(payerkit.read_payers(saved))
+
+    for found in (plan, again):
+        assert [("last_name", "doubly_encoded")] == [*zip(found.findings["field"], found.findings["code"], strict=True)]
+        assert 0 == found.counts["to_send"]
 
 
 DATA = Path(__file__).with_name("data")

@@ -66,14 +66,6 @@ def test_an_open_file_is_read(source: Any) -> None:
     assert {2: ["007"]} == cells_of(payerkit.read_payers(source))
 
 
-@pytest.mark.parametrize("name", ["table.tsv", "table.TXT"])
-def test_text_files_are_read_as_csv(name: str, tmp_path: Path) -> None:
-    """.tsv and .txt files are read as CSV, in any case, from a path or its text."""
-    csv_file(tmp_path, NAMES + "a,b,c\n").rename(tmp_path / name)
-
-    assert {2: ["a", "b", "c"]} == cells_of(payerkit.read_payers(str(tmp_path / name)))
-
-
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -119,13 +111,6 @@ def test_invalid_excel_sheets_are_refused(rows: list[list[Any]], words: str, tmp
     """A sheet without a proper header is refused, with the row to look at."""
     with pytest.raises(InvalidInput, match=words):
         payerkit.read_payers(workbook(tmp_path, *rows))
-
-
-def test_an_excel_table_may_start_further_down(tmp_path: Path) -> None:
-    """The first row with any cell is the header; rows are numbered as in the spreadsheet."""
-    path = workbook(tmp_path, [], [], ["client_user_id", "email"], ["a", "b"])
-
-    assert {4: ["a", "b"]} == cells_of(payerkit.read_payers(path))
 
 
 def test_all_file_formats_give_the_same_table(tmp_path: Path) -> None:
