@@ -117,8 +117,6 @@ def test_the_clock_goes_by_the_sum_of_all_units(client: SandboxClient) -> None:
         ({"minutes": 2, "seconds": -1}, "positive time"),
         ({"days": float("inf")}, "positive time"),
         ({"days": float("nan")}, "positive time"),
-        ({"hours": "2"}, "hours: expected a number, got str"),
-        ({"hours": True}, "hours: expected a number, got bool"),
     ],
 )
 def test_a_clock_is_not_set_back(client: SandboxClient, times: dict[str, Any], words: str) -> None:
@@ -235,16 +233,6 @@ def test_fingerprints_distinguish_accounts(client: SandboxClient) -> None:
     with payerkit.sandbox() as other:
         payerkit.create_payer(other, PAYER)
         assert client.sandbox.ledger()["fingerprint"][0] != other.sandbox.ledger()["fingerprint"][0]
-
-
-def test_the_ledger_survives_a_restart(tmp_path: Path) -> None:
-    """With a database the ledger continues after a restart."""
-    for _ in range(2):
-        with payerkit.sandbox(db=tmp_path / "team.db") as client:
-            payerkit.create_payer(client, PAYER)
-            ledger = client.sandbox.ledger()
-
-    assert ([1, 2], 1) == (list(ledger["number"]), ledger["fingerprint"].nunique())
 
 
 @pytest.mark.slow

@@ -210,15 +210,11 @@ def test_events_are_signed_as_published(client: SandboxClient) -> None:
 
 def test_with_a_seed_everything_is_the_same(client: SandboxClient) -> None:
     """Delivery ids, too; each delivery has an id of its own."""
-    payerkit.create_payer(client, PAYER)
-    payerkit.update_agreement(client, USER)
-    client.sandbox.events()
-    client.sandbox.complete_kyc(USER)
     with payerkit.sandbox(seed=1, clock="manual") as again:
-        payerkit.create_payer(again, PAYER)
-        payerkit.update_agreement(again, USER)
-        again.sandbox.events()
-        again.sandbox.complete_kyc(USER)
+        for one in (client, again):
+            payerkit.create_payer(one, PAYER)
+            payerkit.update_agreement(one, USER)
+            one.sandbox.complete_kyc(USER)
         ids, others = ([each["headers"][DELIVERY] for each in one.sandbox.events()] for one in (client, again))
 
     assert ids == others

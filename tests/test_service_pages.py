@@ -32,13 +32,6 @@ def client() -> Iterator[SandboxClient]:
         yield sandbox
 
 
-@pytest.fixture(scope="module")
-def timed() -> Iterator[SandboxClient]:
-    """Yield a sandbox that decides when its clock is advanced."""
-    with payerkit.sandbox(seed=1, clock="manual") as sandbox:
-        yield sandbox
-
-
 def links(client: SandboxClient, email: str = "john.doe@example.com") -> tuple[str, str, str]:
     """Return the id of a new payer, and the links to agreement and identity check."""
     client_user_id = f"page-{next(_numbers)}"
@@ -157,32 +150,6 @@ def test_opening_changes_nothing(tmp_path: Path) -> None:
 
     assert len(paths) > 8
     assert before == after
-
-
-@pytest.mark.parametrize("kyc", ["open", "opened", "submitted", "approved"])
-@pytest.mark.parametrize("agreement", ["open", "opened", "signed", "completed"])
-def test_published_clients_work_whatever_the_payer_did(timed: SandboxClient, kyc: str, agreement: str) -> None:
-    """A client that holds the published response to its schema can register the payer again, with the same links."""
-    headers = {"x-api-key": timed.reveal_key()}
-    payer = PAYER | {"clientUserId": f"{kyc} {agreement}"}
-    first = requests.post(f"{timed.base_url}/v2/payer", json=payer, headers=headers, timeout=20).json()
-    for url, done in ((first["kycUrl"], kyc), (first["agreementUrl"], agreement)):
-        if done != "open":
-            requests.get(url, timeout=20)
-        if done not in {"open", "opened"}:
-            requests.post(url, data={"consent": "yes"}, timeout=20)
-    if kyc == "approved":
-        timed.sandbox.advance(seconds=6)
-    if agreement == "completed":
-        payerkit.update_agreement(timed, payer["clientUserId"])
-    again = requests.post(f"{timed.base_url}/v2/payer", json=payer, headers=headers, timeout=20)
-
-    assert 200 == again.status_code
-    assert {**first, "status": again.json()["status"]} == again.json()
-    assert {
-        "kycStatus": "completed" if kyc == "approved" else "not_started",
-        "agreementStatus": "completed" if agreement in {"signed", "completed"} else "not_started",
-    } == again.json()["status"]
 
 
 @table("service_next_steps")

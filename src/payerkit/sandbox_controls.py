@@ -376,15 +376,12 @@ class SandboxControls:
             days: Likewise.
 
         Raises:
-            InvalidInput: The times are not numbers, or not positive in all.
+            InvalidInput: The times are not positive in all.
 
         Example:
             >>> client.sandbox.advance(minutes=2)
         """
         times = {"seconds": seconds, "minutes": minutes, "hours": hours, "days": days}
-        for name, value in times.items():
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise InvalidInput(f"{name}: expected a number, got {type(value).__name__}. Nothing was sent.")
         total = seconds + 60 * minutes + 3600 * hours + 86400 * days
         if not (min(times.values()) >= 0 and 0 < total < math.inf):
             raise InvalidInput("advance: give a positive time, such as advance(minutes=2). Nothing was sent.")
@@ -416,7 +413,6 @@ class SandboxControls:
                 the same plan, resets the counters that decide which request meets which fault.
 
         Raises:
-            InvalidInput: The plan is not a string.
             Refused: The plan names an unknown fault, or a share that is not one.
 
         Example:
@@ -428,9 +424,6 @@ class SandboxControls:
             >>> len(list_payment_details(client, "user-123"))
             2
         """
-        if not isinstance(plan, str):
-            got = type(plan).__name__
-            raise InvalidInput(f'plan: expected a string, such as "reset_after=5%", got {got}. Nothing was sent.')
         self._set("set_faults", "faults", {"plan": plan})
 
     @without_internal_frames

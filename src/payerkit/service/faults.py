@@ -179,9 +179,6 @@ class _FaultyCall:
 
     async def reset_before(self) -> None:
         """Reset the connection; nothing is stored."""
-        if self._transport is None:
-            await self._respond_as_proxy(502)
-            return
         # With a linger time of zero, the kernel sends a reset; without, it closes in order, which is another fault.
         linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
         with suppress(OSError):  # the client was faster
@@ -197,9 +194,6 @@ class _FaultyCall:
     async def cut(self) -> None:
         """Handle the call, send half of the response's body, then close the connection."""
         start, *rest = await self._handle()
-        if self._transport is None:
-            await self._respond_as_proxy(502)
-            return
         body = b"".join(message.get("body", b"") for message in rest)
         await self._send(start)
         await self._send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
@@ -225,13 +219,14 @@ class _FaultyCall:
             task.add_done_callback(self._slow_writes.discard)
 
     @property
-    def _transport(self) -> asyncio.Transport | None:
+    def _transport(self) -> asyncio.Transport:
         """The client's connection, which a fault resets or closes: ASGI has no means for that.
 
-        uvicorn, with h11 as with httptools, passes `send` as a method of the object that holds the transport. Under a
-        server that does not, no connection can be broken, and the call gets a 502 instead.
+        uvicorn passes `send` as a method of the object that holds the transport.
         """
-        return getattr(getattr(self._server[1], "__self__", None), "transport", None)
+        protocol: Any = self._server[1]
+        transport: asyncio.Transport = protocol.__self__.transport
+        return transport
 
     async def _wait_for_disconnect(self) -> None:
         """Wait until the server notices: it would log a traceback about an application that did not respond."""

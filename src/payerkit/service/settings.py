@@ -53,9 +53,7 @@ def _check_fee_percent(percent: object) -> str:
     return str(percent)
 
 
-def _check_faults(plan: object) -> str:
-    if not isinstance(plan, str):
-        raise ValueError('expected a plan as text, such as "latency=0.02, reset_after=5%"')  # noqa: TRY004 - for pydantic
+def _check_faults(plan: str) -> str:
     parse_fault_plan(plan)
     return plan
 
@@ -88,7 +86,7 @@ class Settings(BaseModel):
     fee_percent: Annotated[str, BeforeValidator(_check_fee_percent)] = Field(
         "0.1", description="protocol fee on top of each payment, in percent; 0: none"
     )
-    faults: Annotated[str, BeforeValidator(_check_faults)] = Field(
+    faults: Annotated[str, AfterValidator(_check_faults)] = Field(
         "", description='inject faults, to rehearse failures, such as "latency=0.02, reset_after=5%"'
     )
 
