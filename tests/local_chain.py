@@ -75,13 +75,32 @@ class Outcome(NamedTuple):
         return str(decode(["string"], self.output[4:])[0])
 
 
+class _RecordingState(PragueState):
+    """A state that knows where anything was ever stored."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.slots: set[tuple[Any, int]] = set()
+        self.contracts: set[Any] = set()
+
+    def set_storage(self, address: Any, slot: int, value: int) -> None:
+        """Set a slot, and remember it."""
+        self.slots.add((address, slot))
+        super().set_storage(address, slot, value)
+
+    def set_code(self, address: Any, code: bytes) -> None:
+        """Set the code of a contract, and remember that there is one."""
+        self.contracts.add(address)
+        super().set_code(address, code)
+
+
 class Chain:
     """A network with its payment contracts. The wallet `PAYER` is rich, and allows every contract everything."""
 
     def __init__(self, network: str, *tokens: str) -> None:
-        """Set up the contracts, with tokens by their ids. Each is a standard one of 18 decimals, but for Tether."""
+        """Set up the contracts, with tokens by their ids. Each is a standard one, but for Tether."""
         context = ExecutionContext(bytes(20), 2 * 10**9, 1, 0, bytes(32), 10**12, [], 1, 0, 0)  # type: ignore[arg-type]  # NewTypes of bytes and int
-        self.state = PragueState(AtomicDB(), context, BLANK_ROOT_HASH)
+        self.state = _RecordingState(AtomicDB(), context, BLANK_ROOT_HASH)
         self.network = network
         self.coin = currency_hash(coin) if (coin := native_currency(network)) else ""
         self.tokens = {str(found.address).lower(): found for name in tokens if (found := find_currency(name))}
@@ -118,6 +137,9 @@ class Chain:
         """Put a token at its address, and find the storage slot of its balances."""
         if self.is_standard(token):
             self.deploy("TestERC20", token, encode(["uint256"], [12345]), sender=PAYER)
+            address = to_canonical_address(token)  # its code has 18 decimals, pushed once
+            pushed = b"\x60" + bytes([self.tokens[token].decimals])
+            self.state.set_code(address, self.state.get_code(address).replace(b"\x60\x12", pushed))
         else:
             values = (12345, "Example", "EXAMPLE", self.tokens[token].decimals)
             self.deploy("BadERC20", token, encode(["uint256", "string", "string", "uint256"], values), sender=PAYER)
@@ -214,6 +236,15 @@ class Chain:
 
     def _stored(self, token: str, account: str, slot: int) -> int:
         return self.state.get_storage(to_canonical_address(token), _place(account, slot))
+
+    def exported(self) -> Iterator[tuple[str, str, str] | tuple[str, str, str, str]]:
+        """Yield the calls that put contracts, storage and the rich wallet's coins into anvil."""
+        for address in self.state.contracts:
+            yield "anvil_setCode", f"0x{address.hex()}", f"0x{self.state.get_code(address).hex()}"
+        for address, slot in self.state.slots:
+            value = self.state.get_storage(address, slot)
+            yield "anvil_setStorageAt", f"0x{address.hex()}", f"0x{slot:064x}", f"0x{value:064x}"
+        yield "anvil_setBalance", PAYER, hex(10**30)
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
         """Return how much of a token somebody may take from an account."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from payerkit.client.call import Call, RequestBody
 from payerkit.client.client import Client
+from payerkit.client.node import Node
 from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
 from payerkit.events.file import DELIVERY, RETRY_COUNT, SIGNATURE, Delivery, EventsFile, read_lines
 from payerkit.frames import frame_of
@@ -54,6 +55,23 @@ class SandboxControls:
 
     def __init__(self, client: Client) -> None:
         self._client = client
+
+    def node(self, network: str = "sepolia") -> Node:
+        """Return a node of the sandbox's own, for `check_payment(node=)`: it executes on the demo wallet.
+
+        It is the service's own word, so it proves nothing about a real payment.
+
+        Args:
+            network: As in currency ids.
+
+        Example:
+            >>> payment = initiate_payment(client, order)
+            >>> policy, node = client.sandbox.policy(), client.sandbox.node()
+            >>> check_payment(payment, policy=policy, node=node, wallet=f"0x{'11' * 20}").verdict
+            'ok'
+        """
+        url = f"{self._client.base_url}/sandbox/rpc/{network}"
+        return Node(url, name="of the sandbox", headers={"x-api-key": self._client.reveal_key()})
 
     @without_internal_frames
     def rate(self, currency: str) -> Decimal:

@@ -37,7 +37,8 @@ def _card(options: Namespace) -> PaymentCard:
     policy = PaymentPolicy.read(options.policy) if options.policy else None
     given = {name: value for name in PAYMENT_ORDER.fields if (value := getattr(options, name)) is not None}
     order = _order(payment, given) if given else None
-    review = Comparison(payment, order=order, rate=options.rate, network=options.network, policy=policy)
+    given_here = {name: getattr(options, name) for name in ("rate", "network", "node", "wallet")}
+    review = Comparison(payment, order=order, policy=policy, **given_here)
     return PaymentCard.of(review, order_source=payment.order_source, sources=dict.fromkeys(given, "given"))
 
 

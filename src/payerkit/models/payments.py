@@ -25,6 +25,7 @@ from payerkit.wording import listed, visible
 if TYPE_CHECKING:
     import pandas as pd
 
+    from payerkit.client.node import Node
     from payerkit.policy.payment_policy import PaymentPolicy
     from payerkit.signing.card import PaymentCard
     from payerkit.signing.safe import SafeHashes
@@ -54,6 +55,8 @@ class ComparedWith(TypedDict, total=False):
     policy: PaymentPolicy | None
     now: datetime | None
     client: KnowsPaid | None
+    node: str | Node | None
+    wallet: str | None
 
 
 OrderSource = Literal["sent", "file", "given"]
@@ -468,6 +471,8 @@ class Payment(Response):
         policy: PaymentPolicy | None = None,
         now: datetime | None = None,
         client: KnowsPaid | None = None,
+        node: str | Node | None = None,
+        wallet: str | None = None,
     ) -> PaymentCard:
         """Return what a person needs to decide whether to sign; the arguments are those of `check_payment`.
 
@@ -479,6 +484,8 @@ class Payment(Response):
             policy: What you agreed to once, for all payments.
             now: The time to compare with, for a response that expires.
             client: From `connect()` or `sandbox()`, to ask whether the request is paid already.
+            node: The address of a node, which executes the transactions without sending them.
+            wallet: The wallet that will sign, for the node.
 
         Returns:
             The card: a notebook shows it, `print` writes it as text, and `.save(path)` as a page.
@@ -495,7 +502,16 @@ class Payment(Response):
         from payerkit.signing.card import card_of  # noqa: PLC0415 - loaded on first use
 
         return card_of(
-            self, order=order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
+            self,
+            order=order,
+            orders=orders,
+            rate=rate,
+            network=network,
+            policy=policy,
+            now=now,
+            client=client,
+            node=node,
+            wallet=wallet,
         )
 
     def _repr_html_(self) -> str:

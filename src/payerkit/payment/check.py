@@ -21,6 +21,7 @@ from payerkit.payment.response import check_members, check_metadata, check_payou
 from payerkit.policy.payment_policy import PaymentPolicy
 
 if TYPE_CHECKING:
+    from payerkit.client.node import Node
     from payerkit.models.payments import AnyOrder, Orders
 
 
@@ -42,10 +43,13 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
     policy: PaymentPolicy | None = None,
     now: datetime | None = None,
     client: KnowsPaid | None = None,
+    node: str | Node | None = None,
+    wallet: str | None = None,
 ) -> PaymentFindings:
     """Compare the transactions of a payment with its order before anyone signs; works offline, without a client.
 
-    It cannot know who controls an address, whether the wallet has enough money, and whether a contract has changed.
+    It cannot know who controls an address; and without a node, not whether the wallet has enough money, and whether a
+    contract has changed.
 
     Args:
         payment: A `Payment`, from `initiate_payment` or `read_payment`.
@@ -64,6 +68,12 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
         client: From `connect()` or `sandbox()`. The service is then asked whether the request is paid already, by
             `GET /v2/request/{requestId}`, **beyond the specification**: if it is, the verdict is "stop"; if that is
             not known, "look". If a part is paid, the payment is compared with the rest.
+        node: The address of a node of the network, such as "https://node.example.com"; by default, the policy's for the
+            network, else that in PAYERKIT_NODE_URL; without one, no node is asked. `client.sandbox.node()` is that of
+            a sandbox. It executes the transactions without sending them (`eth_simulateV1`), and the payee has to get
+            what they say; if something else happens, the verdict is "stop". At most three requests are sent. A node is
+            somebody's word, too.
+        wallet: The wallet that will sign, for the node. Without it, nothing is executed; contracts and tokens are read.
 
     Returns:
         All findings: what is wrong with an amount first, then those about the whole payment, then by transaction.
@@ -73,7 +83,8 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
     Raises:
         InvalidInput: An argument has another type than described, the order has a member that is not compared, the
             rate is not positive, the network is not known, `now` has no time zone, `client` is not a client, or the
-            policy's `rate_source` raises something.
+            policy's `rate_source` raises something. `node` is not an address with https, or `wallet` is not one of a
+            wallet.
 
     Example:
         >>> payment = initiate_payment(client, order)
@@ -87,7 +98,16 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
     """
     return findings_of(
         Comparison(
-            payment, order=order, orders=orders, rate=rate, network=network, policy=policy, now=now, client=client
+            payment,
+            order=order,
+            orders=orders,
+            rate=rate,
+            network=network,
+            policy=policy,
+            now=now,
+            client=client,
+            node=node,
+            wallet=wallet,
         )
     )
 
@@ -103,6 +123,10 @@ def findings_of(compared: Comparison) -> PaymentFindings:
     for transaction in compared.transactions:
         found += _check_transaction(compared, transaction)
     found += check_fees(compared)
+    if compared.node:
+        from payerkit.payment.execute import check_execution  # noqa: PLC0415 - only who gives a node needs it
+
+        found += check_execution(compared, compared.node)
     return PaymentFindings(sorted(found, key=_place))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -41,6 +42,10 @@ from payerkit.wording import listed, shown
 
 if TYPE_CHECKING:
     from payerkit.models.payments import AnyOrder, ComparedWith, Orders
+
+
+NODE_URL = "PAYERKIT_NODE_URL"
+"""The environment variable with the address of the node that is asked if neither the call nor the policy names one."""
 
 
 class DecodedTransaction:
@@ -294,6 +299,7 @@ class Comparison:
     transactions: those of the response, wherever they stand.
     ordered: what was ordered; usually one order, none if there is nothing to compare with. orders: what the payments
     should be, one each: those ordered, or the rest of a request that is paid in part.
+    node, wallet: what executes the payment, and for whom; None if nothing was given.
     given_network: as given to this check or with the payment. network: that the transactions are for, if it is known.
     rate: as given to this check; it wins over the policy's.
     policy: what the user agreed to. now: the time of the check, with its time zone. paid: what the service says about
@@ -308,6 +314,7 @@ class Comparison:
         if now is not None and getattr(now, "tzinfo", None) is None:
             raise InvalidInput("now: give a time with its time zone, such as datetime.now(UTC).")
         self.now = now or datetime.now(UTC)
+        self.wallet = given.get("wallet")
         self.transactions = decode_payment(payment)
         self.paying = [effect for each in self.transactions for effect in each.effects if effect.is_payment]
         self.ordered = self.orders = read_orders(payment.order, given.get("order"), given.get("orders"))
@@ -321,6 +328,7 @@ class Comparison:
         self.statements = payment.whole.statements(payment.request_id if payout is None else payout.request_id)
         self.given_network = given.get("network") or payment.network
         self.network = self._find_network()
+        self.node = given.get("node") or self.policy.nodes.get(self.network or "") or os.environ.get(NODE_URL)
         self.rate = None if rate is None else read_rate(rate)
         self._rates: dict[tuple[str, str], Decimal | None] = {}
 

@@ -22,6 +22,7 @@ from payerkit.onchain.currencies import (
     lookalike_id,
     network_in_id,
     networks,
+    read_network,
 )
 from payerkit.policy.address_book import AddressBook, KnownAddress, read_text
 from payerkit.wording import count_of, in_words, visible
@@ -188,6 +189,8 @@ class PaymentPolicy:
             one to one, without a rate; None if a person is to look at each.
         batch_fee: The highest percentage that a batch contract may take in addition; the calldata does not show it.
             None if a person is to look at each batch.
+        nodes: The address of a node by network, as in `{"sepolia": "https://node.example.com"}`; `check_payment` lets
+            it execute payments of that network. It may hold a key: then keep it out of shared files.
         rate_source: A function that returns a rate that `rates` does not have; it is not saved.
         source: The file that the policy was read from; "" for one that was made in Python.
 
@@ -210,6 +213,7 @@ class PaymentPolicy:
     rate_tolerance: Decimal | None
     peg_tolerance: Decimal | None
     batch_fee: Decimal | None
+    nodes: Mapping[str, str]
     rate_source: RateSource | None
     source: str = field(compare=False)
     book: AddressBook = field(init=False, compare=False)
@@ -226,6 +230,7 @@ class PaymentPolicy:
         rate_tolerance: DecimalLike | None = None,
         peg_tolerance: DecimalLike | None = None,
         batch_fee: DecimalLike | None = None,
+        nodes: Mapping[str, str] | None = None,
         rate_source: RateSource | None = None,
         source: str = "",
     ) -> None:
@@ -240,6 +245,7 @@ class PaymentPolicy:
             book=_EMPTY_BOOK if addresses is None else addresses,
             rates=_read_rates({} if rates is None else rates),
             tokens=_read_entries("tokens", tokens),
+            nodes=_read_nodes({} if nodes is None else nodes),
             rate_source=rate_source,
             source=source,
             **{name: None if each is None else _read_percentage(each, name) for name, each in settings.items()},
@@ -299,6 +305,7 @@ class PaymentPolicy:
             *(address_line(one.address, one.name, one.network, one.role) for one in self.addresses or ()),
             *(token_line(one.id, one.network, one.address, one.decimals) for one in self.tokens),
             rate_lines(self.rates) if self.rates else "",
+            _table("[nodes]", **self.nodes) if self.nodes else "",
         ]
         return "\n\n".join(filter(None, parts))
 
@@ -396,6 +403,12 @@ def _set(instance: object, **members: Any) -> None:
     """Set the members of a frozen object that is being made."""
     for name, value in members.items():
         object.__setattr__(instance, name, value)
+
+
+def _read_nodes(nodes: Any) -> dict[str, str]:
+    if not isinstance(nodes, Mapping):
+        raise InvalidInput('nodes: expected a table of addresses by network, such as sepolia = "https://...".')
+    return {read_network(name): read_text(url, f"nodes: {name}") for name, url in nodes.items()}
 
 
 def _read_percentage(value: object, name: str) -> Decimal:
@@ -520,8 +533,8 @@ def _read_policy_file(path: Path) -> dict[str, Any]:
     """Return the arguments of the policy in a file. Raises InvalidInput."""
     content = _read_toml(path)
     for name in content:
-        if name not in {*_SETTINGS, *_ENTRIES, "rates"}:
-            known = f"{', '.join(_SETTINGS)}, {', '.join(f'[[{each}]]' for each in _ENTRIES)} and [rates]"
+        if name not in {*_SETTINGS, *_ENTRIES, "rates", "nodes"}:
+            known = f"{', '.join(_SETTINGS)}, {', '.join(f'[[{each}]]' for each in _ENTRIES)}, [rates] and [nodes]"
             raise InvalidInput(f"{visible(name)}: not a member of a policy. There are {known}.")
     has_book = "addresses" in content or "address_book" in content
     book = _read_book(path, content.pop("address_book")) if "address_book" in content else ()

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from payerkit.service import accounts, controls, pay, payers, payouts
+from payerkit.service import accounts, controls, pay, payers, payouts, rpc
 from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from payerkit.service.keys import API_KEY_VARIABLE
 from payerkit.service.settings import Settings
@@ -24,7 +24,7 @@ from payerkit.service.world import BLOCK_SECONDS, LIVE_RATE, SANDBOX_PATH, Step,
 
 router = APIRouter(include_in_schema=False)
 
-ROUTERS = tuple(subject.router for subject in (pay, payers, accounts, payouts, controls))
+ROUTERS = tuple(subject.router for subject in (pay, payers, accounts, payouts, controls, rpc))
 """The routers of the calls, in the order of the start page."""
 
 

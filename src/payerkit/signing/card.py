@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
@@ -40,7 +41,11 @@ class Point(NamedTuple):
 
 
 _NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, and whether a contract has changed."
-"""What no check of calldata can know; cards say so under every verdict."""
+_NEVER_EXECUTED = "Who controls an address, and whether what the node says is true."
+"""What no check of calldata can know, nor an execution on a node; cards say so under every verdict."""
+
+_EXECUTED = ("executed", "not_executed")
+"""The codes of findings that say what a node executed, or was asked instead, and at which block."""
 
 _OWN_WORD = "The order is the file's own word: whoever wrote the file chose what the payment is compared with."
 _OWN_ACCOUNT = "The bank account is the file's own word, and no transaction names it."
@@ -92,28 +97,31 @@ class CardContent:
 
     order_source: where the order comes from. sources: the same for single members of the order, if they differ.
 
-    findings: those of the checks, with the verdict. sentence: what happens if all is signed. note: what else to know at
-    once. problems: what is not ok, the worst first, under the title problems_title; advice: what to do about all of
-    them. unchecked: what could not be checked. policy_advice: where to put the lines of these points. passed: what is
-    ok. compared: what the payment was compared with; compared_with: the same in short.
+    findings: those of the checks, with the verdict. sentence: what happens if all is signed. notes: what else to know
+    at once, such as what a node executed. problems: what is not ok, the worst first, under the title problems_title;
+    advice: what to do about all of them. unchecked: what could not be checked. policy_advice: where to put the lines of
+    these points. passed: what is ok. compared: what the payment was compared with; compared_with: the same in short.
     """
 
     def __init__(self, review: Comparison, *, order_source: str, sources: Mapping[str, str]) -> None:
         self.findings = findings = findings_of(review)
         many, is_stopped = len(review.transactions) > 1, findings.verdict == "stop"
-        checked = [each for each in findings if not each.unchecked]
+        asked = [each for each in findings if each.code in _EXECUTED and not each.unchecked]
+        checked = [each for each in findings if not each.unchecked and each not in asked]
         unchecked = _points((each for each in findings if each.unchecked), many=many)
         # Lines for a policy clear nothing that is wrong.
         is_agreeable = not is_stopped and any(each.policy_lines for each in findings)
         order, self.environment = review.payment.order, review.payment.environment
-        self.note = "" if order is None else real_money_note(str(order.payment_currency), self.environment)
+        note = "" if order is None else real_money_note(str(order.payment_currency), self.environment)
+        self.notes = [*filter(None, [note]), *(each.message for each in asked)]
         self.compared = [*_compared(review, order_source, sources)]
         self.compared_with = _compared_with(review, self.compared)
         self.problems_title = "Not ok" if is_stopped else "To decide"
         self.problems = _points((each for each in checked if each.severity != "info"), many=many)
         self.advice = AFTER_STOP if is_stopped else ""
         self.policy_advice = WITHOUT_POLICY if review.policy is NO_POLICY and is_agreeable else ""
-        self.unchecked = (*unchecked, *_own_word(self.compared), Point("info", "In any payment", _NEVER_CHECKED, ""))
+        never = _NEVER_EXECUTED if any(each.code == "executed" for each in asked) else _NEVER_CHECKED
+        self.unchecked = (*unchecked, *_own_word(self.compared), Point("info", "In any payment", never, ""))
         self.passed = _points((each for each in checked if each.severity == "info"), many=many)
         decisions = [each for each in (*self.problems, *unchecked) if each.severity != "info"]
         self.checked_at = review.now
@@ -358,7 +366,7 @@ def _page(content: CardContent) -> str:
 
 def _card(content: CardContent, *, foot: str = "") -> str:
     badge = "" if content.environment is None else html.badge(content.environment)
-    lead = f'<p class="pk-note">{html.escape(content.note)}</p>' if content.note else ""
+    lead = "".join(f'<p class="pk-note">{html.escape(note)}</p>' for note in content.notes)
     kind = html.VERDICT_KINDS[content.findings.verdict]
     headline = f"<span>{html.escape(content.headline)}</span>"
     compared = [
@@ -427,7 +435,7 @@ def card_text(content: CardContent) -> str:
     lines = [
         f"{content.findings.verdict.upper()}  {content.headline}{environment}",
         *_wrapped(content.sentence),
-        *_wrapped(content.note),
+        *chain.from_iterable(map(_wrapped, content.notes)),
         *_text_section(content.problems_title, content.problems),
         *(_wrapped(content.advice, first="  -> ", then="     ") if content.advice else []),
         *_text_section("Could not be checked", content.unchecked, mark="?"),
