@@ -437,13 +437,6 @@ def test_text_of_others_cannot_steer_a_card() -> None:
     assert "x" * 200 not in text
 
 
-def test_a_row_of_calldata_says_for_which_account() -> None:
-    """The payment says it, neither its approval nor its fee."""
-    frame = payerkit.decode_transactions(paying())
-
-    assert ["", f"For {NAMED}, by the request."] == frame["note"].to_list()
-
-
 def test_payouts_in_a_table_of_payments() -> None:
     """All of them pay the operator, so that equal amounts are no repetition unless the account is the same."""
     second = Payout.of_account(

@@ -29,7 +29,7 @@ from payerkit.client import Client, SandboxClient
 from payerkit.client.call import RequestBody
 from payerkit.client.pace import LONGEST_WAIT, MAX_FOREIGN, MAX_RATE_LIMITED, RUN_RETRIES, Pace
 from payerkit.errors import InterruptedRun, NotFound, NotSent, RateLimited, ServiceError, WrongKey
-from payerkit.models.requests import SocialSecurityNumber
+from payerkit.models.requests import Hidden
 from payerkit.onboarding import RunOptions
 from payerkit.onboarding import run as runs
 from payerkit.onboarding.limiter import RateLimiter, StopSignal, is_foreign, run_workers
@@ -214,7 +214,7 @@ CELLS = {
     "text": "123-45-6789",
     "text of numpy's": np.str_("123-45-6789"),
     "a secret": SecretStr("123-45-6789"),
-    "a secret of ours": SocialSecurityNumber("123-45-6789"),
+    "a secret of ours": Hidden("123-45-6789"),
     "nothing": None,
     "no number": float("nan"),
     "no decimal": Decimal("sNaN"),

@@ -18,7 +18,7 @@ from pydantic import Secret, ValidationError
 from cases import table
 from payerkit import BankDetails, InvalidInput, Payer, PaymentOrder
 from payerkit.checks.schema import Lookup, Masking, Section
-from payerkit.models.requests import AccountNumber, Hidden, RequestModel, SocialSecurityNumber
+from payerkit.models.requests import AccountNumber, Hidden, RequestModel
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
 BODIES = [
@@ -64,11 +64,8 @@ SECRETS = {"account": {AccountNumber}, "hidden": {Hidden}}
 
 
 def secrets_of(annotation: Any) -> set[type]:
-    """Return the secret types in an annotation; a social security number is a hidden value, too."""
-    kinds = {
-        kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type) and issubclass(kind, Secret)
-    }
-    return {Hidden if kind is SocialSecurityNumber else kind for kind in kinds}
+    """Return the secret types in an annotation."""
+    return {kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type) and issubclass(kind, Secret)}
 
 
 def choices_of(annotation: Any) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import Any
 
@@ -188,15 +187,6 @@ def test_links_are_shown_without_a_persons_data(url: str, shown: str, hidden: st
 def test_server_text_is_escaped() -> None:
     """A status word is text, whatever it says."""
     assert "<b>" not in PayerStatus.read({"kycStatus": "<b>approved</b>"})._repr_html_()
-
-
-def test_payment_counts_its_transactions_as_people_do() -> None:
-    """The table of the metadata says "transaction 1" for the first one."""
-    metadata = Payment.read(ANSWERS["pay_token"]).metadata
-    assert metadata is not None
-    view = metadata._repr_html_()
-
-    assert re.search("Approval</th><td[^>]*>transaction 1<", view)
 
 
 @pytest.mark.parametrize("wrapper", ["payment_detail", "paymentDetail"])

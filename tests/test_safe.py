@@ -189,7 +189,7 @@ def test_without_a_network_there_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="network: not known"):
         unordered.to_safe(tmp_path / "safe.json", safe=SAFE)
     unordered.to_safe(tmp_path / "safe.json", safe=SAFE, network="sepolia")
-    assert "10 fUSDC-sepolia to 0x6923" in (tmp_path / "safe.json").read_text("utf-8")
+    assert "1 payment on sepolia" in (tmp_path / "safe.json").read_text("utf-8")
 
 
 def test_a_verdict_about_more_than_the_safe_makes_is_refused(tmp_path: Path) -> None:

@@ -257,10 +257,6 @@ class PaymentMetadata(Response):
         metadata._known["odd"] += tuple(name for name, fee in fees.items() if fee is not None and fee.odd)
         return metadata
 
-    def _cell(self, name: str, value: Any) -> str:
-        # Counted from 1, like the transactions in the table.
-        return f"transaction {value + 1}" if name.endswith("_index") else super()._cell(name, value)
-
 
 def _read_transactions(value: Any) -> Any:
     if not isinstance(value, list):

@@ -45,13 +45,6 @@ class Hidden(Secret[Text]):
         return MASK if self.get_secret_value() else ""
 
 
-class SocialSecurityNumber(Secret[Text]):
-    """A hidden value. No part is shown: the last digits alone are used to pass for a person."""
-
-    def _display(self) -> str:
-        return MASK
-
-
 class AccountNumber(Secret[Text]):
     """An account number of any kind: shown by its last four characters if it has eight or more."""
 
@@ -257,7 +250,7 @@ class Payer(RequestModel):
     Example:
         >>> payer = Payer(**payer)
         >>> payer.country, payer.ssn
-        ('US', SocialSecurityNumber('••••'))
+        ('US', Hidden('••••'))
         >>> payer.replace(city="Albany").to_dict(reveal=True)["city"]
         'Albany'
     """
@@ -273,7 +266,7 @@ class Payer(RequestModel):
     date_of_birth: Text
     nationality: Text
     phone: Text
-    ssn: SocialSecurityNumber
+    ssn: Hidden
     address_line1: Text
     address_line2: Text | None = None
     city: Text

@@ -128,10 +128,6 @@ def _malformed(payee: str, network: Network | None) -> Finding:
     digits = _HEX_DIGITS(payee)
     if digits and len(digits[1]) == 64:
         return order_finding("payee_form.key")
-    if digits and payee[:2].lower() == "0x":
-        return order_finding("payee_form.length", count=len(digits[1]))
-    if digits and len(digits[1]) == 40:
-        return order_finding("payee_form.prefix")
     if network is not None and _TRON_ADDRESS(payee):
         return order_finding("payee_form.network", network=network.title)
     return order_finding("payee_name" if _NAME(payee) else "payee_form")
@@ -153,7 +149,7 @@ def _compare_with_book(payee: str, network: Network | None, policy: PaymentPolic
 def _check_amount(amount: str, invoice: Currency | None) -> Iterator[Finding]:
     number = positive_number(amount)
     if number is None:
-        yield order_finding(_wrong_amount(amount))
+        yield order_finding("amount_zero" if re.fullmatch("0+([.]0*)?", amount) else "amount_form")
     elif invoice is not None and -int(number.normalize().as_tuple().exponent) > invoice.decimals:
         yield order_finding("amount_decimals", currency=invoice.id, decimals=invoice.decimals)
     elif invoice is not None and invoice.kind == "fiat" and invoice.decimals < 3 and _IN_THOUSANDS(amount):
@@ -161,19 +157,6 @@ def _check_amount(amount: str, invoice: Currency | None) -> Iterator[Finding]:
 
 
 _IN_THOUSANDS = re.compile("[1-9][0-9]{0,2}[.][0-9]{3}").fullmatch
-
-
-def _wrong_amount(amount: str) -> str:
-    """Return the key of the finding about an amount that is no positive number."""
-    if re.fullmatch("0+([.]0*)?", amount):
-        return "amount_zero"
-    if amount[0] in "+-\u2212" and amount[1:2].isdigit():
-        return "amount_sign"
-    if re.fullmatch("[0-9][0-9., '\u00a0\u202f\u2019]*", amount):
-        return "amount_form.separators"
-    words = [word for word in re.split("[0-9.,'\\s]+", amount) if word]
-    is_currency = len(words) == 1 and any(map(str.isdigit, amount)) and bool(meant_codes("currencies", words[0]))
-    return "amount_form.currency" if is_currency else "amount_form"
 
 
 def _check_payment_currency(

@@ -135,13 +135,10 @@ def read_orders(own: object, order: AnyOrder | None, orders: Orders | None) -> t
         lines = [row for _, row in lines.astype(object).iterrows()]
     if hasattr(lines, "items") or isinstance(lines, str) or not isinstance(lines, Iterable):
         raise InvalidInput(f"orders: give a DataFrame with one order a line, or a list; got {kind_of(lines)}.")
-    lines = [*lines]
-    found = [None if line is None else read_order(line, f"orders, line {n}") for n, line in enumerate(lines, 1)]
-    if None in found:
-        raise InvalidInput(f"orders, line {found.index(None) + 1}: the order is missing.")
+    found = tuple(read_order(line, f"orders, line {n}") for n, line in enumerate(lines, 1))
     if not found:
         raise InvalidInput("orders: the list is empty. Give one line for each payment.")
-    return tuple(filter(None, found))
+    return found
 
 
 def read_order(order: Any, where: str = "order") -> OrderTerms:
@@ -162,8 +159,7 @@ def read_order(order: Any, where: str = "order") -> OrderTerms:
     for name, value in given.items():
         if not isinstance(value, str):
             raise InvalidInput(f"{where}: {name}: expected text, got {kind_of(value)}.")
-    is_payout = not hasattr(order, "items") and "payee" not in given
-    return OrderTerms(amount=amount, is_payout=is_payout, **{"payee": None, **given})
+    return OrderTerms(amount=amount, **{"payee": None, **given})
 
 
 def _members(order: Any, where: str) -> Mapping[str, Any]:
@@ -171,11 +167,7 @@ def _members(order: Any, where: str) -> Mapping[str, Any]:
     if hasattr(order, "columns"):
         raise InvalidInput(f"{where}: a DataFrame may have several orders. Give one row, or all as orders=.")
     if not hasattr(order, "items"):
-        if not all(hasattr(order, name) for name in PAYMENT_ORDER.fields):  # a payee may be None, but has to be there
-            raise InvalidInput(
-                f"{where}: give a PaymentOrder, or a dict or Series with its fields; got {kind_of(order)}."
-            )
-        return {name: getattr(order, name) for name in PAYMENT_ORDER.fields}
+        raise InvalidInput(f"{where}: give a PaymentOrder, or a dict or Series with its fields; got {kind_of(order)}.")
     members = [*order.items()]
     references = [value for name, value in members if our_name(str(name)) == "payment_reference"]
     others = [(name, value) for name, value in members if our_name(str(name)) != "payment_reference"]

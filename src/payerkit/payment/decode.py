@@ -62,7 +62,7 @@ def decode_transactions(
         - amount_base, fee_base, allowance, max_to_spend, value (object, int): in base units, value in wei
         - canonical (boolean): whether the arguments account for every byte of the calldata
         - note (string): where a transaction stands that is not in `transactions`; why a call is not decoded or not
-          canonical, would be rejected, or is converted; and for which bank account it is paid
+          canonical, would be rejected, or is converted
 
     Raises:
         InvalidInput: `payment` is not a payment, `policy` is not a policy, or the network is not known.
@@ -91,17 +91,8 @@ def _transaction_rows(compared: Comparison, transaction: DecodedTransaction) -> 
         "canonical": call.canonical,
         "note": (note := _note(transaction)),
     }
-    effects = [
-        _effect_columns(compared, effect, f"{_purpose(compared, effect)} {note}".strip())
-        for effect in transaction.effects
-    ]
+    effects = [_effect_columns(compared, effect, note) for effect in transaction.effects]
     return [dict.fromkeys(TRANSACTION_COLUMNS) | shared | columns for columns in effects or [{}]]
-
-
-def _purpose(compared: Comparison, effect: Effect) -> str:
-    """Return for which bank account an effect pays, as the request says; "" if it pays a wallet, or only a fee."""
-    is_payout = compared.account and effect.is_payment and effect.at not in compared.fee_legs
-    return f"For the account {compared.account}, by the request." if is_payout else ""
 
 
 def _note(transaction: DecodedTransaction) -> str:

@@ -186,12 +186,6 @@ class AddressBook:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AddressBook) and self._entries == other._entries
-
-    def __hash__(self) -> int:
-        return hash(self._entries)
-
     def __repr__(self) -> str:
         warned = f", {count_of(len(self.findings), 'warning')}" if self.findings else ""
         return f"<AddressBook: {len(self)} address{'es' * (len(self) != 1)}{warned}>"

@@ -316,12 +316,12 @@ class PaymentPolicy:
     def summary(self) -> str:
         """What the policy holds, in numbers: a notebook saves what it shows, and the entries have names."""
         counts = {
-            "agreed fee": len(self.fees),
-            "accepted allowance": len(self.allowances),
-            "rate": len(self.rates),
-            "further token": len(self.tokens),
+            "agreed fee": self.fees,
+            "accepted allowance": self.allowances,
+            "rate": self.rates,
+            "further token": self.tokens,
         }
-        words = [count_of(count, name) for name, count in counts.items() if count]
+        words = [count_of(len(each), name) for name, each in counts.items() if each]
         book = self.addresses
         words += [] if book is None else [f"an address book{' with warnings' * bool(book.findings)}"]
         words += [f"{in_words(name)} {format_percentage(each)}" for name, each in self.percentages.items()]

@@ -220,8 +220,6 @@ def _compared(review: Comparison, order_source: str, sources: Mapping[str, str])
         is_needed = order.invoice_currency.lower() != order.payment_currency.lower()
         if is_needed and (rate := review.rate_of(order)):
             yield Compared("rate", f"{rate:f}", "as given" if review.rate else "by the policy")
-        elif review.rate:
-            yield Compared("rate", f"{review.rate:f}", "as given; not needed, since the currencies are the same")
 
 
 def _members(review: Comparison, order: OrderTerms) -> dict[str, str]:

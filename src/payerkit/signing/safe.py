@@ -15,7 +15,6 @@ from payerkit.errors import InvalidInput, located, without_internal_frames
 from payerkit.frames import columns, frame_of
 from payerkit.models.payments import ComparedWith, KnowsPaid, Payment
 from payerkit.onchain.addresses import address_problem, is_same, keccak, read_address, with_checksum
-from payerkit.onchain.amounts import format_effect_amount
 from payerkit.onchain.currencies import networks
 from payerkit.payment.check import findings_of
 from payerkit.payment.compare import Comparison, DecodedTransaction
@@ -230,8 +229,11 @@ class SafeBatch:
 
     def write(self, path: str | Path, created_at: datetime | None) -> None:
         """Write the file that `Payment.to_safe` documents."""
-        reference, description = self._review.payment.payment_reference or "payment", _describe(self._review)
-        text = _builder_text(self._calls, self._safe, self._chain_id, f"payerkit {reference}", description, created_at)
+        name = f"payerkit {self._review.payment.payment_reference or 'payment'}"
+        about = f"{count_of(len(self._review.payments), 'payment')} on {self._review.network}"
+        if len(self._review.orders) == 1 and (order := self._review.orders[0]).payee:
+            about = f"{order.amount} {order.invoice_currency} to {order.payee}"
+        text = _builder_text(self._calls, self._safe, self._chain_id, name, about, created_at)
         Path(path).write_text(text, "utf-8")
 
     def hashes(self, *, nonce: int, version: str, multi_send: str | None) -> SafeHashes:
@@ -276,19 +278,6 @@ def calls_of(review: Comparison, *, anyway: bool) -> Sequence[SafeCall]:
     if not own:
         raise InvalidInput("payment: it has no transactions.")
     return tuple(map(_safe_call, review.transactions[:own]))
-
-
-def _describe(review: Comparison) -> str:
-    """Return a payment in a few words: the order if there is one, else what the transactions pay."""
-    if len(review.orders) == 1 and review.orders[0].payee:
-        order = review.orders[0]
-        return f"{order.amount} {order.invoice_currency} to {order.payee}"
-    if len(review.payments) != 1:
-        return f"{len(review.payments)} payments"
-    effect = review.payments[0]
-    amount = effect.amount
-    much = "An unknown amount" if amount is None else format_effect_amount(effect, amount, review.token(effect.token))
-    return f"{much} to {with_checksum(effect.recipient) or 'an unknown wallet'}"
 
 
 @without_internal_frames
