@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import ipaddress
-import multiprocessing
 import selectors
 import socket
 import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Self
 
@@ -196,26 +194,6 @@ def join_sockets(one: socket.socket, other: socket.socket) -> None:
                 if not piece:
                     return
                 across.sendall(piece)
-
-
-@contextlib.contextmanager
-def far_end_apart(body: str, seconds: float = 0) -> Iterator[str]:
-    """Run a far end that answers every call after some seconds in a process of its own; give its address."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve_apart, args=(theirs, body, seconds), daemon=True)
-    process.start()
-    try:
-        yield ours.recv()
-    finally:
-        ours.send(None)
-        process.join(5)
-
-
-def _serve_apart(pipe: Connection, body: str, seconds: float) -> None:
-    with FarEnd([kept(message(200, body.encode()), after=seconds)]) as far:
-        pipe.send(far.url)
-        pipe.recv()
 
 
 def make_certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:

@@ -32,8 +32,7 @@ from cases import table
 from payerkit.cli import lab
 from payerkit.cli import main as cli
 from payerkit.client import Client
-from payerkit.service.keys import new_encryption_key
-from processes import running, running_command
+from processes import running
 from published import BANK_DETAILS, PAYER, TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 QUICKSTART = Path(__file__).parent.parent / "notebooks" / "00-quickstart.ipynb"
@@ -226,24 +225,6 @@ def manual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Clie
 def service(manual: tuple[str, Client]) -> dict[str, str]:
     """Give the environment in which commands find that sandbox."""
     return {"PAYERKIT_BASE_URL": manual[1].base_url, "PAYERKIT_API_KEY": KEY}
-
-
-@pytest.mark.slow
-def test_a_clock_is_turned_from_another_process(manual: tuple[str, Client]) -> None:
-    """The options about time reach the sandbox, whose clock others advance over HTTP, as it says."""
-    printed, client = manual
-    assert "SandboxControls(client).advance(minutes=2)" in printed
-    controls = payerkit.client.SandboxControls(client)
-    payerkit.create_payer(client, PAYER)
-    controls.submit_kyc("user-123")
-    payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
-    seen = []
-    for _ in range(3):
-        account = payerkit.list_payment_details(client, "user-123")["status"][0]
-        seen.append((payerkit.get_payer_status(client, "user-123").kyc_status, account))
-        controls.advance(minutes=1)
-
-    assert [("pending", "pending"), ("pending", "approved"), ("approved", "approved")] == seen
 
 
 Onboard = Callable[..., subprocess.CompletedProcess[str]]
@@ -556,26 +537,6 @@ def test_the_command_serves_the_port_and_the_folder_that_it_names() -> None:
     assert ("sh", "-c") == tuple(words[-3:-1])
     assert all(f"--db {volume.partition(':')[2]}/" in inner for volume in options(words, "-v"))
     assert "pip install --quiet 'payerkit[sandbox]' && exec payerkit sandbox " in inner
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="the command is one of a shell")
-def test_what_the_container_runs_serves_a_key_of_the_environment(tmp_path: Path) -> None:
-    """With the variables that the command passes on and no others, in an empty folder, started twice."""
-    words = docker_command()
-    passed = {"PAYERKIT_SANDBOX_API_KEY": f"alice:{KEY}", "PAYERKIT_SANDBOX_ENCRYPTION_KEY": new_encryption_key()}
-    assert [*passed] == options(words, "-e")
-    command = words[-1].partition("&& ")[2].replace("/data/", f"{tmp_path}/")
-    environment = {**passed, "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PAYERKIT_SANDBOX_PORT": "0"}
-    for _ in range(2):
-        with running_command(["sh", "-c", command], environment, tmp_path) as (printed, _):
-            url = re.findall(r"http://0\.0\.0\.0:[0-9]+", printed)[0].replace("0.0.0.0", "127.0.0.1")  # noqa: S104
-            client = payerkit.connect(url, api_key=KEY)
-            payerkit.create_payer(client, PAYER)
-            client.close()
-            status = requests.get(f"{url}/", timeout=10).status_code
-
-        assert (200, False) == (status, KEY in printed)
 
 
 def test_copies_never_replace_work(tmp_path: Path) -> None:

@@ -68,40 +68,13 @@ def test_one_row_per_payer_in_the_order_of_the_ids(read: Read, workers: int) -> 
         assert 6 == len(service.asked)
 
 
-def test_who_is_stuck(read: Read) -> None:
-    """The question of a Monday morning: whose move it is, for each payer, with the accounts counted."""
-    other = account("approved", "Other Payee")
-    expected: dict[str, Any] = {
-        # accounts -> whose move, accounts, approved, open, failed, statuses
-        "ready": ([other, account("verified")], ["nobody", 2, 2, 0, 0, "1 approved, 1 verified"]),
-        "review": ([], ["service", 0, 0, 0, 0, "none"]),
-        "unsigned": ([], ["payer", 0, 0, 0, 0, "none"]),
-        "rejected": ([], ["you", 0, 0, 0, 0, "none"]),
-        "no-account": ([], ["you", 0, 0, 0, 0, "none"]),
-        "open-account": ([other, account("pending")], ["service", 2, 1, 1, 0, "1 approved, 1 pending"]),
-        "failed-account": ([other, account("failed")], ["payee", 2, 1, 0, 1, "1 approved, 1 failed"]),
-        # Whose account was corrected is ready; what is replaced or deactivated is counted and named.
-        "corrected": (
-            [account("failed"), account("approved"), account("deactivated", "Another Payee")],
-            ["nobody", 3, 1, 0, 0, "1 failed, 1 approved, 1 deactivated"],
-        ),
-        # Of others than these, nobody knows whether they may still be approved.
-        "in-all-words": (
-            [account(word, f"Payee {word}") for word in ("rejected", "brand_new", None, "initiated")],
-            ["payee", 4, 0, 3, 1, "1 rejected, 1 brand new, 1 unknown, 1 initiated"],
-        ),
-    }
-    statuses = {"review": REVIEW, "unsigned": UNSIGNED, "rejected": REJECTED}
-    with StatusService(
-        {name: statuses.get(name, READY) for name in expected}, {name: each for name, (each, _) in expected.items()}
-    ) as service:
+@table("who_is_stuck")
+def test_who_is_stuck(read: Read, status: Any, accounts: list[Any], found: list[Any]) -> None:
+    """The question of a Monday morning: whose move it is, with the accounts counted."""
+    with StatusService({"user-1": status}, {"user-1": accounts}) as service:
         frame = read(service)
 
-    names = ["whose_move", *(name for name in COLUMNS if name.startswith("account"))]
-    assert {name: row for name, (_, row) in expected.items()} == {
-        name: cells(frame, *names, place=place) for place, name in enumerate(frame["client_user_id"])
-    }
-    assert [True, False] == frame["compliant"][:2].tolist()
+    assert found == cells(frame, "whose_move", *(name for name in COLUMNS if name.startswith("account")))
 
 
 def test_the_sandbox_is_read(shared: Client) -> None:
@@ -144,26 +117,10 @@ def test_compliant_is_derived_if_the_service_does_not_say_it(read: Read, fields:
         assert [expected] == cells(read(service), "compliant")
 
 
-@pytest.mark.parametrize(
-    ("records", "expected"),
-    [
-        ([account("failed"), account("approved")], ["approved"]),  # corrected
-        ([account("failed"), account("pending")], ["pending"]),
-        ([account("failed"), account("failed")], ["failed", "failed"]),
-        ([account("failed", currency="usd"), account("approved")], ["failed", "approved"]),
-        ([account("failed", "A"), account("approved", "B")], ["failed", "approved"]),  # another payee
-        ([account("failed", "A b."), account("approved", "a B")], ["approved"]),
-        (
-            [account("failed", "A", iban="DE89 3704 0044 05"), account("approved", "B", iban="DE8937040044 05")],
-            ["approved"],
-        ),
-        ([account("failed", "A", iban="••••3000"), account("approved", "B", iban="••••3000")], ["failed", "approved"]),
-        ([{"status": "failed"}, {"status": "approved"}], ["failed", "approved"]),  # nothing tells
-    ],
-)
-def test_a_failed_account_may_be_replaced(records: list[dict[str, Any]], expected: list[str]) -> None:
+@table("replaced_accounts")
+def test_a_failed_account_may_be_replaced(records: list[dict[str, Any]], statuses: list[str]) -> None:
     """A failed account does not count if one in the same currency with the same holder or number has not failed."""
-    assert expected == [record["status"] for record in without_replaced(records)]
+    assert statuses == [record["status"] for record in without_replaced(records)]
 
 
 def test_payers_who_cannot_be_read_have_the_reason(read: Read) -> None:

@@ -282,14 +282,6 @@ def test_the_deadline_holds_over_tls(connected: Connect, trusted: SSLContext) ->
     assert UnknownOutcome is type(error)
 
 
-def test_a_name_that_cannot_be_one_is_told_at_once(connected: Connect) -> None:
-    """A part of more than 63 letters is no name; nobody waits for its address."""
-    with within(5):
-        error = failure(create, connected(f"https://{'x' * 64}.example.com"))
-
-    assert NotSent is type(error)
-
-
 @pytest.fixture
 def swallowing() -> Iterator[tuple[str, int]]:
     """Give an address that drops what comes to it, as its queue is full."""
