@@ -28,16 +28,12 @@ def path_of(client_user_id: str) -> str:
     ("value", "code"),
     [
         ("", "id_empty"),
-        (".", "id_dots"),
         ("..", "id_dots"),  # would reach /v1/payment-details
         ("a\nb", "id_characters"),
-        ("a\x7f", "id_characters"),
         ("a\x85", "id_characters"),  # a control character beyond ASCII
         ("half \ud800", "id_characters"),  # cannot be encoded
         ("x" * 257, "id_length"),
         (123, "id_type"),  # what a table makes of an id of digits
-        (None, "id_type"),
-        (b"bytes", "id_type"),
     ],
 )
 def test_ids_that_would_not_arrive_are_refused(value: Any, code: str) -> None:

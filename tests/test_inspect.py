@@ -126,7 +126,6 @@ def test_an_incomplete_order_is_refused(response: Path, capsys: pytest.CaptureFi
         (None, ["--network", "polygon"], "network: 'polygon' is not known"),
         (None, ["--policy", "missing.toml"], "missing.toml"),
         ("", [], "payment.json is not valid JSON."),
-        ("{", [], "payment.json is not valid JSON."),
         ("[]", [], "payerkit inspect: "),
         ("gone", [], "payment.json cannot be read (No such file or directory)."),
     ],

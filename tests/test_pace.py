@@ -5,11 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import payerkit
@@ -20,10 +18,9 @@ from payerkit.client import Client, Timeout
 from payerkit.client.call import RequestBody
 from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, LONGEST_WAIT, MAX_RATE_LIMITED, Pace
 from payerkit.errors import NotFound, NotSent, RateLimited, ServiceError
-from payerkit.onboarding import RunOptions
 from payerkit.onboarding.limiter import RateLimiter, RunStopped, StopSignal, request_lists
 from payerkit.reasons import Outcome
-from published import ANSWERS, PAYER
+from published import ANSWERS
 
 Connect = Callable[..., Client]
 GOOD = reply(200, RequestBody(ANSWERS["get_payer_status"]).content)
@@ -363,21 +360,3 @@ def test_a_run_does_not_begin_in_a_pause_of_hours() -> None:
         RateLimiter(pace, stop, wait=clock.wait).call(lambda: pytest.fail("sent in the pause"))
 
     assert ("3601 s" in stop.reason, []) == (True, clock.waits)
-
-
-def test_a_refused_run_reports_rows_for_later(connected: Connect, tmp_path: Path) -> None:
-    """Rows that were refused as too frequent, and nothing else, are not sent, and can be sent again."""
-    pace = Pace()
-    pace._refusals = MAX_RATE_LIMITED - 1  # of calls before
-    with FarEnd([reply(404), LIMITED]) as far:
-        client = connected(far.url)
-        client.pace = pace
-        report = payerkit.onboard(
-            client,
-            pd.DataFrame([{**PAYER, "clientUserId": f"row-{place}"} for place in range(3)]),
-            journal=tmp_path / "run.journal",
-            options=RunOptions(workers=1, progress=False),
-        )
-
-    assert (3, 3) == (report.counts["not_sent"], len(report.retryable))
-    assert "as too frequent" in report.stopped

@@ -212,15 +212,9 @@ def test_an_interrupt_during_a_look_keeps_what_was_found(wait: Wait) -> None:
     ("options", "words"),
     [
         ({"until": "signed"}, 'until: expected "compliant" or "approved"'),
-        ({"until": None}, 'until: expected "compliant" or "approved"'),
-        ({"until": []}, 'until: expected "compliant" or "approved"'),
         ({"every": 0.5}, "every: expected a number of seconds, 1 or more"),  # no polling without a pause
         ({"every": "30"}, "every: "),
-        ({"every": True}, "every: "),
-        ({"every": float("nan")}, "every: "),
         ({"timeout": -1}, "timeout: "),
-        ({"timeout": float("inf")}, "timeout: "),
-        ({"workers": 0}, "workers: "),
         ({"ids": "user-1"}, "ids: expected a list"),
     ],
 )
