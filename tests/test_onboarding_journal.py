@@ -112,7 +112,7 @@ def test_a_replaced_key_goes_on_with_its_journal(path: Path, monkeypatch: pytest
 def test_a_previous_key_that_cannot_be_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names its variable, and not the key."""
     monkeypatch.setenv("PAYERKIT_PREVIOUS_API_KEY", "key-one ")
-    with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY: the key begins or ends with a space"):
+    with pytest.raises(InvalidInput, match="PAYERKIT_PREVIOUS_API_KEY: the key has a blank"):
         payerkit.connect("https://api.example.com", api_key="key-two")
 
 

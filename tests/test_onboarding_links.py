@@ -122,14 +122,6 @@ def test_a_payer_with_accounts_has_one_row(send: Send, tmp_path: Path) -> None:
     assert [HEADER, row(1, *links(1).values()), row(2, *links(2).values())] == read(tmp_path)
 
 
-def test_columns_may_have_other_names(send: Send, tmp_path: Path) -> None:
-    """As in the run: names of the API, and blanks around a cell."""
-    rows = table(1).rename(columns={"client_user_id": "clientUserId"}).assign(email="  mailbox-00001@example.net ")
-    send(rows, links(1)).save_links(tmp_path / "links.csv")
-
-    assert [HEADER, row(1, *links(1).values())] == read(tmp_path)
-
-
 @pytest.mark.parametrize("status", [{"kycStatus": "pending"}, {"kycStatus": "pending"} | links(1)])
 def test_links_that_were_lost_are_told(
     connected: Callable[..., Client], tmp_path: Path, status: dict[str, str]

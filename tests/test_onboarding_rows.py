@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import payerkit
 from cases import table as table_of
 from onboarding_tables import run_arguments
 from payerkit import InvalidInput, PayerkitError
-from payerkit.client import Client
 from payerkit.onboarding.rows import Step
 from payerkit.onboarding.tasks import Table, Tasks
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
@@ -556,16 +554,3 @@ def test_the_argument_is_true_or_false(said: Any) -> None:
     """Words are for the column."""
     with pytest.raises(InvalidInput, match="holder_is_payer: expected True or False"):
         payerkit.plan_onboarding(frame(TYPED_PAYER), holder_is_payer=said)
-
-
-def test_accounts_of_payers_on_board_keep_their_meaning(shared: Client, tmp_path: Path) -> None:
-    """`add_bank_details` reads the same table as `onboard` does, and sends the same account."""
-    rows = frame(TYPED_PAYER | ACCOUNT | {"client_user_id": "again"})
-    options = run_arguments(holder_is_payer=True)
-    first = payerkit.onboard(shared, rows, journal=tmp_path / "first", **options)
-    second = payerkit.add_bank_details(shared, rows, journal=tmp_path / "second", existing="send", **options)
-    listed = payerkit.statuses.list_many(shared, ["again"], progress=False)
-
-    assert ["done", "done"] == [report.frame.loc[0, "state"] for report in (first, second)]
-    assert 2 == len(listed)
-    assert 1 == listed["account_name"].nunique()

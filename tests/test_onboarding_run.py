@@ -108,25 +108,6 @@ def test_an_unreachable_service_ends_the_run(connected: Connect, path: Path) -> 
     assert "could not be reached" in report.stopped
 
 
-def test_an_interrupt_waits_for_the_call_under_way() -> None:
-    """When the interrupted workers are done, so is what one of them was doing: it can be reported."""
-    begun, stop, done = threading.Event(), StopSignal(), list[int]()
-
-    def call(item: int) -> None:
-        begun.set()
-        threading.Event().wait(0.3)
-        done.append(item)
-
-    def interrupt() -> None:
-        begun.wait()
-        signal.raise_signal(signal.SIGINT)
-
-    threading.Thread(target=interrupt).start()
-    run_workers(call, [1, 2, 3], workers=1, stop=stop)
-
-    assert ([1], True) == (done, bool(stop))
-
-
 @contextmanager
 def interrupt_after(writes: int, client: SandboxClient) -> Iterator[None]:
     """Press the stop button once a sandbox has stored so many payers, however slow this machine is."""

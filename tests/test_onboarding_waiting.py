@@ -370,11 +370,12 @@ def told(client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     return told
 
 
-def test_the_bar_says_where_the_calls_go(told: Callable[..., str]) -> None:
+def test_the_bar_counts_by_state_and_says_where_the_calls_go(service: Service, told: Callable[..., str]) -> None:
     """A rehearsal is not mistaken for the real day."""
-    shown = told(table(1))
+    service.accounts = [NOT_YET]
+    shown = told(table(1, 2))
 
-    assert re.search(r"sandbox: 100%.*account 1 of 1 .* 1 done", shown)
+    assert re.search(r"sandbox: 100%.*account 2 of 2 .* 1 waiting, 1 done", shown)
 
 
 # In the sandbox, as on a real day
@@ -406,70 +407,6 @@ def test_a_day_later_the_rest_is_done(tmp_path: Path) -> None:
 
 
 # The progress bar: the items of a step by state, drawn now and then
-
-
-class Bar:
-    """Keeps what a bar is told to show."""
-
-    def __init__(self) -> None:
-        self.n, self.total, self.unit = 0, 0, ""
-        self.texts = list[tuple[str, int, int, str]]()
-        self._note = ""
-
-    def set_postfix_str(self, text: str, **_: object) -> None:
-        """Keep the text."""
-        self._note = text
-
-    def refresh(self) -> None:
-        """Keep what is drawn."""
-        self.texts.append((self.unit.strip(), self.n, self.total, self._note))
-
-    def reset(self, total: int) -> None:
-        """Begin anew."""
-        self.n, self.total = 0, total
-
-    def close(self) -> None:
-        """Draw nothing."""
-
-
-@pytest.fixture
-def bar() -> Bar:
-    """Return a bar that is not drawn."""
-    return Bar()
-
-
-@pytest.fixture
-def progress(bar: Bar) -> Progress:
-    """Return the progress of a step with three payers."""
-    made = Progress(shown=False)
-    made._bar = bar
-    made.begin("payer", 3)
-    bar.texts.clear()
-    return made
-
-
-def test_items_are_counted_by_state(progress: Progress, bar: Bar) -> None:
-    """In words, in the order in which the states occurred; a new step begins at 0."""
-    for state in ("done", "not_sent", "done"):
-        progress.count(state)
-    progress.show(now=True)
-    progress.begin("account", 2)
-    progress.count("done")
-    progress.show(now=True)
-
-    last, *_, first = reversed(bar.texts)
-    assert [("payer", 3, 3, "2 done, 1 not sent"), ("account", 1, 2, "1 done")] == [first, last]
-
-
-def test_a_bar_is_drawn_twice_a_second_at_most(progress: Progress, bar: Bar) -> None:
-    """Each drawing is a message to the browser; the last one is drawn in any case."""
-    for _ in range(3):
-        progress.count("done")
-        progress.show()
-    with progress:
-        progress.count("refused")
-
-    assert [("payer", 4, 3, "3 done, 1 refused")] == bar.texts
 
 
 @pytest.mark.parametrize("options", [{}, {"accounts": "when_compliant"}])

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from numbers import Number
 from typing import Any, Literal, Self, get_args
 
 import pandas as pd
@@ -267,11 +266,8 @@ def _tell_naming(row: Row, finding: Finding, named: Sequence[Row], number: int, 
 
 
 def _text(value: Any) -> str:
-    """Return text that is equal for equal cells. Other cells are no text, and most are never sent: they equal none."""
-    if isinstance(value, str):
-        return value
-    is_stable = isinstance(value, Number) or hasattr(value, "isoformat")
-    return f"\0{value!r}" if is_stable else f"\0{type(value).__name__}"
+    """Return text that is equal for equal cells. A cell that is no text equals none that is."""
+    return value if isinstance(value, str) else f"\0{value!r}"
 
 
 # What the rows send, and how the journal knows it
