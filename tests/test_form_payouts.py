@@ -358,23 +358,6 @@ def test_a_payment_to_a_wallet_is_followed_too(form: PaymentForm, browser: Brows
     assert "bank" not in json.dumps(view["banner"])
 
 
-def test_there_is_nothing_to_check_before_sending(form: PaymentForm) -> None:
-    """From Python, checking needs a payment."""
-    with pytest.raises(InvalidInput, match="There is no payment yet"):
-        form.check_again()
-
-
-def test_a_failed_check_keeps_the_payment(form: PaymentForm, browser: Browser, service: PayoutService) -> None:
-    """A question without an answer is shown, and the card stays."""
-    form.fill(TO_CHASE)
-    form.submit()
-    service.instead["status"] = reply(404, '{"message": "Request not found"}')
-    view = browser.press("check")
-
-    assert ("done", "The service refused the request. Nothing was changed.") == (view["phase"], title(view))
-    assert form.result.card()._repr_html_() in view["panel"]
-
-
 HAND_OVER: dict[str, Callable[..., None]] = {
     "save": lambda form, path, **options: form.save(path, **options),
     "to_safe": lambda form, path, **options: form.to_safe(path, safe=PAYEE, **options),
@@ -457,8 +440,9 @@ def test_what_cannot_be_asked_about_is_not_handed_over(
     form: PaymentForm, service: PayoutService, tmp_path: Path
 ) -> None:
     """Such as a form that was not sent, or a payment without an id."""
-    with pytest.raises(InvalidInput, match="There is no payment yet"):
-        form.save(tmp_path / "payment.json")
+    for ask in (form.check_again, lambda: form.save(tmp_path / "payment.json")):
+        with pytest.raises(InvalidInput, match="There is no payment yet"):
+            ask()
     service.instead["wallet"] = reply(201, json.dumps(TO_PAY))
     form.fill(payee=PAYEE, **ORDER)
     form.submit(anyway=True)

@@ -810,16 +810,6 @@ def test_what_is_held_is_masked(bank: BankDetailsForm, name: str, value: str, sh
     assert {name: shown} == type_in(bank, {name: value})["held"]
 
 
-def test_only_businesses_are_asked_what_only_they_have(client: Client) -> None:
-    """The browser knows of each field whose it is, and what it is called for a business."""
-    fields = fields_of(PayerForm(client))
-    own = {name: row[6]["only"] for name, row in fields.items() if len(row) > 6 and row[6].get("only")}
-
-    assert dict.fromkeys(["company_name", "source_of_funds", "business_activity"], "business") == own
-    assert "Date of incorporation" == fields["date_of_birth"][6]["business"][0]
-    assert ["beneficiary_type", "company_name", "client_user_id"] == list(fields)[:3]
-
-
 @pytest.mark.parametrize(("kind", "values"), [(PayerForm, PAYER), (BankDetailsForm, BANK_DETAILS), (PaymentForm, {})])
 def test_what_a_form_is_drawn_from_is_small(client: Client, kind: type[Any], values: dict[str, str]) -> None:
     """Its spec and its first view take at most 4 kB each, whatever the currency."""

@@ -23,7 +23,6 @@ from playwright.sync_api import Browser, Locator, Page
 
 from browser.traces import Frames
 
-Scheme = Literal["light", "dark"]
 Theme = Literal["light", "dark", "contrast"]
 THEMES: dict[Theme, str] = {
     "light": "JupyterLab Light",
@@ -332,14 +331,13 @@ class Jupyter(JupyterServer):
         notebook: str,
         *,
         viewport: tuple[int, int] = (1280, 1000),
-        scheme: Scheme = "light",
         save_state: bool | None = None,
         keep: bool = False,
     ) -> Iterator[NotebookPage]:
         """Open a notebook in a window of its own; end its kernel with the page, unless a later page needs it."""
         self._write_settings(save_state=self.save_state if save_state is None else save_state)
         width, height = viewport
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        context = browser.new_context(viewport={"width": width, "height": height})
         try:
             self._start_kernel(notebook)
             opened = NotebookPage(context.new_page(), self.folder / notebook, self.theme)

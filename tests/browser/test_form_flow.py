@@ -166,32 +166,3 @@ def test_a_page_follows_what_a_cell_does(notebook: NotebookPage) -> None:
     expect(notebook.page.get_by_text("Payment initiated.")).to_be_visible()
 
     expect(notebook.page.locator(".banner")).to_be_focused()
-
-
-@pytest.mark.browser_all
-@form_of("payout")
-def test_a_stored_account_is_paid_by_keyboard(notebook: NotebookPage) -> None:
-    """Choose the receiver, look up with Enter, choose the account, send, and check: no step needs the mouse."""
-    keyboard = notebook.page.keyboard
-    notebook.control("Receiver").focus()
-    keyboard.type("A st")
-    notebook.wait_idle()  # the first letter chooses a wallet, whose fields come and go
-    notebook.control("Payer").press_sequentially("user-123")
-    keyboard.press("Enter")
-    account = notebook.control("Bank account")
-    expect(account).to_be_focused()
-    expect(account.locator("option")).to_have_text(
-        ["Choose…", "••••3489 at Chase (USD, local)", "••••1111 at Example Bank (USD, local)"]
-    )
-    keyboard.press("ArrowDown")
-    notebook.control("Amount").press_sequentially("10")
-    expect(notebook.control("Invoice currency")).to_have_value("USD")
-    notebook.control("Payment currency").press_sequentially("fUSDC-sepolia")
-    notebook.control("Payment currency").press("Control+Enter")
-    expect(notebook.page.get_by_text("Check your answers").first).to_be_focused()
-    notebook.control("Send").press("Enter")
-    expect(notebook.page.get_by_text("Payment initiated.")).to_be_visible()
-    notebook.control("Check again").press("Enter")
-    expect(notebook.page.get_by_text("Not paid yet, as far as the service knows.")).to_be_visible()
-
-    assert "['accounts', 'accounts', 'create', 'pay', 'status']" == notebook.ask("service.sent()")
