@@ -117,6 +117,7 @@ def test_a_card_is_readable_everywhere(page: Page, name: str, tmp_path: Path) ->
 def test_a_card_is_short_until_somebody_opens_it(page: Page, tmp_path: Path) -> None:
     """Verdict, sentence and what could not be checked fit into a window; each folded part opens by keyboard."""
     GOOD["token"].card().save(tmp_path / "card.html")
+    page.set_viewport_size({"width": 700, "height": 600})
     page.goto((tmp_path / "card.html").as_uri())
     closed = page.locator(".pk-card").bounding_box()
     page.keyboard.press("Tab")
