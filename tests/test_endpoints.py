@@ -20,7 +20,7 @@ from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client
 from payerkit.client.call import RequestBody
 from payerkit.endpoints import payment_details_frame
-from payerkit.errors import NotFound, PayeeWarning, RateLimited, RealMoneyWarning, UnreadableAnswer
+from payerkit.errors import NotFound, PayeeWarning, RateLimited, RealMoneyWarning, UnreadableAnswer, WrongKey
 from payerkit.frames import columns
 from payerkit.wire import our_name, wire_name
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
@@ -257,6 +257,30 @@ def test_a_refusal_says_what_to_do(connected: Callable[..., Client], answer: Any
         payerkit.create_payer(connected(far.url), PAYER)
 
 
+@pytest.mark.parametrize("body", ["<html>", '{"statusCode": 404, "message": "Cannot %s", "error": "Not Found"}'])
+@pytest.mark.parametrize(("api", "other"), [("v1", "v2"), ("v2", "v1")])
+@pytest.mark.parametrize("name", ["update_agreement", "list_payment_details", "initiate_payment"])
+def test_a_route_that_is_not_there_is_no_word_about_the_payer(name: str, api: Any, other: str, body: str) -> None:
+    """The other version of the API may have it."""
+    far = FarEnd([reply(404, body.replace("%s", VERSIONED[name].partition("{")[0].replace("v1", api)))])
+    with far, payerkit.connect(far.url, api_key="key", api=api) as client, pytest.raises(NotFound) as caught:
+        CALLS[name](client)
+
+    assert (True, True) == (f'api="{other}"' in str(caught.value), caught.value.foreign)
+    assert "Create the payer" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("header", "other"), [("x-api-key", "x-client-id"), ("x-client-id", "x-api-key")])
+def test_a_key_may_be_in_the_wrong_header(header: Any, other: str) -> None:
+    """The documents disagree on which one a call needs, so a 401 names the other."""
+    with (
+        FarEnd([reply(401, '{"statusCode": 401, "message": "Unauthorized"}')]) as far,
+        payerkit.connect(far.url, api_key="key", header=header) as client,
+        pytest.raises(WrongKey, match=f'header="{other}"'),
+    ):
+        payerkit.get_payer_status(client, "user-123")
+
+
 VERSIONED = {
     "create_payer": "POST /v2/payer",
     "get_payer_status": "GET /v2/payer/{clientUserId}",
@@ -271,8 +295,10 @@ VERSIONED = {
 @pytest.mark.parametrize("api", ["v1", "v2"])
 @pytest.mark.parametrize("name", VERSIONED)
 def test_errors_and_logs_show_the_path_that_was_sent(name: str, api: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """The path of the version is the one on the wire, in the error and in the log; /v1/pay has one only."""
-    expected = VERSIONED[name].replace("/v1/payer", f"/{api}/payer")
+    """The path of the version is the one on the wire, in the error and in the log."""
+    expected = VERSIONED[name]
+    if api == "v2":
+        expected = expected.replace("/v1/payer", "/v2/payer").replace("/v1/pay", "/v2/payouts")
     caplog.set_level("DEBUG", logger="payerkit")
     with FarEnd([reply(404)]) as far, payerkit.connect(far.url, api_key="key", api=api) as client:
         with pytest.raises(NotFound) as caught:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from payerkit import html
-from payerkit.client.call import ApiVersion
-from payerkit.client.client import PREVIOUS_API_KEY, Client, Header
+from payerkit.client.call import ApiVersion, Header
+from payerkit.client.client import PREVIOUS_API_KEY, Client
 from payerkit.client.pace import DEFAULT_RATE, Rate, Retries, Timeout
 from payerkit.client.transport import MAX_CONNECTIONS
 from payerkit.errors import InvalidInput, without_internal_frames
@@ -64,7 +64,8 @@ def connect(  # noqa: PLR0913 - what can be chosen, each by name
         rate: Calls per second, at most, those of runs included; None for no limit. By default 5, the limit that the
             API's documentation names, and no limit for a service on this machine.
         header: The header in which the key is sent: "x-api-key", or "x-client-id".
-        api: "v1" for the paths of the specification, "v2" for those under /v2/payer of newer documentation.
+        api: "v1" for the paths of the specification, "v2" for those of newer documentation, under
+            /v2/payer and, in place of /v1/pay, /v2/payouts.
 
     Returns:
         The client, to be given to every call. It closes with `client.close()` or at the end of a `with` block.

@@ -1,7 +1,7 @@
 """The calls of the service, one function each: client first, an object, a dict or fields in, an object or a frame out.
 
 The `Call`s below the public functions are shared with runs over many rows. Their routes are those of the
-specification; a client with `api="v2"` sends those under /v1/payer to /v2/payer.
+specification; a client with `api="v2"` sends those under /v1/payer to /v2/payer, and those for /v1/pay to /v2/payouts.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def initiate_payment(
 ) -> Payment:
     """Request a payment. Nothing moves before a wallet signs the transactions that come back.
 
-    `POST /v1/pay`, specification 2.7.
+    `POST /v1/pay`, specification 2.7; `POST /v2/payouts` if the client has `api="v2"`.
 
     Args:
         client: From `connect()` or `sandbox()`.

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from payerkit.client.call import ApiVersion
-from payerkit.client.client import Header
+from payerkit.client.call import ApiVersion, Header
 from payerkit.errors import InvalidInput
 
 API_KEY = "PAYERKIT_API_KEY"

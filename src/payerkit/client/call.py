@@ -28,8 +28,10 @@ T = TypeVar("T")
 E = TypeVar("E", bound=errors.PayerkitError)
 
 ApiVersion = Literal["v1", "v2"]
-"""Which paths the calls about payers have: those of the specification, or the newer ones of the operator's
-documentation."""
+"""Which paths the calls have: those of the specification, or the newer ones of the operator's documentation."""
+
+Header = Literal["x-api-key", "x-client-id"]
+"""The header in which the key is sent. Calls about payers need x-api-key; a client id serves for requests."""
 
 
 class RequestBody:
@@ -70,7 +72,8 @@ class Call(Generic[T]):
     operation: name of the public function. route: the path with `{clientUserId}` in it; `ids` fill it. read: makes the
     result from the parsed JSON, and raises ValueError for JSON that the API does not document. idempotent: a write
     that sets a constant, so that repeating it does no harm. if_unknown: how the user finds out whether a write
-    happened. hints: advice by status, where the endpoint knows more than the error class.
+    happened. hints: advice by status, where the endpoint knows more than the error class. other_api: the version of the
+    API that has another path for it; "" if there is none.
     """
 
     operation: str
@@ -84,6 +87,8 @@ class Call(Generic[T]):
     idempotent: bool = False
     if_unknown: str = ""
     hints: Mapping[int, str] = field(default_factory=dict)
+
+    other_api: str = ""
 
     @property
     def name(self) -> str:
@@ -249,6 +254,17 @@ _REFUSALS: dict[int, tuple[type[errors.Refused], str]] = {
 
 _CHECK_ADDRESS = Wording("<Nothing was changed. |>The response is not the API's: check that base_url is its address.")
 
+_NO_ROUTE = (
+    "<Nothing was changed. |>The service has no such route, which says nothing about the payer. Its paths may be those "
+    'of connect(..., api="{}"); else check that base_url is its address.'
+)
+
+_OTHER_HEADER: dict[Header, str] = {
+    "x-api-key": 'A Client ID is sent by connect(..., header="x-client-id").',
+    "x-client-id": 'A key that is no Client ID is sent by connect(..., header="x-api-key").',
+}
+"""What may be wrong besides the key: the operator's documents disagree on which of the two a call needs."""
+
 _PROVES_NOTHING = {408, 499}
 """Statuses of intermediaries that gave up waiting; the service may have done the work."""
 
@@ -257,13 +273,15 @@ _PROVES_NOTHING = {408, 499}
 class CallEnd(Generic[T]):
     """How one try of a call ended: with a response, or with a failure of the transport.
 
-    elapsed: seconds since the call began. is_interrupted: the failure is a KeyboardInterrupt.
+    elapsed: seconds since the call began. header: in which the key was sent. is_interrupted: the failure is a
+    KeyboardInterrupt.
     """
 
     call: Call[T]
     end: HttpResponse | BrokenOffError
     key: ApiKey
     elapsed: float
+    header: Header
     is_interrupted: bool = False
 
     @property
@@ -309,8 +327,16 @@ class CallEnd(Generic[T]):
         kind, code = known.get(status, (errors.Refused, "refused"))
         is_cut = isinstance(self.end, BrokenOffError)
         params = {"status": status, "words": body.message, "is_cut": is_cut, "seconds": self._retry_after()}
-        is_foreign = not body.is_from_api and kind in {errors.Refused, errors.NotFound}
-        advice = _CHECK_ADDRESS if is_foreign else self.call.hints.get(status)
+        # The words of web frameworks about a route that they do not have.
+        is_unrouted = status == HTTPStatus.NOT_FOUND and body.message.startswith(f"Cannot {self.call.method} /")
+        is_foreign = is_unrouted or not body.is_from_api
+        advice = self.call.hints.get(status)
+        if status == HTTPStatus.NOT_FOUND and is_foreign and self.call.other_api:
+            advice = Wording(_NO_ROUTE.format(self.call.other_api))
+        elif kind in {errors.Refused, errors.NotFound} and is_foreign and not (is_unrouted and advice):
+            advice = _CHECK_ADDRESS
+        elif status == HTTPStatus.UNAUTHORIZED:
+            advice = f"{errors.WrongKey.advice} {_OTHER_HEADER[self.header]}"
         if until and kind is errors.Refused:
             advice = Wording(f"<Nothing was changed. Call|Send it> again once {until}.")
         error = self._error(
@@ -319,7 +345,7 @@ class CallEnd(Generic[T]):
             fields=body.fields,
             advice=advice,
             code=body.code,
-            foreign=not body.is_from_api,
+            foreign=is_foreign,
         )
         error.retryable = error.retryable or is_cut or (until is not None and kind is errors.Refused)
         return error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar,
 from urllib.parse import urlsplit
 
 from payerkit import html
-from payerkit.client.call import ApiVersion, Attempt, BrokenOffError, Call, CallEnd, HttpResponse
+from payerkit.client.call import ApiVersion, Attempt, BrokenOffError, Call, CallEnd, Header, HttpResponse
 from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries, Timeout
 from payerkit.client.transport import MAX_CONNECTIONS, MAX_RESPONSE, Transport
 from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome, kind_of
@@ -31,9 +31,6 @@ Environment = Literal["sandbox", "staging", "live"]
 
 _STAGING_HOSTS = frozenset({"api.stage.request.network"})
 """Hosts of the operator's staging environment, from its documentation."""
-
-Header = Literal["x-api-key", "x-client-id"]
-"""The header in which the key is sent. Calls about payers need x-api-key; a client id serves for requests."""
 
 log = logging.getLogger("payerkit")
 
@@ -61,7 +58,7 @@ class Client:
         base_url: The address of the service, without a trailing slash.
         timeout: The time limits of a call.
         retries: How often a call is tried.
-        api: Which paths the calls about payers have: "v1", as specified, or "v2".
+        api: Which paths the calls have: "v1", as specified, or "v2".
         header: The header in which the key is sent.
         pace: How many calls leave in a second: `pace.rate`. One for all calls of the client, those of runs included.
 
@@ -119,8 +116,10 @@ class Client:
         """Make a call and return its result. Raises the PayerkitError that says what happened."""
         if self._is_closed:
             raise InvalidInput("This client is closed. Make another one with connect() or sandbox().")
-        if self.api == "v2" and call.route.startswith("/v1/payer"):  # /v1/pay is the same in both versions
-            call = replace(call, route="/v2" + call.route.removeprefix("/v1"))
+        if call.route.startswith("/v1/"):
+            newer = "/v2/payouts" if call.route == "/v1/pay" else "/v2" + call.route.removeprefix("/v1")
+            route, other = (newer, "v1") if self.api == "v2" else (call.route, "v2")
+            call = replace(call, route=route, other_api=other)
         attempt = self._attempt(call)
         try:
             return self._send(attempt)
@@ -129,7 +128,7 @@ class Client:
         # Out here, without the interrupt that came: its frames hold the key and the body.
         if call.is_write and attempt.may_have_happened:
             end, elapsed = BrokenOffError("interrupted"), time.monotonic() - attempt.started
-            failure = CallEnd(call, end, self._key, elapsed, is_interrupted=True).result()
+            failure = CallEnd(call, end, self._key, elapsed, self.header, is_interrupted=True).result()
         raise failure
 
     def _attempt(self, call: Call[T]) -> Attempt[T]:
@@ -189,7 +188,7 @@ class Client:
             end = self._transport.send(attempt)
         except BrokenOffError as error:
             end = error.with_traceback(None)  # its frames hold the request
-        done = CallEnd(call, end, self._key, time.monotonic() - attempt.started)
+        done = CallEnd(call, end, self._key, time.monotonic() - attempt.started, self.header)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s -> %s in %.0f ms", call.name, end.status or done.reason, 1000 * done.elapsed)
         return done

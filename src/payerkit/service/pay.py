@@ -63,6 +63,7 @@ router = WorldRouter()
 
 
 @router.call("POST /v1/pay", status=201)
+@router.call("POST /v2/payouts", status=201)
 def post_payment(body: PayRequest, session: WorldSession) -> Mapping[str, Any]:
     """Return the transactions to sign."""
     order, stored = read_order(session, body), dict(body)
