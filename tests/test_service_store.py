@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from cases import table
 from payerkit.service.accounts import add_account, listed_account
 from payerkit.service.clock import Identifiers
-from payerkit.service.database import open_database, sqlite_file
+from payerkit.service.database import open_database
 from payerkit.service.errors import SetupError
 from payerkit.service.keys import ENCRYPTION_KEY_VARIABLE, Seal, load_api_keys, load_seal, new_encryption_key
 from payerkit.service.payers import complete_step, find_payer, is_compliant, save_payer
@@ -246,7 +246,6 @@ def test_a_statement_that_fails_does_not_show_its_values(tmp_path: Path) -> None
         ("postgresql+psycopg://x:port/y", "db: "),
         ("/nonexistent/folder/x.db", "cannot open the database"),
         ("x" * 300, "File name too long"),
-        (5, "db: expected a path"),
     ],
 )
 def test_a_database_that_cannot_be_opened_is_reported(db: Any, words: str) -> None:
@@ -277,15 +276,6 @@ def test_an_invalid_encryption_key_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("db", "is_file"),
-    [("x.db", True), (Path("x.db"), True), ("sqlite:///x.db", True), ("postgresql://x/y", False)],
-)
-def test_paths_and_urls_are_distinguished(db: str | Path, is_file: bool) -> None:
-    """A path or an SQLite URL is a file; any other URL is not."""
-    assert is_file == (sqlite_file(db) is not None)
-
-
-@pytest.mark.parametrize(
     ("kyc", "agreement", "compliant"),
     [
         ("approved", "completed", True),
@@ -308,12 +298,6 @@ def test_invalid_settings_are_refused(options: dict[str, Any]) -> None:
     (name,) = options
     with pytest.raises(SetupError, match=name):
         Settings(**options)
-
-
-def test_a_url_is_text() -> None:
-    """Bytes are not taken for it."""
-    with pytest.raises(SetupError, match="public_url"):
-        Settings(public_url=b"http://example.com")
 
 
 def test_seeded_ids_depend_on_their_subject() -> None:

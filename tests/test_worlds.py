@@ -188,10 +188,7 @@ def test_a_sandbox_for_this_machine_takes_any_key(host: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        *((keys, "expected .* such as") for keys in (["key-a"], "key-a", {"alice": None}, {1: "key-a"})),
-        ({"alice": b"key-a"}, r'expected .* such as {"alice": KEY}'),
         ({"Alice's": "key-a"}, "small letters, digits and hyphens"),
-        ({}, "expected at least one API key"),
         ({"alice": "key-a"}, "the key of the world alice is too short"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Context, Decimal
 from pathlib import Path
@@ -277,7 +277,7 @@ class SandboxControls:
             The hash of the transaction that pays.
 
         Raises:
-            InvalidInput: This is not a payment, or a transaction of it cannot be sent.
+            InvalidInput: A transaction of the payment cannot be sent.
             Refused: A transaction would fail, such as for want of an allowance, or pays nothing of this sandbox.
 
         Example:
@@ -287,7 +287,7 @@ class SandboxControls:
             >>> get_request(client, payment.request_id).has_been_paid
             True
         """
-        transactions = [_signed(place, each) for place, each in enumerate(_transactions_of(payment), 1)]
+        transactions = [_signed(place, each) for place, each in enumerate(payment.transactions, 1)]
         body: dict[str, Any] = {"transactions": transactions}
         payout = payment.payout
         if payout is not None:
@@ -508,14 +508,6 @@ class SandboxControls:
 
     def __repr__(self) -> str:
         return f"<SandboxControls of {self._client.base_url}>"
-
-
-def _transactions_of(payment: object) -> Sequence[Transaction]:
-    """Return the transactions of a payment. Raises InvalidInput for anything else."""
-    transactions = getattr(payment, "transactions", None)
-    if not isinstance(transactions, Sequence) or not transactions or not hasattr(payment, "payout"):
-        raise InvalidInput("payment: give a Payment with transactions. Nothing was sent.")
-    return transactions
 
 
 def _signed(number: int, transaction: Transaction) -> dict[str, str]:

@@ -268,8 +268,6 @@ def _is_prepared(connection: sa.Connection) -> bool:
 
 
 def _parse_url(db: str | Path) -> sa.URL:
-    if not isinstance(db, str | Path):
-        raise SetupError("db: expected a path or an SQLAlchemy URL.")
     if isinstance(db, Path) or "://" not in db:
         return sa.URL.create("sqlite", database=str(db))
     try:

@@ -66,7 +66,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
-    public_url: Annotated[str, Field(strict=True), AfterValidator(_check_public_url)] | None = Field(
+    public_url: Annotated[str, AfterValidator(_check_public_url)] | None = Field(
         None,
         description="URL of the sandbox in a browser, if it differs from the listening address; it may have a path, "
         "below which a proxy serves the sandbox",
