@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -55,14 +53,6 @@ def found(findings: PaymentFindings, code: str) -> Finding:
     """Return the one finding with a code."""
     (one,) = (each for each in findings if each.code == code)
     return one
-
-
-def added(finding: Finding) -> PaymentPolicy:
-    """Return the policy that a finding tells the user to add."""
-    lines = finding.hint.partition(":\n")[2]
-    content = tomllib.loads(lines)
-    known = [KnownAddress(**each) for each in content.get("addresses", ())]
-    return PaymentPolicy(tokens=content.get("tokens", ()), addresses=AddressBook(known) if known else None)
 
 
 def test_a_further_token_is_no_payee() -> None:
@@ -117,15 +107,6 @@ def test_a_wallet_is_not_known_everywhere_because_the_network_is_not() -> None:
     assert "[[addresses]]" not in new.hint
 
 
-@pytest.mark.parametrize("payee", [STRANGER, None])
-def test_the_line_that_a_finding_tells_makes_the_payment_ok(payee: str | None) -> None:
-    """Who adds what the finding says, as it stands, is not asked again."""
-    code = "payee_unnamed" if payee is None else "payee_new"
-    policy = added(found(check(STRANGER, payee, policy=BOOK), code))
-
-    assert "ok" == check(STRANGER, payee, policy=policy).verdict
-
-
 def test_the_lines_of_a_finding_can_be_copied() -> None:
     """They are lines of their own in a terminal, where TOML ignores blanks in front, and in a notebook."""
     findings = check(STRANGER, STRANGER, policy=BOOK)
@@ -171,28 +152,6 @@ def test_a_policy_cannot_clear_what_only_looks_like_an_id() -> None:
     assert "currency_form" in codes(findings, "error")
 
 
-@pytest.mark.parametrize("currency", ["USDCn-sepolia", "NEW-sepolia"])
-def test_the_line_of_a_renamed_token_makes_the_payment_ok(currency: str) -> None:
-    """The decimals are those of the list, so the line is complete."""
-    told = found(renamed(currency, TOKEN, FEE_PROXY), "token_renamed")
-
-    assert "ok" == renamed(currency, TOKEN, FEE_PROXY, policy=added(told)).verdict
-
-
-def test_the_line_of_a_new_token_lacks_its_decimals() -> None:
-    """Nobody guesses decimals from the payment that it checks: a person fills them in."""
-    told = found(renamed("USDT0-matic", OTHER, MATIC_PROXY), "token_unlisted")
-    filled = Finding(**{**_members(told), "hint": told.hint.replace('"?"', "6")})
-
-    with pytest.raises(InvalidInput, match="decimals: expected a number"):
-        added(told)
-    assert "ok" == renamed("USDT0-matic", OTHER, MATIC_PROXY, policy=added(filled)).verdict
-
-
-def _members(finding: Finding) -> dict[str, Any]:
-    return {name: getattr(finding, name) for name in ("field", "wire_name", "severity", "code", "message", "hint")}
-
-
 def test_a_new_token_with_wrong_decimals_is_stopped() -> None:
     """The policy's decimals decide what the amount is: a wrong number makes it differ."""
     tokens = [{"id": "USDT0-matic", "network": "matic", "address": OTHER, "decimals": 18}]
@@ -227,15 +186,6 @@ def test_frames_name_who_is_paid() -> None:
     assert ["Example Payee", pd.NA] == [*frame["recipient_name"]]
     assert ["Protocol\\x07 fee", pd.NA] == [*frame["fee_recipient_name"]]
     assert decode_transactions(read)["recipient_name"].isna().all()
-
-
-def test_frames_know_further_tokens() -> None:
-    """The amount of a further token is in its whole units."""
-    tokens = [{"id": "NEW-sepolia", "network": "sepolia", "address": OTHER, "decimals": 6}]
-    read = payment(pays(PAYEE, token=OTHER), asked=order("NEW-sepolia"))
-    row = decode_transactions(read, policy=PaymentPolicy(tokens=tokens)).iloc[0]
-
-    assert ("NEW-sepolia", Decimal(10)) == (row["token"], row["amount"])
 
 
 @pytest.mark.parametrize("look", [check_payment, decode_transactions])
@@ -349,15 +299,6 @@ def test_a_rate_is_a_plain_decimal_number(rate: Any) -> None:
 def test_a_rate_may_be_text_or_an_exact_number(rate: Any) -> None:
     """Any exact number is a rate."""
     assert "ok" == check_payment(payment(pays(PAYEE), asked=None), ORDER, rate=rate).verdict
-
-
-def test_a_saved_policy_makes_a_payout_ok(tmp_path: Path) -> None:
-    """What reaches a bank account pays an operator's wallet, which a person looks at once and then knows."""
-    first = check(STRANGER, None)
-    (tmp_path / "policy.toml").write_text(found(first, "payee_unnamed").hint.partition(":\n")[2], "utf-8")
-    policy = PaymentPolicy.read(tmp_path / "policy.toml")
-
-    assert ("look", "ok") == (first.verdict, check(STRANGER, None, policy=policy).verdict)
 
 
 def test_an_unlimited_allowance_for_an_unlisted_token_is_still_told() -> None:

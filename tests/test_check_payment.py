@@ -8,8 +8,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import payerkit
 import payerkit.payment
@@ -38,22 +36,13 @@ from example_payments import (
 )
 from payerkit import InvalidInput, check_payment, decode_transactions
 from payerkit._tsv import rows
-from payerkit.client import Client, SandboxClient
+from payerkit.client import SandboxClient
 from payerkit.models import Payment
 from payerkit.onchain.calldata import AbiType, functions
 from payerkit.onchain.currencies import Currency, find_deployment
 from payerkit.payment.decode import TRANSACTION_COLUMNS
 from published import ANSWERS
 from test_calldata import sample
-
-
-@pytest.mark.parametrize("name", GOOD)
-def test_a_payment_that_matches_its_order_is_ok(name: str) -> None:
-    """A payment that matches its order is ok, and the findings tell each match."""
-    found = check_payment(GOOD[name])
-
-    assert ("ok", ()) == (found.verdict, (*found.errors, *found.warnings))
-    assert {"payee_matches", "amount_matches", "reference_matches", "contract"} <= codes(found, "info")
 
 
 @pytest.mark.parametrize(("name", "number", "argument", "place"), mutations())
@@ -123,25 +112,6 @@ def test_published_responses_are_checked(name: str) -> None:
     assert found.verdict == ("look" if name == "pay_complete" else "stop")
 
 
-@pytest.mark.slow
-@given(
-    st.lists(
-        st.fixed_dictionaries(
-            {}, optional={name: st.none() | st.text(max_size=20) | st.integers() for name in ("to", "data", "value")}
-        ),
-        max_size=3,
-    )
-)
-def test_no_answer_makes_a_check_fail(transactions: list[dict[str, Any]]) -> None:
-    """Any response can be checked and shown, and an invalid one is never ok."""
-    read = Payment.read({"transactions": transactions}, order=USDC)
-    found = check_payment(read)
-
-    assert found.verdict == "stop"
-    assert (True, len(found)) == (bool(str(found) + found._repr_html_()), len(found.to_frame()))
-    assert len(decode_transactions(read)) >= len(transactions)
-
-
 def test_an_order_may_be_a_dict() -> None:
     """A saved payment can be compared with an order as a dict, with Python or wire names."""
     plain = Payment.read(GOOD["token"].to_dict(reveal=True))
@@ -209,15 +179,6 @@ def test_findings_name_their_transaction() -> None:
     assert str(found).startswith("OK: ")
     assert "transaction 2" in str(found)
     assert ">OK</span> 10 infos" in found._repr_html_()
-
-
-def test_the_client_keeps_the_order(shared: Client) -> None:
-    """A payment from initiate_payment remembers its order."""
-    paid = payerkit.initiate_payment(shared, order("fUSDC-sepolia"))
-
-    assert "ok" == payerkit.check_payment(paid).verdict
-    assert "stop" == payerkit.check_payment(paid, order("fUSDT-sepolia")).verdict
-    assert [None, 10_000_000] == list(payerkit.decode_transactions(paid)["amount_base"])
 
 
 @pytest.mark.parametrize("to", ["\ud800", "0x1\nOK: all is well\x1b[8m", "\u202e0x"])

@@ -179,21 +179,7 @@ def test_the_operators_fee_is_told_in_money() -> None:
     assert [0, 1] == [each.hint.count('peg_tolerance = "1"') for each in told.values()]
 
 
-LEAST = [
-    ("usd", "local", "1"),
-    ("usd", "swift", "30"),
-    ("usd", "wire", None),  # not documented
-    ("USD", "LOCAL", "1"),
-    ("eur", "swift", "30"),
-    ("idr", "local", "500000"),
-    ("gbp", None, "20"),  # the same for all rails
-    ("usd", None, None),
-    ("xxx", "local", None),
-    (None, None, None),
-]
-
-
-@pytest.mark.parametrize(("currency", "rails", "least"), LEAST)
+@table("least_amounts")
 def test_the_least_amounts(currency: str | None, rails: str | None, least: str | None) -> None:
     """They depend on the currency, and in two currencies on the rails."""
     assert (None if least is None else Decimal(least)) == least_amount(currency, rails)
@@ -214,11 +200,7 @@ def test_too_small_an_amount_is_told_before_the_payment_is_requested(amount: str
 
     assert count == len(warnings)
     assert all("at least 1 USD" in str(each) for each in warnings)
-
-
-def test_no_least_amount_is_known_without_an_order() -> None:
-    """A request of another program has no amount here."""
-    assert [] == [*payout_warnings(OF_ACCOUNT, None)]
+    assert [] == [*payout_warnings(OF_ACCOUNT, None)]  # a request of another program has no amount here
 
 
 def test_an_account_id_that_is_listed_twice_is_told(tmp_path: Path) -> None:

@@ -64,7 +64,6 @@ def added(member: str, value: Any) -> dict[str, Any]:
 
 THEFT = as_json(FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10**7, REFERENCE, 0, DEAD), 0)
 ENDLESS = as_json(TOKEN, data("095ea7b3", OTHER, MAX), 0)
-TAKEN_BACK = as_json(TOKEN, data("095ea7b3", FEE_PROXY, 0), 0)
 
 TRANSACTIONS = [
     ("a batch beside the transactions", "batchPaymentTransaction", THEFT, "payee_differs"),
@@ -112,14 +111,6 @@ def test_a_response_that_is_a_transaction_itself_is_judged() -> None:
 
     assert {"spender_differs"} == codes(found, "error")
     assert "typed_message" in codes(judged(HONEST | MESSAGE), "error")
-
-
-def test_a_harmless_transaction_elsewhere_is_still_told() -> None:
-    """Nobody knows whether a wallet signs it, and whether before or after the others."""
-    found = judged(added("metadata.cleanup", TAKEN_BACK))
-
-    assert "elsewhere" in codes(found, "warning")
-    assert "metadata.cleanup" in str(found)
 
 
 def test_a_transaction_elsewhere_is_shown() -> None:
@@ -172,14 +163,6 @@ def test_a_transaction_that_is_a_message_as_well_is_stopped() -> None:
         found = judged(HONEST | {"transactions": [transaction | members for transaction in HONEST["transactions"]]})
 
         assert "typed_message" in codes(found, "error")
-
-
-def test_a_response_that_is_only_a_message_is_read_and_stopped() -> None:
-    """A crosschain payment is shown as such, and never ok."""
-    read = payerkit.read_payment({"paymentIntentId": "1", "paymentIntent": MESSAGE}, order=USDC)
-
-    assert {"typed_message", "no_payment"} <= codes(check_payment(read), "error")
-    assert read._repr_html_()
 
 
 SEPOLIA = [11155111, "11155111", "0xaa36a7", "0xAA36A7", "0X00aa36a7", 11155111.0, "eip155:11155111", "Sepolia"]
@@ -524,38 +507,10 @@ def test_the_clock_needs_a_time_zone() -> None:
         check_payment(GOOD["token"], now="2026-11-22")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (0, datetime(1970, 1, 1, tzinfo=UTC)),
-        ("1795348801", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),
-        (1795348801.5, datetime(2026, 11, 22, 12, 0, 1, 500_000, tzinfo=UTC)),
-        ("2026-11-22T12:00:01Z", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),
-        ("2026-11-22T12:00:01.000Z", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),
-        ("2026-11-22T13:00:01+01:00", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),
-        ("2026-11-22T12:00:01", datetime(2026, 11, 22, 12, 0, 1, tzinfo=UTC)),  # without a zone
-    ],
-)
-def test_times_are_read(value: Any, expected: datetime) -> None:
+@table("times")
+def test_times_are_read(value: list[Any], expected: str | None) -> None:
     """Services write seconds since 1970 or ISO 8601."""
-    assert expected == read_time(value)
-
-
-NO_TIMES: list[Any] = [
-    *("", "soon", "0001-01-01T00:00:00+14:00", "9" * 13, "٤"),
-    True,
-    None,
-    [],
-    b"0",
-    10**400,
-    float("nan"),
-]
-
-
-@pytest.mark.parametrize("value", [*NO_TIMES, float("inf"), 1795348801000], ids=lambda value: f"{value!r:.12}")
-def test_what_is_no_time_is_none(value: Any) -> None:
-    """Milliseconds would be a year after 9999."""
-    assert read_time(value) is None
+    assert (None if expected is None else datetime.fromisoformat(expected)) == read_time(value[0])
 
 
 @pytest.mark.parametrize("name", [name for name in ANSWERS if name.startswith("pay_")])
@@ -613,16 +568,3 @@ def test_a_huge_number_raises_nowhere(place: str, tmp_path: Path) -> None:
     assert all((str(check_payment(read)), repr(read), read._repr_html_()))
     with pytest.raises(InvalidInput, match="The payment cannot be saved"):
         read.save(tmp_path / "payment.json")
-
-
-@pytest.mark.slow
-@given(st.sampled_from(["", "metadata.", "transactions.0.", "transactions.1."]), st.sampled_from(NAMES), JSON)
-def test_no_added_member_hides_something_to_sign(place: str, name: str, value: Any) -> None:
-    """An honest response stays ok only if nothing in the added member could be signed."""
-    if name in {"transactions", "to", "data", "value"}:
-        name = f"other_{name}"
-    answer = added(place + name, value)
-    whole = read_whole(answer)
-
-    if whole.transactions or whole.typed_messages:
-        assert judged(answer).verdict != "ok"

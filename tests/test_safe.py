@@ -209,15 +209,6 @@ def test_a_verdict_about_more_than_the_safe_makes_is_refused(tmp_path: Path) -> 
     assert [TOKEN] == [each["to"] for each in calls_in(file)]
 
 
-def test_a_batch_for_many_payees_is_handed_over(tmp_path: Path) -> None:
-    """The response of a batch has its transactions in members of other names."""
-    answer = {"ERC20ApprovalTransactions": [APPROVE], "batchPaymentTransaction": PAY}
-    file = tmp_path / "safe.json"
-    read_payment(answer, order=ORDER).to_safe(file, safe=SAFE, rate=1, anyway=True)
-
-    assert [TOKEN, PROXY] == [each["to"] for each in calls_in(file)]
-
-
 SEVERAL = [payment(), response(MAIN_PAYMENT, asked=MAIN), payment(2, amount=20)]
 """Two payments on Sepolia, and one on Ethereum between them."""
 
