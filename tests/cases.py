@@ -18,8 +18,11 @@ DATA = Path(__file__).parent / "data"
 
 
 def table(name: str, read: Callable[[Any], Any] = lambda cell: cell) -> pytest.MarkDecorator:
-    """Run a test once for each row of `data/NAME.tsv`, by its columns; the column `why` says what a row is about."""
-    rows = list(table_rows(name, read))
+    """Run a test once for each row of `data/NAME.tsv`, by its columns; the column `why` says what a row is about.
+
+    Of several names, with blanks between, all rows.
+    """
+    rows = [row for each in name.split() for row in table_rows(each, read)]
     names = [column for column in rows[0] if column not in {"why", ""}]
     cases = [pytest.param(*[row[column] for column in names], id=row.get("why") or row[""]) for row in rows]
     return pytest.mark.parametrize(names, cases)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eth_abi import decode, encode
-from eth_abi.exceptions import DecodingError
+from eth_abi import encode
 from eth_hash.auto import keccak
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import first_of_each, table_rows
@@ -19,9 +18,7 @@ from payerkit.onchain.calldata import (
     AbiType,
     EffectKind,
     Function,
-    _by_name,
     functions,
-    parse_signature,
     read_call,
     read_effects,
 )
@@ -179,44 +176,6 @@ def test_malformed_calls_are_never_canonical(data: str, code: str) -> None:
     assert (code, True) == (call.code, call.canonical is not True)
 
 
-def by_eth_abi(function: Function, data: bytes) -> tuple[str, Any]:
-    """Return the code and the values of a call as eth-abi decodes it."""
-    types = [part.canonical for part in function.arguments.parts]
-    try:
-        values = decode(types, data[4:])
-    except (DecodingError, OverflowError):
-        return "cut", None
-    return ("" if encode(types, values) == data[4:] else "not_canonical"), values
-
-
-@st.composite
-def mutated(draw: st.DrawFn) -> tuple[Function, bytes]:
-    """Return a call of a known function with some bytes replaced, removed or inserted."""
-    function = draw(st.sampled_from(FUNCTIONS))
-    data = bytearray.fromhex(encoded(function, sample(function.arguments, draw(st.integers(1, 5))))[2:])
-    for _ in range(draw(st.integers(0, 2))):
-        start = 4 + WORD_SIZE * draw(st.integers(0, len(data) // WORD_SIZE)) + draw(st.sampled_from([0, 0, 12, 31]))
-        length = draw(st.sampled_from([0, 1, WORD_SIZE]))
-        number = draw(st.sampled_from([0, 1, 8, 32, 64, 96, 192, 224, 2**160, 2**256 - 1]))
-        data[start : start + length] = draw(st.sampled_from([b"", number.to_bytes(32), b"\x00", b"\x01"]))
-    return function, bytes(data)
-
-
-@pytest.mark.slow
-@settings(max_examples=400)
-@given(mutated())
-def test_calls_are_decoded_as_eth_abi_does(call: tuple[Function, bytes]) -> None:
-    """What eth-abi encodes is accepted exactly, and the same values are read from it."""
-    function, data = call
-    found = read_call("0x" + data.hex())
-    if len(data) < 4 or found.code == "too_much":
-        assert found.arguments is None
-    else:
-        code, values = by_eth_abi(function, data)
-        assert code == found.code
-        assert found.arguments == (None if values is None else _by_name(function.arguments, values))
-
-
 def test_a_small_bomb_is_not_decoded() -> None:
     """Lists that share their items decode to millions of values; they are refused before they are decoded."""
     function = functions()[bytes.fromhex("9af8a581")]
@@ -236,19 +195,6 @@ def test_random_bytes_never_fail(data: bytes, selector: bytes) -> None:
 
     assert call.code in NOTES
     assert bool(effects) <= (call.arguments is not None or call.code in {"empty", "reference_only"})
-
-
-@given(st.text(max_size=60))
-def test_random_texts_never_fail(data: str) -> None:
-    """Any text can be read."""
-    assert read_call(data).code in NOTES
-
-
-@pytest.mark.parametrize("signature", ["f(", "f)", "(uint256)", "f(uint256))"])
-def test_a_broken_signature_is_not_taken(signature: str) -> None:
-    """A malformed signature in the table fails when it is parsed."""
-    with pytest.raises((ValueError, IndexError)):
-        parse_signature(signature)
 
 
 def effect_values(data: str, *, value: int = 0) -> list[tuple[Any, ...]]:

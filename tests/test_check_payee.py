@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cases import table
 from example_payments import (
     DEAD,
     FEE_PROXY,
@@ -23,8 +22,6 @@ from example_payments import (
     data,
     order,
     payment,
-    read,
-    told,
 )
 from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, check_payment, decode_transactions
 from payerkit.findings import Finding, PaymentFindings
@@ -309,12 +306,3 @@ def test_an_unlimited_allowance_for_an_unlisted_token_is_still_told() -> None:
     assert {"token_unlisted", "allowance_unlimited"} <= codes(findings, "warning")
     assert "token" in codes(findings, "info")
     assert isinstance(read, Payment)
-
-
-@table("payees", read)
-def test_payees_are_judged(paid: Payment, options: dict[str, Any], verdict: str, codes: str, words: str) -> None:
-    """Who is paid, in which token, is known or told; the claims stand above their rows in the table."""
-    found = check_payment(paid, **options)
-
-    assert (verdict, codes) == (found.verdict, told(found, codes))
-    assert words in str(found)

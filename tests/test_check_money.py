@@ -1,4 +1,4 @@
-"""Fees: what is taken on top of a payment is declared, agreed, or stops it."""
+"""Amounts, fees and approvals: exact, by a rate or a peg, declared or agreed, and no more than is needed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import pytest
 
 from cases import table
 from example_payments import (
+    APPROVAL,
     BATCHES,
     DEAD,
+    ETH_FEE_PROXY,
     FAU,
     FEE_PROXY,
+    HASHES,
+    MAIN_PROXY,
+    MAX,
     OTHER,
     PAYEE,
     REFERENCE,
@@ -21,16 +26,139 @@ from example_payments import (
     TOKEN_PAYMENT,
     USDC,
     codes,
+    converted,
     data,
+    order,
     payment,
     read,
     told,
 )
-from payerkit import PaymentPolicy, check_payment
+from payerkit import PaymentOrder, PaymentPolicy, check_payment
+from payerkit._tsv import rows
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
+from payerkit.onchain.amounts import simplest_percentage
+from payerkit.onchain.currencies import find_currency, token_list
 from payerkit.payment.compare import Comparison
 from payerkit.policy import AddressBook, AgreedFee
+
+
+def token_payment(amount: int, asked: PaymentOrder) -> Payment:
+    """Return a payment of an amount of the order's token, in base units."""
+    token = find_currency(asked.payment_currency)
+    assert token is not None
+    proxy = FEE_PROXY if token.network == "sepolia" else MAIN_PROXY
+    return payment((proxy, data("c219a14d", token.address, PAYEE, amount, REFERENCE, 0, DEAD), 0), asked=asked)
+
+
+@pytest.mark.parametrize(
+    ("rate", "difference"), [("2510", "0.4 % too much"), ("2400", "4 % too little"), ("250", "90 % too little")]
+)
+def test_an_amount_off_its_rate_says_by_how_much(rate: str, difference: str) -> None:
+    """A person decides about a share more easily than about two numbers of 18 digits."""
+    call = data("b868980b", PAYEE, REFERENCE, 0, DEAD)
+    paid = payment((ETH_FEE_PROXY, call, 4 * 10**15), asked=order("ETH-sepolia-sepolia", "USD"))
+
+    found = check_payment(paid, rate=rate)
+    assert f"That is {difference}." in (*found.errors, *found.warnings)[0].message
+
+
+@pytest.mark.parametrize("paid", [10_000_000, 9_912_345, 10_100_000, 9_900_000])
+def test_the_line_for_a_pegged_amount_clears_it(paid: int) -> None:
+    """What the finding tells to add to the policy is enough."""
+    asked = token_payment(paid, order("USDC-mainnet", "USD"))
+    (found,) = check_payment(asked).warnings
+
+    assert 'peg_tolerance = "1"' == found.hint.splitlines()[-1]
+    assert "ok" == check_payment(asked, policy=PaymentPolicy(peg_tolerance="1")).verdict
+
+
+@pytest.mark.parametrize("paid", [10_100_001, 9_800_000, 10_299_999, 10_300_000, 12_000_000, 100_000_000])
+def test_more_than_a_percent_off_a_peg_has_no_line(paid: int) -> None:
+    """Otherwise the amount that is checked would write its own permission."""
+    found = check_payment(token_payment(paid, order("USDC-mainnet", "USD")))
+
+    assert [] == [each.hint for each in found if "\n" in each.hint]
+
+
+IN_MONEY = [
+    ("USDC-mainnet", "USD", 11_000_000, "1.00 USD more than ordered"),
+    ("USDC-mainnet", "USD", 9_850_000, "0.15 USD less than ordered"),
+    ("USDC-mainnet", "USD", 10_000_001, "0.000001 USD more than ordered"),  # exactly, however little it is
+    ("EURe-mainnet", "EUR", 10 * 10**18 + 123 * 10**15, "0.123 EUR more than ordered"),
+    ("USDT-mainnet", "USDC-mainnet", 10_100_000, "0.10 USD more than ordered"),  # in the currency of the peg
+    ("USDC-mainnet", "USD", MAX, f"{MAX // 10**6 - 10}.{MAX % 10**6} USD more than ordered"),  # no digit is lost
+]
+
+
+@pytest.mark.parametrize(("currency", "invoice", "paid", "words"), IN_MONEY)
+def test_a_difference_from_a_peg_is_said_in_money_and_first(currency: str, invoice: str, paid: int, words: str) -> None:
+    """A person decides about money more easily than about a rate, and sees it before all else."""
+    found = check_payment(token_payment(paid, order(currency, invoice)))
+
+    assert f": {words}, " in found[0].message
+    assert [found[0]] == [each for each in found if "than ordered" in each.message]
+
+
+def test_the_card_says_a_difference_from_a_peg_first() -> None:
+    """It is a point to decide on, before a fee and an allowance, and not merely something that was not checked."""
+    call = data("c219a14d", TOKEN, PAYEE, 10_050_000, REFERENCE, 10_000, OTHER)
+    approval = (TOKEN, data("095ea7b3", FEE_PROXY, MAX), 0)
+    declared = {"protocolFee": {"percentage": "0.1", "address": OTHER}}
+    paid = payment(approval, (FEE_PROXY, call, 0), asked=order("fUSDC-sepolia", "USD"), metadata=declared)
+    problems = paid.card().content.problems
+
+    assert 3 == len(problems)
+    assert "0.05 USD more than ordered" in problems[0].message
+
+
+@pytest.mark.parametrize("row", list(rows("payerkit.payment", "pegs")), ids=lambda row: str(row["symbol"]))
+def test_pegs_are_of_listed_tokens_and_currencies(row: dict[str, str]) -> None:
+    """A symbol is one of the token list, or of the two in newer lists, and its currency is a fiat currency."""
+    symbols = {each.symbol for each in token_list().values() if each.kind != "fiat"}
+
+    assert row["symbol"] in symbols | {"EURC", "USDT0"}
+    assert ("fiat", True) == (token_list()[row["currency"].lower()].kind, bool(row["basis"]))
+
+
+def batch(*groups: tuple[int, list[Any]], value: int) -> tuple[str, str, int]:
+    """Return a batch on sepolia, of groups of payments by their kind."""
+    return (BATCHES, data("92cddb91", [*groups], [], DEAD), value)
+
+
+CONVERTED = (PAYEE, 10**9, HASHES, REFERENCE, 0, 0, 0)
+USD_ORDER = order("ETH-sepolia-sepolia", "USD")
+
+
+SINGLE, BATCHED = converted(10**9, *HASHES)[:2], batch((4, [CONVERTED]), value=0)[:2]
+
+
+UNRATED = [
+    ("no rate", USD_ORDER, {}, "max_to_spend", "rate= or --rate). Or add it to the policy, below its only [rates], "),
+    ("no rate", USD_ORDER, {}, "max_to_spend", '\n[rates]\n"ETH-sepolia-sepolia/USD" = "?"'),
+    ("no order", None, {"network": "sepolia"}, "max_to_spend", "Compare this maximum with the amount."),
+    ("an order in an unknown currency", order("ETH-sepolia-sepolia", "NONE"), {}, "max_to_spend",
+     "Compare this maximum with the amount."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "options", "code", "words"), [row[1:] for row in UNRATED], ids=[row[0] for row in UNRATED]
+)
+def test_a_conversion_without_a_rate_says_how_to_give_one(asked: Any, options: Any, code: str, words: str) -> None:
+    """A rate makes the maximum comparable; the line for it leaves the rate to the person who agrees to it."""
+    found = check_payment(payment((*SINGLE, 4 * 10**15), asked=asked), **options)
+
+    assert any(words in each.hint for each in found.warnings if each.code == code)
+
+
+@table("written_percentages")
+def test_percentages_are_those_that_a_person_would_write(fee: str, amount: str, words: str) -> None:
+    """A share is the shortest number that explains a rounded fee."""
+    share = simplest_percentage(int(fee), int(amount))
+
+    assert words == (str(share) if share is None else f"{share.normalize():f}")
+
 
 DECLARED = {"percentage": "0.1", "address": OTHER}
 PLATFORM = {"percentage": "0.5", "address": THIRD}
@@ -94,15 +222,6 @@ def test_a_declared_fee_is_still_a_warning() -> None:
         == (found.message)
     )
     assert f'Add to the policy, if you agreed to it:\n[[fees]]\naddress = "{OTHER}"\nmax_percent = "0.1"' == found.hint
-
-
-def test_the_lines_for_a_policy_can_be_copied() -> None:
-    """The lines stand below their finding, whose code and source end its first line."""
-    (text,) = str(check(FEE, protocolFee=DECLARED).warnings).split("LOOK: 1 warning.\n")[1:]
-    first, *lines = text.splitlines()
-
-    assert first.endswith("if you agreed to it:  [fee: calldata; response]")
-    assert {"fees": [{"address": OTHER, "max_percent": "0.1"}]} == tomllib.loads("\n".join(lines))
 
 
 def test_a_fee_without_an_amount_has_no_line_to_copy() -> None:
@@ -210,9 +329,56 @@ def test_a_batch_is_told_once() -> None:
     assert "A fee of 0.2 fUSDC-sepolia (0.1 %)" in str(found)
 
 
-@table("fees", read)
-def test_fees_are_judged(paid: Payment, options: dict[str, Any], verdict: str, codes: str, words: str) -> None:
-    """A fee is declared, agreed, or stops the payment; the claims stand above their rows in the table."""
+def approve(amount: int, spender: str = FEE_PROXY, token: str = TOKEN) -> tuple[str, str, int]:
+    """Return an approval, of fUSDC for the proxy of the payment unless others are named."""
+    return (token, data("095ea7b3", spender, amount), 0)
+
+
+SECOND = (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 2 * 10**7, bytes([9] * 8), 0, DEAD), 0)
+TWO_ORDERS: list[Any] = [USDC, {**USDC.to_dict(reveal=True), "payee": OTHER, "amount": "20"}]
+
+
+@pytest.mark.parametrize(
+    ("second", "code"),
+    [
+        (approve(2 * 10**7), "allowance_exact"),
+        (approve(2 * 10**7 - 1), "allowance_small"),
+        (approve(2 * 10**7 + 1), "allowance_large"),
+    ],
+)
+def test_an_approval_is_for_the_payments_up_to_the_next_one(second: Any, code: str) -> None:
+    """An approval replaces the one before, so two payments that each have their own are both exact."""
+    paid = payment(APPROVAL, TOKEN_PAYMENT, second, SECOND, asked=None)
+    found = [each for each in check_payment(paid, orders=TWO_ORDERS) if each.field == "allowance"]
+
+    assert [(0, "allowance_exact"), (2, code)] == [(each.step, each.code) for each in found]
+
+
+@pytest.mark.parametrize("transaction", [approve(0, OTHER), approve(10**7, OTHER), approve(0, OTHER, FAU)])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_allowance_of_another_contract_is_stopped(transaction: Any, *, is_first: bool) -> None:
+    """Only the contract of the payment has a part in it, also where an allowance is taken back."""
+    transactions = [transaction, TOKEN_PAYMENT] if is_first else [TOKEN_PAYMENT, transaction]
+    found = check_payment(payment(*transactions, asked=USDC))
+
+    assert "spender_differs" in codes(found, "error")
+    assert [] == [each for each in found if "Add to the policy" in each.hint]  # no line of a policy would clear it
+
+
+def test_each_token_of_a_batch_needs_its_own_allowance() -> None:
+    """A batch of several tokens needs of each what it pays in it."""
+    details = [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0), (PAYEE, 10**18, [FAU], REFERENCE, 0, 0, 0)]
+    call = data("92cddb91", [(2, details)], [], DEAD)
+    found = check_payment(
+        payment(approve(10**7, BATCHES), approve(10**18, BATCHES, FAU), (BATCHES, call, 0), asked=USDC)
+    )
+
+    assert [0, 1] == [each.step for each in found if each.code == "allowance_exact"]
+
+
+@table("amounts fees approvals payees", read)
+def test_payments_are_judged(paid: Payment, options: dict[str, Any], verdict: str, codes: str, words: str) -> None:
+    """Amounts, fees, allowances and payees are right, known or told; the claims stand above their rows in the tables."""
     found = check_payment(paid, **options)
 
     assert (verdict, codes) == (found.verdict, told(found, codes))
