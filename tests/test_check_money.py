@@ -378,7 +378,7 @@ def test_each_token_of_a_batch_needs_its_own_allowance() -> None:
 
 @table("amounts fees approvals payees", read)
 def test_payments_are_judged(paid: Payment, options: dict[str, Any], verdict: str, codes: str, words: str) -> None:
-    """Amounts, fees, allowances and payees are right, known or told; the claims stand above their rows in the tables."""
+    """Amounts, fees, allowances and payees are right or told; the claims stand above their rows in the tables."""
     found = check_payment(paid, **options)
 
     assert (verdict, codes) == (found.verdict, told(found, codes))

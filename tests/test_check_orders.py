@@ -14,7 +14,6 @@ from example_payments import BATCH, DEAD, MAIN_USDC, OTHER, PAYEE, codes, data
 from payerkit import InvalidInput, PaymentPolicy, check_payment, read_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
-from payerkit.onchain.addresses import lookalikes
 from payerkit.payment.orders import Terms, match_one_to_one
 
 ALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]
@@ -232,17 +231,3 @@ def test_equal_payments_and_orders_are_all_matched(sequence: list[int]) -> None:
 
     assert all(asked[sequence[place]].size == asked[number].size for place, number in found.items())
     assert 4 == len(found)
-
-
-@pytest.mark.parametrize(
-    ("addresses", "expected"),
-    [
-        ([PAYEE, OTHER], []),  # nothing alike
-        ([PAYEE, PAYEE.lower()], []),  # the same address, written in two ways
-        ([PAYEE, OTHER, ALIKE], [(PAYEE, ALIKE)]),  # the same ends, another middle
-        ([PAYEE, ALIKE, ALIKE.lower()], [(PAYEE, ALIKE)]),  # told once
-    ],
-)
-def test_addresses_that_people_confuse(addresses: list[str], expected: list[tuple[str, str]]) -> None:
-    """Different addresses with the same first and last four digits are found, each as it was first written."""
-    assert expected == [*lookalikes(addresses)]

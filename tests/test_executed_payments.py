@@ -72,74 +72,34 @@ EXACT = PaymentPolicy(batch_fee=Decimal(0))
 ETH, DOLLARS = order("ETH-sepolia-sepolia"), order("ETH-sepolia-sepolia", "USD")
 FAU_DOLLARS = order("FAU-sepolia", "USD")
 
-KINDS: dict[str, Honest] = ALL | {
-    "a fee of its own": Honest.of(
-        payment(
-            approval(TOKEN, FEE_PROXY, 10**7 + 10**4),
-            TOKEN_PAYMENT,
-            (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10**4, REFERENCE, 0, DEAD), 0),
-            asked=USDC,
-            metadata={"protocolFee": DECLARED, "stepsRequired": 3},
-        ),
-        policy=AGREED,
-    ),
-    "converted to a coin": Honest.of(
-        payment((CONVERTED, data("ac473c8a", *TO_COIN[:5], DEAD, 0), 4 * 10**15), asked=DOLLARS), policy=BY_RATE
-    ),
-    "converted to a token": Honest.of(
-        payment(
-            approval(FAU, TO_TOKEN, 10**19),
-            (TO_TOKEN, data("3af2c012", *TO_FAU[:5], DEAD, *TO_FAU[5:]), 0),
-            asked=FAU_DOLLARS,
-        ),
-        policy=BY_RATE,
-    ),
-    "a batch, converted to a coin": Honest.of(
-        payment((TEST_BATCH, data("92cddb91", [(4, [TO_COIN])], [], DEAD), 4 * 10**15), asked=DOLLARS), policy=BY_RATE
-    ),
-    "a batch, converted to a token": Honest.of(
-        payment(
-            approval(FAU, TEST_BATCH, 10**19), (TEST_BATCH, data("b677bf0e", [TO_FAU], [], DEAD), 0), asked=FAU_DOLLARS
-        ),
-        policy=BY_RATE,
-    ),
-    "a batch of coins": Honest.of(
-        payment((TEST_BATCH, data("92cddb91", [(3, [COIN])], [], DEAD), 10**19), asked=ETH), policy=EXACT
-    ),
-    "a batch of coins, by its own function": Honest.of(
-        payment((TEST_BATCH, data("333ec062", [COIN], True, DEAD), 10**19), asked=ETH), policy=EXACT
-    ),
-    "a batch of one token": Honest.of(
-        payment(
-            approval(MAIN_USDC, BATCH, 10**7),
-            (BATCH, data("92cddb91", [(1, [detail(MAIN_USDC)])], [], DEAD), 0),
-            asked=MAIN,
-        ),
-        policy=EXACT,
-    ),
-    "an older batch of coins": Honest.of(
-        payment(
-            (OLD_BATCH, data("73535e55", [PAYEE], [10**19], [REFERENCE], [0], DEAD), 10**19), asked=order("ETH-mainnet")
-        ),
-        policy=EXACT,
-    ),
-    "an older batch of one token": Honest.of(
-        payment(
-            approval(MAIN_USDC, OLD_BATCH, 10**7),
-            (OLD_BATCH, data("c6e6d98b", MAIN_USDC, [PAYEE], [10**7], [REFERENCE], [0], DEAD), 0),
-            asked=MAIN,
-        ),
-        policy=EXACT,
-    ),
-    "an older batch of tokens": Honest.of(
-        payment(
-            approval(MAIN_USDC, OLD_BATCH, 10**7),
-            (OLD_BATCH, data("fa733142", [MAIN_USDC], [PAYEE], [10**7], [REFERENCE], [0], DEAD), 0),
-            asked=MAIN,
-        ),
-        policy=EXACT,
-    ),
-}
+FEE_LEG = (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10**4, REFERENCE, 0, DEAD), 0)
+WITH_LEG = payment(approval(TOKEN, FEE_PROXY, 10**7 + 10**4), TOKEN_PAYMENT, FEE_LEG, asked=USDC,
+                   metadata={"protocolFee": DECLARED, "stepsRequired": 3})  # fmt: skip
+OLD_ETH = (OLD_BATCH, data("73535e55", [PAYEE], [10**19], [REFERENCE], [0], DEAD), 10**19)
+OLD_LISTS = [[PAYEE], [10**7], [REFERENCE], [0], DEAD]
+OTHERS: list[tuple[str, list[tuple[str, str, int]], Any, PaymentPolicy]] = [
+    ("converted to a coin", [(CONVERTED, data("ac473c8a", *TO_COIN[:5], DEAD, 0), 4 * 10**15)], DOLLARS, BY_RATE),
+    ("converted to a token",
+     [approval(FAU, TO_TOKEN, 10**19), (TO_TOKEN, data("3af2c012", *TO_FAU[:5], DEAD, *TO_FAU[5:]), 0)],
+     FAU_DOLLARS, BY_RATE),
+    ("a batch, converted to a coin",
+     [(TEST_BATCH, data("92cddb91", [(4, [TO_COIN])], [], DEAD), 4 * 10**15)], DOLLARS, BY_RATE),
+    ("a batch, converted to a token",
+     [approval(FAU, TEST_BATCH, 10**19), (TEST_BATCH, data("b677bf0e", [TO_FAU], [], DEAD), 0)], FAU_DOLLARS, BY_RATE),
+    ("a batch of coins", [(TEST_BATCH, data("92cddb91", [(3, [COIN])], [], DEAD), 10**19)], ETH, EXACT),
+    ("a batch of coins, by its own function",
+     [(TEST_BATCH, data("333ec062", [COIN], True, DEAD), 10**19)], ETH, EXACT),
+    ("a batch of one token",
+     [approval(MAIN_USDC, BATCH, 10**7), (BATCH, data("92cddb91", [(1, [detail(MAIN_USDC)])], [], DEAD), 0)],
+     MAIN, EXACT),
+    ("an older batch of coins", [OLD_ETH], order("ETH-mainnet"), EXACT),
+    ("an older batch of one token",
+     [approval(MAIN_USDC, OLD_BATCH, 10**7), (OLD_BATCH, data("c6e6d98b", MAIN_USDC, *OLD_LISTS), 0)], MAIN, EXACT),
+    ("an older batch of tokens",
+     [approval(MAIN_USDC, OLD_BATCH, 10**7), (OLD_BATCH, data("fa733142", [MAIN_USDC], *OLD_LISTS), 0)], MAIN, EXACT),
+]  # fmt: skip
+KINDS: dict[str, Honest] = ALL | {"a fee of its own": Honest.of(WITH_LEG, policy=AGREED)}
+KINDS |= {name: Honest.of(payment(*calls, asked=asked), policy=policy) for name, calls, asked, policy in OTHERS}
 """Honest payments of each kind that can be ok, which escrows, swaps, receivables and contracts for one cannot be."""
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from eth_utils import is_checksum_address
 
+from cases import table
 from payerkit.onchain.addresses import shape
 from payerkit.onchain.currencies import (
+    Currency,
     currency_aliases,
     current_versions,
     deployments,
@@ -27,39 +31,20 @@ def test_list_is_complete() -> None:
     assert {"erc20": 545, "fiat": 179, "native": 18, "trc20": 2} == {kind: kinds.count(kind) for kind in set(kinds)}
 
 
-CURRENCIES = [
-    ("USD", "fiat", "fiat", "USD", 2, ""),
-    ("ETH-sepolia-sepolia", "native", "sepolia", "ETH-sepolia", 18, ""),
-    ("fUSDC-sepolia", "erc20", "sepolia", "fUSDC", 6, "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"),
-    (
-        "USDCn-matic",
-        "erc20",
-        "matic",
-        "USDC",
-        6,
-        "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
-    ),  # id is not symbol-network
-    ("USDC-bsc", "erc20", "bsc", "USDC", 18, "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d"),  # not 6 everywhere
-    ("JPY", "fiat", "fiat", "JPY", 0, ""),
-]
-
-
-@pytest.mark.parametrize(("currency_id", "kind", "network", "symbol", "decimals", "address"), CURRENCIES)
+@table("currencies_found")
 def test_currencies_are_found(
-    currency_id: str, kind: str, network: str, symbol: str, decimals: int, address: str
+    currency_id: str, kind: Any, network: str, symbol: str, decimals: str, address: str
 ) -> None:
     """A currency is found by its id in any case, with its own decimals and address."""
-    for spelling in (currency_id, currency_id.lower(), currency_id.upper()):
-        found = find_currency(spelling)
-        assert found is not None
-        assert (currency_id, kind, network, symbol, decimals, address) == (
-            found.id,
-            found.kind,
-            found.network,
-            found.symbol,
-            found.decimals,
-            found.address,
-        )
+    expected = Currency(currency_id, kind, network, symbol, int(decimals), address)
+
+    assert [expected] * 3 == [find_currency(each) for each in (currency_id, currency_id.lower(), currency_id.upper())]
+
+
+@table("currencies_unknown")
+def test_what_is_not_in_the_list_is_not_found(currency_id: str) -> None:
+    """Ids that documentation quotes without an address are unknown, and so is what only looks like an id."""
+    assert find_currency(currency_id) is None
 
 
 ALIASES = [
@@ -77,30 +62,6 @@ def test_an_id_of_newer_documents_names_the_token_at_its_address(alias: str, lis
         found = find_currency(spelling)
         assert found is not None
         assert (listed, address) == (found.id, found.address)
-
-
-UNKNOWN = [
-    ("DAI-sepolia", "quoted, without an address"),
-    ("USDT-polygon", "quoted, without an address"),
-    ("USDT0-optimism", "called an alias in prose, without an address"),
-    ("USDT0-matic", "likewise"),
-    ("USDC-base-base-base", "one network too many"),
-    ("", "nothing"),
-    ("USD ", "a blank behind it"),
-    ("U\u0405D", "a Cyrillic letter that looks like S"),
-    ("\uff35\uff33\uff24", "full-width letters, which Unicode takes for ASCII ones"),
-    ("US\u200bD", "a zero-width space"),
-    ("\u212aES", "the Kelvin sign, which is a k in lower case"),
-    ("\u0131NR", "the Turkish dotless i, which is an I in capitals"),
-    ("\u0130NR", "the Turkish dotted I, which is an i and a dot in lower case"),
-    ("U\u017fD", "the long s, which is an s to case folding"),
-]
-
-
-@pytest.mark.parametrize("currency_id", [row[0] for row in UNKNOWN], ids=[row[1] for row in UNKNOWN])
-def test_what_is_not_in_the_list_is_not_found(currency_id: str) -> None:
-    """Ids that documentation quotes without an address are unknown, and so is what only looks like an id."""
-    assert find_currency(currency_id) is None
 
 
 def test_no_two_ids_look_alike() -> None:
@@ -223,34 +184,9 @@ def test_an_id_names_its_network(currency_id: str, network: str | None) -> None:
     assert network == (found.name if found else None)
 
 
-@pytest.mark.parametrize(
-    ("currency_id", "environment", "words"),
-    [
-        ("USDC-mainnet", "sandbox", "USDC-mainnet is a token of Ethereum"),
-        ("usdc-MAINNET", "sandbox", "USDC-mainnet is a token of Ethereum"),  # found in any case
-        ("MATIC-matic", "staging", "although the service is a staging environment."),
-        ("USDT0-optimism", "staging", "USDT0-optimism is a token of OP Mainnet"),  # newer than the token list
-        ("USDT-tron", "sandbox", "USDT-tron is a token of Tron"),  # not a network of the Ethereum kind, and real
-        ("USDC-mainnet", "rehearsal", "although the service is rehearsal."),  # only live and unknown are silent
-    ],
-)
-def test_real_money_is_told(currency_id: str, environment: str, words: str) -> None:
-    """A payment on a network with real money is told of on any service that is not live."""
-    assert words in real_money_note(currency_id, environment)
+@table("real_money")
+def test_real_money_is_told(currency_id: str, environment: str | None, words: str) -> None:
+    """A payment on a network with real money is told of on any service that is not live; else nothing is said."""
+    note = real_money_note(currency_id, environment)
 
-
-@pytest.mark.parametrize(
-    ("currency_id", "environment"),
-    [
-        ("USDC-mainnet", "live"),  # as it should be
-        ("USDC-mainnet", None),  # read from a file
-        ("fUSDC-sepolia", "sandbox"),
-        ("ETH-sepolia-sepolia", "staging"),
-        ("NEW-base-sepolia", "sandbox"),  # newer than the token list, on a test network
-        ("USD", "sandbox"),  # no network
-        ("", "sandbox"),  # nothing is chosen yet
-    ],
-)
-def test_no_real_money_is_no_note(currency_id: str, environment: str | None) -> None:
-    """Nothing is said where no real money moves by mistake."""
-    assert "" == real_money_note(currency_id, environment)
+    assert (bool(words), True) == (bool(note), words in note)
