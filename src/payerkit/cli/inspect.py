@@ -6,16 +6,11 @@ import sys
 from argparse import Namespace
 
 from payerkit.checks.schema import PAYMENT_ORDER
-from payerkit.errors import InvalidInput, PayerkitError
-from payerkit.models import Payment
+from payerkit.errors import PayerkitError
 from payerkit.models.payments import read_payment
 from payerkit.payment.compare import Comparison
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.signing.card import PaymentCard, card_text, compared_text
-from payerkit.wording import listed
-
-_OPTIONS = {"payment_currency": "--currency", "invoice_currency": "--invoice-currency", "amount": "--amount"}
-"""The options for what an order must have; one without a payee pays out to a bank account."""
 
 
 def run(options: Namespace) -> int:
@@ -36,17 +31,8 @@ def _card(options: Namespace) -> PaymentCard:
     payment = read_payment(options.file, network=options.network)
     policy = PaymentPolicy.read(options.policy) if options.policy else None
     given = {name: value for name in PAYMENT_ORDER.fields if (value := getattr(options, name)) is not None}
-    order = _order(payment, given) if given else None
+    saved = {} if payment.order is None else {name: getattr(payment.order, name) for name in PAYMENT_ORDER.fields}
+    order = saved | given if given else None
     given_here = {name: getattr(options, name) for name in ("rate", "network", "node", "wallet")}
     review = Comparison(payment, order=order, policy=policy, **given_here)
     return PaymentCard.of(review, order_source=payment.order_source, sources=dict.fromkeys(given, "given"))
-
-
-def _order(payment: Payment, given: dict[str, str]) -> dict[str, str]:
-    """Return the file's order with what is given in place of its members."""
-    saved = {} if payment.order is None else {name: getattr(payment.order, name) for name in PAYMENT_ORDER.fields}
-    order = saved | given
-    missing = [option for name, option in _OPTIONS.items() if name not in order]
-    if missing:
-        raise InvalidInput(f"The file has no order to complete: give {listed(missing)}, too.")
-    return order
