@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from payerkit import InvalidInput, PayerkitError, UnknownOutcome, errors
+from payerkit import InvalidInput, PayerkitError, errors
 from payerkit.errors import FieldProblem, RateLimited
 
 FAMILY = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, PayerkitError)]
@@ -41,18 +41,6 @@ def test_text_says_what_is_wrong_and_what_to_do() -> None:
     error = RateLimited("Too many.", fields=(FieldProblem("city", "city", "Empty.", "empty"),))
 
     assert str(error) == "Too many.\n  city: Empty.\nNothing was changed. Call again after the wait."
-
-
-def test_unknown_outcome_has_what_settling_needs() -> None:
-    """An unknown outcome says which call, about whom, and which body."""
-    error = UnknownOutcome("?", operation="create_payer", client_user_id="user-123", fingerprint="0f", elapsed=1.5)
-
-    assert ("create_payer", "user-123", "0f", 1.5) == (
-        error.operation,
-        error.client_user_id,
-        error.fingerprint,
-        error.elapsed,
-    )
 
 
 def test_invalid_input_is_a_value_error() -> None:

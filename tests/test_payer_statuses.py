@@ -18,7 +18,6 @@ from payerkit.client import Client
 from payerkit.errors import UnreadableAnswer
 from payerkit.frames import columns
 from payerkit.statuses.statuses import snapshots_frame, take_snapshots, without_replaced
-from published import BANK_DETAILS, PAYER
 from status_service import READY, REJECTED, REVIEW, UNSIGNED, StatusService, account, payer
 
 COLUMNS = columns(
@@ -75,21 +74,6 @@ def test_who_is_stuck(read: Read, status: Any, accounts: list[Any], found: list[
         frame = read(service)
 
     assert found == cells(frame, "whose_move", *(name for name in COLUMNS if name.startswith("account")))
-
-
-def test_the_sandbox_is_read(shared: Client) -> None:
-    """The real calls: a payer who was onboarded, signed and checked, with an account."""
-    payerkit.create_payer(shared, {**PAYER, "clientUserId": "statuses-1"})
-    before = payerkit.payer_statuses(shared, ["statuses-1"], progress=False)
-    payerkit.update_agreement(shared, "statuses-1")
-    shared.sandbox.complete_kyc("statuses-1")
-    detail = payerkit.create_payment_detail(shared, "statuses-1", BANK_DETAILS)
-    shared.sandbox.decide(str(detail.id))
-    after = payerkit.payer_statuses(shared, ["statuses-1"], progress=False)
-
-    assert [["payer", 0], ["nobody", 1]] == [
-        cells(frame, "whose_move", "accounts_approved") for frame in (before, after)
-    ]
 
 
 def test_accounts_can_be_left_out(read: Read) -> None:
@@ -285,12 +269,6 @@ def test_invalid_arguments_are_refused(
             payerkit.payer_statuses(connected(service.url), ids, **options)
 
         assert [] == service.asked
-
-
-def test_the_first_argument_is_a_client() -> None:
-    """Anything else is refused."""
-    with pytest.raises(InvalidInput, match="got a str"):
-        payerkit.payer_statuses("http://localhost", ["user-1"])  # type: ignore[arg-type]  # the point
 
 
 def test_the_key_of_a_payer_depends_on_the_api_key(connected: Callable[..., Client]) -> None:

@@ -133,18 +133,6 @@ def test_a_compliant_payer_is_waited_for_until_the_account_is_there(wait: Wait) 
     assert (3, "1 payer: 1 approved.") == (len(days.slept), str(report))
 
 
-def test_a_summary_of_a_monday_morning(wait: Wait) -> None:
-    """The summary counts by what is in the way, those who are there first."""
-    payers = {f"ready-{place}": READY for place in range(26)}
-    payers |= {f"rejected-{place}": REJECTED for place in range(3)}
-    payers |= {f"unsigned-{place}": UNSIGNED for place in range(11)}
-    with StatusService(payers) as service:
-        report = wait(service, Days(), timeout=0)
-
-    assert "40 payers: 26 compliant, 3 rejected, 11 still waiting for the payer." == str(report).splitlines()[0]
-    assert 40 == len(report.frame)
-
-
 def test_nobody_to_wait_for(wait: Wait) -> None:
     """An empty list is no error."""
     with StatusService({}) as service:

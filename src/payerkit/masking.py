@@ -110,16 +110,11 @@ _PREFIX = 100
 """Characters by which a long value is found. The text may be cut off inside it, so all that follows is masked, too."""
 
 
-def _bare(value: str) -> str:
-    """Return a value without separators, and without the plus of a phone number."""
-    return re.sub(f"[{_SEPARATORS}]", "", value).removeprefix("+")
-
-
 def _pattern(value: str) -> str:
     """Return the regular expression that finds a value in a text."""
     if len(value) < 5:
         # A short value is masked only as a whole word: "1" is no reason to mask every 1 of a message.
         return rf"(?<!\w){re.escape(value)}(?!\w)" if value else "(?!)"
-    bare = _bare(value)
+    bare = re.sub(f"[{_SEPARATORS}]", "", value).removeprefix("+")  # nor with the plus of a phone number
     rest = r"[\s\S]*" if len(bare) > _PREFIX else ""
     return f"[{_SEPARATORS}]*".join(map(re.escape, bare[:_PREFIX])) + rest if bare else re.escape(value)

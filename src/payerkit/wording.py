@@ -37,7 +37,7 @@ class Wording(str):
     @classmethod
     def joined(cls, texts: Iterable[str]) -> Self:
         """Return texts as one, with a blank between two; empty ones are left out."""
-        return cls(" ".join(_template(text) for text in texts if text))
+        return cls(" ".join(text.template if isinstance(text, Wording) else text for text in texts if text))
 
     def for_form(self, labels: Mapping[str, str]) -> str:
         """Return the words of a form. labels: of fields, by name; a name without a label stays."""
@@ -51,10 +51,6 @@ class Wording(str):
     def for_file(self) -> str:
         """Return the words for a file."""
         return _CHOICE.sub(lambda choice: choice[1].split("|")[2 if choice[1].count("|") > 1 else 0], self.template)
-
-
-def _template(text: str) -> str:
-    return text.template if isinstance(text, Wording) else text
 
 
 def in_form(text: str, labels: Mapping[str, str] | None = None) -> str:
