@@ -151,12 +151,6 @@ def error_finding(schema: Schema, name: str, code: str, message: str, hint: str 
     )
 
 
-def schema_errors(schema: Schema, record: Mapping[Any, Any]) -> list[Finding]:
-    """Return every error of a record: those of its fields in their order, then those of its names."""
-    values, findings = by_field_name(schema, record)
-    return field_errors(schema, values) + findings
-
-
 def unknown_names(schema: Schema, names: Collection[object], *, is_headless: bool) -> list[Finding]:
     """Return an error for each name that is not a field, with the field that was probably meant.
 

@@ -430,7 +430,7 @@ _LEAST_TURNED = 3
 
 def _check_direction(sheet: Sheet, names: Iterable[str], is_known: IsKnown) -> None:
     """Raise InvalidInput for a table whose names stand in its first column, one a row."""
-    down = sum(map(is_known, sheet.cells[0].dropna())) if 0 in sheet.cells else 0
+    down = sum(map(is_known, sheet.cells[0].head(_FIRST_ROWS).dropna())) if 0 in sheet.cells else 0
     if down >= _LEAST_TURNED and down > sum(map(is_known, names)) + 1:
         raise InvalidInput(
             "source: the table is turned: the names of the fields stand in its first column.",

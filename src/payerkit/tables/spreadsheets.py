@@ -14,7 +14,6 @@ from typing import IO
 import pandas as pd
 
 from payerkit import _tsv
-from payerkit.checks.requirements import requirements
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema, SchemaField
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.tables.header import HOLDER_IS_PAYER, account_columns, columns_by_field
@@ -257,7 +256,4 @@ def _known_route(route: str) -> str:
     name = route.strip().lower()
     if name in _examples():
         return name
-    unpublished = [f"{currency}-{rails}".lower() for currency, rails in requirements()]
-    if name in unpublished:
-        raise InvalidInput(f"routes: {name} has no template, since it is not published what {name} needs.")
-    raise InvalidInput(f"routes: unknown route {name!r}.", advice=f"Routes: {', '.join(_examples())}.")
+    raise InvalidInput(f"routes: there is no template for {name!r}.", advice=f"Routes: {', '.join(_examples())}.")
