@@ -200,10 +200,10 @@ SCOPE = {"type": "http", "method": "GET", "scheme": "http", "server": ("127.0.0.
 SCOPE |= {"path": "/v2/payer/x", "raw_path": b"/v2/payer/x", "query_string": b""}
 
 
-def one_world(database: Any = None, *, plan: str = "", limits: CallLimits | None = None) -> Any:
+def one_world(database: Any = None) -> Any:
     """Return one world behind one key."""
-    faults, limits = FaultInjector(plan, None), limits or CallLimits(Settings())
-    world = World("default", 1, database, Settings(), Identifiers(), faults, limits)
+    settings = Settings()
+    world = World("default", 1, database, settings, Identifiers(), FaultInjector("", None), CallLimits(settings))
     return SimpleNamespace(identity="an identity", of_key={KEY: world}.get)
 
 
@@ -240,19 +240,9 @@ def test_failures_get_the_published_format_and_the_header(error: Exception, stat
     assert b"secret" not in body
 
 
-def guarded(app: Any, plan: str = "", *, limits: CallLimits | None = None) -> RequestGuard:
-    """Return the middleware around an application."""
-    return RequestGuard(app, one_world(plan=plan, limits=limits), Settings())
-
-
 async def unreachable(*_: object) -> None:
     """Fail: this application must not be called."""
     raise AssertionError
-
-
-async def respond(_scope: object, _receive: object, send: Any) -> None:
-    """Respond with 200."""
-    await send({"type": "http.response.start", "status": 200, "headers": []})
 
 
 JSON = [(b"content-type", b"application/json")]
@@ -272,7 +262,9 @@ def test_bodies_are_bounded_before_they_are_read(
     """A body that is too large or incomplete never reaches the application."""
     monkeypatch.setattr(service_app, "MAX_BODY", 10)
 
-    assert call(guarded(unreachable), messages, method="POST", headers=headers)[0] == status
+    assert (
+        call(RequestGuard(unreachable, one_world(), Settings()), messages, method="POST", headers=headers)[0] == status
+    )
 
 
 def test_a_service_that_stops_says_so() -> None:
@@ -289,10 +281,12 @@ def test_a_service_that_stops_says_so() -> None:
 
 def test_no_limit_counts_the_controls() -> None:
     """A live service does not have them, and a user who is blocked advances the clock with one."""
-    limited = guarded(respond, limits=CallLimits(Settings(live_like=True), clock=lambda: 0.0))
-    controls = [call(limited, [], path="/sandbox/clock", raw_path=b"/sandbox/clock")[0] for _ in range(20)]
+    with payerkit.sandbox(live_like=True) as opened:
+        headers = {"x-api-key": opened.reveal_key()}
+        urls = [f"{opened.base_url}{path}" for path in ["/sandbox/clock"] * 20 + ["/v2/payer/x"]]
+        statuses = [requests.get(url, headers=headers, timeout=20).status_code for url in urls]
 
-    assert ([200] * 20, [*[200] * 5, 429]) == (controls, [call(limited, [])[0] for _ in range(6)])
+    assert [*[200] * 20, 404] == statuses
 
 
 def refused(moments: Iterable[float], *, advanced: float = 0) -> list[int]:

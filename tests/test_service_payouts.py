@@ -240,27 +240,22 @@ def test_a_request_that_cannot_be_paid_out_is_refused(
 
 def test_what_is_missing_is_named(client: SandboxClient) -> None:
     """An unknown request, payer or account; an account that is not approved; a payer who is not compliant."""
-    request_id, account = str(new_request(client).request_id), account_of(client)
-    pay = f"/v2/request/{request_id}/pay"
-    with pytest.raises(NotFound, match="Request 01 not found"):
-        call(client, "GET", "/v2/request/01/pay", clientUserId=USER, paymentDetailsId=account)
-    with pytest.raises(NotFound, match="not found"):
-        call(client, "GET", pay, clientUserId="nobody", paymentDetailsId=account)
-    with pytest.raises(NotFound, match="Payment detail nothing not found"):
-        call(client, "GET", pay, clientUserId=USER, paymentDetailsId="nothing")
-    with pytest.raises(Refused) as caught:
-        call(client, "GET", pay)
-    assert ["client_user_id", "payment_details_id"] == [problem.field for problem in caught.value.fields]
-    with pytest.raises(Refused, match="wallet: must be an address"):
-        call(client, "GET", pay, clientUserId=USER, paymentDetailsId=account, wallet="0x12")
+    account, pay = account_of(client), f"/v2/request/{new_request(client).request_id}/pay"
 
+    def refusal(route: str = pay, **changes: str) -> str:
+        with pytest.raises(Refused) as caught:
+            call(client, "GET", route, **{"clientUserId": USER, "paymentDetailsId": account, **changes})
+        return f"{caught.value.code} {caught.value}"
+
+    assert "Request 01 not found" in refusal("/v2/request/01/pay")
+    assert "nobody not found" in refusal(clientUserId="nobody")
+    assert "Payment detail nothing not found" in refusal(paymentDetailsId="nothing")
+    assert "client_user_id: " in refusal(clientUserId="")
+    assert "wallet: must be an address" in refusal(wallet="0x12")
     client.sandbox.decide(account, status="failed")
-    with pytest.raises(Refused, match="only an approved account can be paid"):
-        call(client, "GET", pay, clientUserId=USER, paymentDetailsId=account)
+    assert "only an approved account can be paid" in refusal()
     client.sandbox.complete_kyc(USER, status="pending")
-    with pytest.raises(Refused) as refused:
-        call(client, "GET", pay, clientUserId=USER, paymentDetailsId=account)
-    assert refused.value.code == "not_yet_passed_kyc_kyb"
+    assert "not_yet_passed_kyc_kyb" in refusal()
 
 
 @pytest.mark.parametrize(

@@ -89,11 +89,7 @@ def now(world: World) -> float:
 
 def advance(world: World, seconds: float) -> None:
     """Advance a world's clock."""
-
-    def work(session: WorldSession) -> None:
-        session.get_one(WorldRow, world.id).advanced += seconds
-
-    world.call(work, write=True)
+    world.call(lambda session: session.update_world(advanced=WorldRow.advanced + seconds), write=True)
 
 
 def test_services_on_one_database_share_its_clock(database: str | Path) -> None:
