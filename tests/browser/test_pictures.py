@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 import payerkit
 from browser.form_states import LOOK
-from browser.jupyter_pages import OUTPUTS, NotebookPage
+from browser.jupyter_pages import OUTPUTS, Jupyter, NotebookPage, write_notebook
 from cases import pairs
 from example_payments import GOOD
 from payerkit.findings import Findings
 from payerkit.models import PayerStatus, Payment, PaymentDetail
+from payerkit.payouts import Leg, Trace, draw_states
 from published import ANSWERS, BANK_DETAILS, PAYER
 from test_card import PAYEE_SWAPPED, UNLIMITED
 
@@ -27,7 +30,12 @@ WRONG_ACCOUNT = {
     "postalCode": "1011",
     "country": "UK",
 }
+TITLES = ("Order", "Request", "Transactions", "Paid on chain", "Off-ramp", "Bank")
+LEGS = [Leg(leg=title, progress="done", known=f"0x{'ab' * 32}", source="list of payments") for title in TITLES]
+BOUNCED = payerkit.explain("bounced", of="order")
 PICTURES: dict[str, Any] = {
+    "trace": Trace(reference="1" * 64, state="bounced", explanation=BOUNCED, legs=tuple(LEGS), current=LEGS[-1]),
+    "states": draw_states(pd.DataFrame({"state": ["at_the_bank"] * 27 + ["bounced", "paid_twice", "not_paid", "paid"]})),
     "findings": payerkit.check_bank_details(WRONG_ACCOUNT),
     "no findings": Findings(),
     "a long name": payerkit.check_payer({**PAYER, "country": "UK", "email": "john"}),
@@ -126,3 +134,22 @@ def test_a_card_is_short_until_somebody_opens_it(page: Page, tmp_path: Path) -> 
     assert closed is not None
     assert closed["height"] < 320
     assert [True, False, False] == page.locator("details").evaluate_all("all => all.map(each => each.open)")
+
+
+@pytest.mark.browser_all
+def test_images_are_shown_where_a_notebook_is_not_trusted(browser: Browser, lab: Jupyter) -> None:
+    """In a colleague's notebook, without style sheets: images and words are there, in all themes and widths."""
+    path = lab.folder / "stored.ipynb"
+    write_notebook(path, "trace", "states")
+    notebook = json.loads(path.read_text())
+    for cell in notebook["cells"]:
+        data = {"text/html": PICTURES[cell["source"]]._repr_html_()}
+        cell["outputs"] = [{"output_type": "display_data", "metadata": {}, "data": data}]
+    path.write_text(json.dumps(notebook))
+    with lab.open(browser, path.name, viewport=(700, 1500)) as opened:
+        images = opened.page.locator(f"{OUTPUTS} img")
+        expect(images).to_have_count(2)
+
+        assert [] == opened.look_closely(OUTPUTS)
+        assert [True, True] == images.evaluate_all("all => all.map(each => each.complete && each.naturalWidth > 0)")
+        assert 0 == opened.page.locator(f"{OUTPUTS} style").count()  # so it is not trusted

@@ -168,21 +168,14 @@ class Trace:
         return html.picture(html.title(self.reference, beside=chip), self._picture(), *lines, self._table())
 
     def _table(self) -> str:
-        """Return the legs as a table whose styles stay where a notebook is not trusted."""
-        rows = [("", "what is known", "since (UTC)", "who says so")]
+        """Return the legs as a table."""
+        lines = [_row("normal", "leg", "what is known", "since (UTC)", "who says so")]
         for leg in self.legs:
+            known = _LONG.sub(r"\1<wbr>", html.escape(leg.known or "ahead"))
             page = f" {html.link(leg.page, 'explorer')}" if leg.page else ""
             since = "" if leg.since is None else f"{leg.since:%Y-%m-%d %H:%M}"
-            known = html.Html(f"{html.escape(leg.known or 'ahead')}{page}")
-            rows.append((f"{self._mark(leg)} {leg.leg}", known, since, leg.source))
-        lines = []
-        for number, row in enumerate(rows):
-            weight = "bold" if number and self.legs[number - 1] is self.current else "normal"
-            style = f"padding: 4px 14px 4px 0; text-align: left; vertical-align: top; font-weight: {weight}"
-            cells = zip(_TAGS, _WRAPS, map(html.escape, row), strict=True)
-            lines.append(
-                "<tr>" + "".join(f'<{tag} style="{style}; {wrap}">{cell}</{tag}>' for tag, wrap, cell in cells)
-            )
+            weight = "bold" if leg is self.current else "normal"
+            lines.append(_row(weight, f"{self._mark(leg)} {leg.leg}", known + page, since, html.escape(leg.source)))
         return f'<table style="border-collapse: collapse">{"".join(lines)}</table>'
 
     def _kind(self, leg: Leg) -> html.Kind:
@@ -207,9 +200,21 @@ class Trace:
         return pictures.image(shapes, 78, alt=", ".join(words))
 
 
-_TAGS = ("th", "td", "td", "td")
-_WRAPS = ("white-space: nowrap", "overflow-wrap: anywhere", "white-space: nowrap", "overflow-wrap: normal")
-"""Of the columns: hashes and ids are broken, words and times are not."""
+_LONG = re.compile(r"(\w{22})(?=\w)")
+"""Where a hash may be broken."""
+
+
+def _row(weight: str, head: str, known: str, since: str, source: str) -> str:
+    """Return a row of HTML, with styles that stay where a notebook is not trusted."""
+    style = (
+        f"padding: 4px 14px 4px 0; text-align: left; vertical-align: top; font-weight: {weight}; overflow-wrap: normal"
+    )
+    whole = f"{style}; white-space: nowrap"
+    return (
+        f'<tr><th scope="row" style="{whole}">{head}</th><td style="{style}">{known}</td>'
+        f'<td style="{whole}">{since}</td><td style="{style}">{source}</td></tr>'
+    )
+
 
 _GAP = 16
 _MOVES = {"payer": "payer's move", "payee": "payee's move", "you": "your move", "service": "service's move"}
