@@ -12,7 +12,6 @@ import payerkit
 from cases import table
 from payerkit import InvalidInput
 from payerkit.tables import Mapping
-from published import TYPED_ACCOUNT, TYPED_PAYER
 
 HEADERS = ["Vorname", "E-Mail", "Konto", "Notiz", "Notiz"]
 PEOPLE = pd.DataFrame(
@@ -192,15 +191,6 @@ def test_a_file_is_proposed_with_its_header_row(tmp_path: Path) -> None:
 
     assert (3, "account_number") == (mapping.header_row, mapping["Kto"])
     assert ["email", "account_number", "client_user_id"] == list(payerkit.read_payers(path, mapping=mapping).columns)
-
-
-@pytest.mark.parametrize("body", [TYPED_PAYER, TYPED_ACCOUNT])
-def test_a_row_of_data_is_no_mapping(body: dict[str, str]) -> None:
-    """A file without a header is refused, and its first row is not shown."""
-    with pytest.raises(InvalidInput, match="Does the table have a header row") as caught:
-        payerkit.tables.propose_mapping(pd.DataFrame(columns=list(body.values())))
-
-    assert [] == [value for value in body.values() if len(value) > 2 and value in str(caught.value)]
 
 
 def test_unknown_headers_can_be_mapped() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -28,11 +28,13 @@ from payerkit.wording import count_of, in_words
 
 if TYPE_CHECKING:
     from payerkit.payment.check_many import Source
-    from payerkit.payment.compare import Comparison
     from payerkit.policy.payment_policy import PaymentPolicy
 
 _NUMBER = re.compile(rf"{MASK}\S*")
 """What is shown of an account number in the text of a finding."""
+
+_CELLS = ("request_id", "reference", "network", "payee", "amount", "token", "fee", "state", "paid_at", "tx_hash")
+"""What is said of a payment, by the columns of `check_payments` and `reconcile`; the account is not."""
 
 
 @without_internal_frames
@@ -90,55 +92,29 @@ def evidence(  # noqa: PLR0913 - what it is evidence of, each by name
 
 def _section(label: str, checked: CheckedPayment, paid: pd.DataFrame | None, events: Any) -> str:
     """Return what is known of one payment, as a table and, if there are any, its events as another one."""
-    found = PaymentFindings(checked.findings)
+    found, cells = PaymentFindings(checked.findings), checked.row()
     points = [f"{html.MARKS[each.severity]} {_NUMBER.sub(MASK, each.message)} [{each.code}]" for each in found]
-    rows = [("Verdict", html.verdict(found.verdict)), ("Findings", _lines(points))]
-    facts, said = {}, []
-    if checked.compared is not None:
-        facts, said = _facts(checked.compared, checked.row()), events_of([_ids(checked.compared.payment)], events)
-        if paid is not None or events is not None:
-            facts |= _payment_facts(checked.compared.payment, paid, events)
-    rows = [(name, _lines(lines)) for name, lines in facts.items()] + rows
-    head = ("time (UTC)", "event", "off-ramp status", "signature")
-    cells = [
-        (f"{each['at']:%Y-%m-%d %H:%M:%S}", *(each[name] for name in ("event", "sub_status", "signature")))
-        for each in said
-    ]
-    table = html.grid(head, cells, caption="Events") if cells else ""
-    return f"<section>{html.table(rows, caption=f'Payment {label}')}{table}</section>"
+    lines: dict[str, list[str]] = {}
+    said: list[dict[str, Any]] = []
+    if (compared := checked.compared) is not None:
+        ids = {name: getattr(compared.payment, name) for name in ("request_id", "payment_reference")}
+        said = events_of([ids], events)
+        if any(ids.values()) and (paid is not None or events is not None):
+            listed = payments_frame([]) if paid is None else paid
+            row = rows_of(reconcile([compared.payment], listed, events=events))[0]
+            cells = {**row, "state": in_words(row["state"])} | cells
+        orders = [f"{each.amount} {each.invoice_currency} in {each.payment_currency}" for each in compared.orders]
+        lines[f"Order ({compared.payment.order_source or 'none'})"] = orders
+        lines["Calldata digest (ERC-8213)"] = [digest_of(each) or "cannot be read" for each in compared.transactions]
+    lines |= {in_words(name).capitalize(): [_text(cells[name])] for name in _CELLS if cells.get(name) is not None}
+    rows = [(name, "<br>".join(map(html.escape, each))) for name, each in (lines | {"Findings": points}).items()]
+    caption = html.Html(f"{html.verdict(found.verdict)} Payment {html.escape(label)}")
+    happened = [[_text(each[name]) for name in ("at", "event", "sub_status", "signature")] for each in said]
+    table = html.grid(("time", "event", "off-ramp status", "signature"), happened, caption="Events") if said else ""
+    return f"<section>{html.table(rows, caption=caption)}{table}</section>"
 
 
-def _lines(texts: Iterable[str]) -> str:
-    return "<br>".join(map(html.escape, texts))
-
-
-def _ids(payment: Payment) -> dict[str, str | None]:
-    return {"request_id": payment.request_id, "payment_reference": payment.payment_reference}
-
-
-def _facts(compared: Comparison, cells: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what was ordered, and what the bytes pay, as lines by their titles."""
-    orders = [f"{each.amount} {each.invoice_currency} in {each.payment_currency}" for each in compared.orders]
-    pays = count_of(cells["payments"], "payment")
-    if cells["payments"] == 1:
-        amounts = {name: "unknown" if cells[name] is None else format_number(cells[name]) for name in ("amount", "fee")}
-        pays = "{amount} {token} to {payee} on {network}, fee {fee}".format(**{**cells, **amounts})
-    return {
-        f"Order ({compared.payment.order_source or 'none'})": orders,
-        "Request id": [compared.payment.request_id or "none"],
-        "Pays": [pays],
-        "Calldata digest (ERC-8213)": [digest_of(each) or "cannot be read" for each in compared.transactions],
-    }
-
-
-def _payment_facts(payment: Payment, paid: pd.DataFrame | None, events: Any) -> dict[str, list[str]]:
-    """Return what became of a payment, likewise; nothing without an id to find it by."""
-    if not any(_ids(payment).values()):
-        return {}
-    (row,) = rows_of(reconcile([payment], payments_frame([]) if paid is None else paid, events=events).head(1))
-    time = "" if row["paid_at"] is None else f", {row['paid_at']:%Y-%m-%d %H:%M:%S} UTC"
-    return {
-        "Reference": [row["reference"] or "none"],
-        "State": [in_words(row["state"])],
-        "Transaction": [f"{row['tx_hash'] or 'not known'}{time}"],
-    }
+def _text(cell: Any) -> str:
+    if isinstance(cell, pd.Timestamp):
+        return f"{cell:%Y-%m-%d %H:%M:%S} UTC"
+    return format_number(cell) if isinstance(cell, Decimal) else str(cell or "")

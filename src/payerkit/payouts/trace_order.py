@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from payerkit import html, pictures
 from payerkit.client.client import Client
 from payerkit.endpoints import endpoint
 from payerkit.errors import InvalidInput, NotFound, kind_of, without_internal_frames
-from payerkit.events.read_events import believed_events
+from payerkit.events.read_events import believed_events, read_events
 from payerkit.explanations import Explanation, explain_word, status_kind
 from payerkit.frames import columns, frame_of, rows_of
 from payerkit.masking import mask
@@ -32,7 +32,7 @@ from payerkit.payouts.coverage import ID_NAMES, ExpectedOrder, ids_of
 from payerkit.payouts.payment_list import list_payments
 from payerkit.payouts.reconcile_orders import STATE_OF_WORD, reconcile
 from payerkit.payouts.request_calls import get_request
-from payerkit.payouts.request_list import list_requests
+from payerkit.payouts.request_list import REQUEST_DTYPES, list_requests
 from payerkit.signing.card import AFTER_STOP
 from payerkit.wire import check_id
 from payerkit.wording import count_of, in_words, visible
@@ -113,8 +113,8 @@ class Trace:
     Attributes:
         reference: Your reference, masked if it holds an e-mail address, or else the request id.
         state: The state of the order, as `reconcile` has it.
-        explanation: What that means, whose move it is, and what to do.
-        reason: Why a payout bounced or failed, in the service's words, or None.
+        explanation: What that means, whose move it is, and what to do; and why a payout bounced or failed, in the
+            service's words.
         legs: All legs, in their order.
         current: The leg where the money is.
 
@@ -128,7 +128,6 @@ class Trace:
     reference: str
     state: str
     explanation: Explanation
-    reason: str | None
     legs: tuple[Leg, ...]
     current: Leg
 
@@ -147,16 +146,12 @@ class Trace:
         """One row per leg, with the attributes of a `Leg`; text has dtype `string`, times are in UTC."""
         return frame_of([{name: getattr(leg, name) or None for name in _DTYPES} for leg in self.legs], _DTYPES)
 
-    def _lines(self) -> list[str]:
-        """Return what is known of the whole, and the next step."""
-        says = [f"The service says: {self.reason}"] if self.reason else []
-        return [self.explanation.meaning, *says, self.explanation.next_step]
-
     def __str__(self) -> str:
-        lines = [f"{self.reference}: {in_words(self.state)}", *(f"  {line}" for line in self._lines()), ""]
+        head = [f"{self.reference}: {in_words(self.state)}", self.explanation.meaning, self.explanation.next_step]
+        lines = ["\n  ".join(head), ""]
         for leg in self.legs:
             first = f"  {self._mark(leg)} {leg.leg:<15}"
-            words = visible(" ".join(filter(None, [leg.words, leg.page])) or "ahead")
+            words = visible(f"{leg.words or 'ahead'} {leg.page}".rstrip())
             lines += textwrap.wrap(words, 110, initial_indent=first, subsequent_indent=" " * len(first))
         return "\n".join(lines)
 
@@ -164,19 +159,18 @@ class Trace:
 
     def _repr_html_(self) -> str:
         chip = html.chip(self._kind(self.current), in_words(self.state))
-        lines = [f"<div>{html.escape(line)}</div>" for line in self._lines()]
-        return html.picture(html.title(self.reference, beside=chip), self._picture(), *lines, self._table())
-
-    def _table(self) -> str:
-        """Return the legs as a table."""
-        lines = [_row("normal", "leg", "what is known", "since (UTC)", "who says so")]
+        words = (
+            f"<div>{html.escape(self.explanation.meaning)}</div><div>{html.escape(self.explanation.next_step)}</div>"
+        )
+        rows = [_row("leg", "what is known", "since (UTC)", "who says so")]
         for leg in self.legs:
             known = _LONG.sub(r"\1<wbr>", html.escape(leg.known or "ahead"))
             page = f" {html.link(leg.page, 'explorer')}" if leg.page else ""
             since = "" if leg.since is None else f"{leg.since:%Y-%m-%d %H:%M}"
-            weight = "bold" if leg is self.current else "normal"
-            lines.append(_row(weight, f"{self._mark(leg)} {leg.leg}", known + page, since, html.escape(leg.source)))
-        return f'<table style="border-collapse: collapse">{"".join(lines)}</table>'
+            cells = (f"{self._mark(leg)} {leg.leg}", known + page, since, html.escape(leg.source))
+            rows.append(_row(*cells, weight="bold" if leg is self.current else "normal"))
+        table = f'<table style="border-collapse: collapse">{"".join(rows)}</table>'
+        return html.picture(html.title(self.reference, beside=chip), self._picture(), words, table)
 
     def _kind(self, leg: Leg) -> html.Kind:
         return status_kind(self.explanation) if leg is self.current else _KINDS[leg.progress]
@@ -204,16 +198,14 @@ _LONG = re.compile(r"(\w{22})(?=\w)")
 """Where a hash may be broken."""
 
 
-def _row(weight: str, head: str, known: str, since: str, source: str) -> str:
+def _row(head: str, known: str, since: str, source: str, *, weight: str = "normal") -> str:
     """Return a row of HTML, with styles that stay where a notebook is not trusted."""
     style = (
-        f"padding: 4px 14px 4px 0; text-align: left; vertical-align: top; font-weight: {weight}; overflow-wrap: normal"
+        f"padding: 4px 14px 4px 0; text-align: left; vertical-align: top; overflow-wrap: normal; font-weight: {weight}"
     )
     whole = f"{style}; white-space: nowrap"
-    return (
-        f'<tr><th scope="row" style="{whole}">{head}</th><td style="{style}">{known}</td>'
-        f'<td style="{whole}">{since}</td><td style="{style}">{source}</td></tr>'
-    )
+    cells = f'<td style="{style}">{known}</td><td style="{whole}">{since}</td><td style="{style}">{source}</td>'
+    return f'<tr><th scope="row" style="{whole}">{head}</th>{cells}</tr>'
 
 
 _GAP = 16
@@ -241,7 +233,8 @@ def trace(
         reference: Your reference of the request, or its request id; or what `create_request`, `request_payment` or
             `initiate_payment` returned, with which the order is known, too.
         payment: The transactions, to say their verdict: a `Payment`, or the file that `payment.save(path)` wrote.
-        events: From `read_events`; without them, nothing is known of the off-ramp and the bank.
+        events: From `read_events`; without them, nothing is known of off-ramp and bank. A sandbox's are read by
+            themselves.
         policy: What you agreed to, for the verdict.
         rate: The price of one unit of the payment currency in the invoice currency, for the verdict.
 
@@ -269,70 +262,60 @@ def trace(
           · Off-ramp       ahead
           · Bank           ahead
     """
-    given = payment if payment is not None or not isinstance(reference, Payment) else reference
-    to_sign = read_payment(given) if isinstance(given, str | Path) else given
-    if to_sign is not None and not isinstance(to_sign, Payment):
-        raise InvalidInput(f"payment: expected a Payment or the path of its file, got {kind_of(payment)}.")
+    to_sign = reference if payment is None and isinstance(reference, Payment) else payment
+    to_sign = read_payment(to_sign) if isinstance(to_sign, str | Path) else to_sign
     is_text = not isinstance(reference, Payment | PaymentRequest)
     order = ExpectedOrder({"reference": check_id(reference, "reference"), "amount": None} if is_text else reference)
+    if events is None and client.sandbox is not None:
+        events = read_events(client.sandbox.events())
     requests = _read_requests(client, order)
     request = requests[0] if len(requests) == 1 else {}
-    known = _known(order, request)
-    wanted = next(name for name in ID_NAMES if known[name])
-    payments = list_payments(client, **{wanted: known[wanted]}, reveal=True)
-    row = rows_of(reconcile([known], payments, events=events))[0]
-    doubts = [*_doubts(order, requests, row, payments, to_sign)]
+    known = {name: request.get(name) or value for name, value in order.ids.items()}
+    known |= {name: request.get(name) if (own := getattr(order, name)) is None else own for name in _TERMS}
+    payee = {"payee": "a wallet"} if order.pays_wallet else {}
+    sought: dict[str, Any] = next({name: known[name]} for name in ID_NAMES if known[name])
+    payments = list_payments(client, **sought, reveal=True)
+    listed = frame_of(requests, REQUEST_DTYPES)
+    row = rows_of(reconcile([known | payee], payments, requests=listed, events=events))[0]
     card = None if to_sign is None else to_sign.card(policy=policy, rate=rate)
-    place, explanation = _explain(row, request, card, pays_wallet=order.pays_wallet)
-    if doubts:
-        step = "" if row["state"] == "not_paid" or explanation.what_to_do == "Nothing." else explanation.what_to_do
-        explanation = replace(explanation, whose_move="you", what_to_do=" ".join([*doubts, step]).rstrip())
-    facts = {
-        "order": _ordered(known) | {"source": request.get("source", "") if order.amount is None else "order"},
-        "request": _requested(request, row),
+    place, explanation = _explain(row, requests, card, pays_wallet=order.pays_wallet)
+    if to_sign is not None and to_sign.request_id not in {None, row["request_id"]}:
+        other = "The transactions are those of another request: sign none of them."
+        explanation = replace(explanation, whose_move="you", what_to_do=other)
+    facts: dict[str, dict[str, Any]] = {
+        "order": _ordered(known, "order" if order.amount is not None else request.get("source", "")),
+        "request": _requested(request),
         "transactions": _to_sign(row, card, is_now=place == "transactions"),
         "chain": _paid(row, is_listed=not payments.empty, is_sandbox=client.environment == "sandbox"),
-        **_paid_out(row, [known, row], events),
+        **_paid_out(row, events_of([known, row], events)),
     }
     titles = dict(list(LEGS.items())[:4]) if order.pays_wallet else LEGS
-    legs = {name: _leg(title, facts.get(name, {})) for name, title in titles.items()}
+    legs = {
+        name: Leg(leg=title, **(_PASSED | fact if (fact := facts.get(name)) else {})) for name, title in titles.items()
+    }
     legs[place] = _current(legs[place], explanation)
-    name = next(each for each in (known["reference"], known["request_id"], known["payment_reference"]) if each)
+    name = mask("reference", known["reference"] or known["request_id"] or known["payment_reference"])
     return Trace(
-        reference=str(mask("reference", name)),
-        state=row["state"],
-        explanation=explanation,
-        reason=row["reason"],
-        legs=tuple(legs.values()),
-        current=legs[place],
+        reference=name, state=row["state"], explanation=explanation, legs=tuple(legs.values()), current=legs[place]
     )
 
 
-def _leg(title: str, fact: Mapping[str, Any]) -> Leg:
-    """Return a leg where the money is not: passed if something is known of it, else ahead."""
-    passed: dict[str, Any] = (
-        {"progress": "done", "whose_move": "nobody", "what_to_do": "Nothing."} if fact.get("known") else {}
-    )
-    return Leg(leg=title, **passed, **fact)
+_PASSED: dict[str, Any] = {"progress": "done", "whose_move": "nobody", "what_to_do": "Nothing."}
+_TERMS = ("amount", "invoice_currency", "payment_currency")
 
 
 def _current(leg: Leg, explanation: Explanation) -> Leg:
     """Return the leg where the money is."""
     is_wrong = status_kind(explanation) == "error"
     progress: Progress = "done" if explanation.is_passed else "stopped" if is_wrong else "now"
-    return replace(
-        leg,
-        progress=progress,
-        known=leg.known or explanation.meaning,
-        whose_move=explanation.whose_move,
-        what_to_do=explanation.what_to_do,
-    )
+    known, whose_move, what_to_do = leg.known or explanation.meaning, explanation.whose_move, explanation.what_to_do
+    return replace(leg, progress=progress, known=known, whose_move=whose_move, what_to_do=what_to_do)
 
 
 def _read_requests(client: Client, order: ExpectedOrder) -> list[dict[str, Any]]:
     """Return what the service says of the requests with an order's id or reference; of a single one, all that it says.
 
-    A reference that no request has may be a request id.
+    A reference that no request has may be a request id. What the response does not say of the order is taken from it.
     """
     request_id, reference = order.ids["request_id"], order.ids["reference"]
     found: list[dict[str, Any]] = []
@@ -345,118 +328,86 @@ def _read_requests(client: Client, order: ExpectedOrder) -> list[dict[str, Any]]
         return found
     with suppress(NotFound):
         status = get_request(client, request_id)
-        said = {name: getattr(status, name) for name in (*ID_NAMES, "status", "has_been_paid")}
+        said = {name: getattr(status, name) for name in (*ID_NAMES, "status", "has_been_paid", "tx_hash")}
         said |= {"request_id": request_id, "amount": status.request_amount}
         said = {name: value for name, value in said.items() if value is not None}
-        found = [{"source": "response", **(found[0] if found else {}), **said}]
+        known = found[0] if found else {"source": "response"} | {name: getattr(order, name) for name in _TERMS}
+        return [known | said]
     return found
 
 
-def _known(order: ExpectedOrder, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an order as `reconcile` takes it: as it was given, and completed by what the service says."""
-    own = {"amount": order.amount, "invoice_currency": order.invoice_currency}
-    own |= {"payment_currency": order.payment_currency, "payee": "a wallet" if order.pays_wallet else None}
-    ids = {name: request.get(name) or value for name, value in order.ids.items()}
-    return ids | {name: request.get(name) if value is None else value for name, value in own.items()}
-
-
-def _doubts(
-    order: ExpectedOrder,
-    requests: Sequence[Mapping[str, Any]],
-    row: Mapping[str, Any],
-    payments: pd.DataFrame,
-    to_sign: Payment | None,
-) -> Iterator[str]:
-    """Yield where the ledgers disagree, a sentence each; `reconcile` compares the order with payments and events."""
-    if len(requests) > 1:
-        yield f"{len(requests)} requests have this reference: trace each by its request id."
-    request = requests[0] if len(requests) == 1 else {}
-    if order.amount is not None and request.get("amount") not in {None, order.amount}:
-        amounts = f"{format_number(order.amount)}, its request for {format_number(request['amount'])}"
-        yield f"The order is for {amounts}: find out which is right before anyone signs."
-    is_paid = request.get("has_been_paid")
-    if is_paid and not row["payments"]:
-        yield "The service calls the request paid, but no list and no event has a payment of it: ask the service."
-    if is_paid is False and row["paid"]:
-        yield "The service calls the request unpaid, but it is paid as far as is known: sign nothing more, and ask."
-    if row["payments"] > payments["duplicate_of"].isna().sum():
-        yield "An event tells of a payment that the list of payments does not have: ask the service."
-    if to_sign is not None and to_sign.request_id not in {None, row["request_id"]}:
-        yield "The transactions are those of another request: sign none of them."
-
-
 def _explain(
-    row: Mapping[str, Any], request: Mapping[str, Any], card: PaymentCard | None, *, pays_wallet: bool
+    row: Mapping[str, Any], requests: Sequence[Mapping[str, Any]], card: PaymentCard | None, *, pays_wallet: bool
 ) -> tuple[str, Explanation]:
     """Return the leg where the money is, and what its state means."""
-    state, asked = row["state"], explain_word(request.get("status"), "request")
-    word = row["bank_status"] if state in {"bounced", "failed"} else state
-    found = explain_word(word, "order")
-    if state != "not_paid" or row["whose_move"] == "you":  # what is left to ask there was asked here
-        found = replace(found, whose_move=row["whose_move"], what_to_do=row["what_to_do"])
-    place = _LEG_OF_STATE[state]
-    if pays_wallet and place in {"payout", "bank"}:
-        return "chain", found if state != "paid" else explain_word("paid", "request")
-    if state != "not_paid":
+    state, place = row["state"], _LEG_OF_STATE[row["state"]]
+    is_paid_out = place in {"payout", "bank"} and not pays_wallet
+    found = explain_word(row["bank_status"] if state in {"bounced", "failed"} else state, "order")
+    if state == "paid" and not is_paid_out:
+        found, place = explain_word("paid", "request"), "chain"
+    reason = f" The service says: {row['reason']}" if row["reason"] else ""
+    meaning = f"{found.meaning}{reason}"
+    found = replace(found, meaning=meaning, whose_move=row["whose_move"], what_to_do=row["what_to_do"])
+    if row["payments"] or state not in {"not_paid", "unclear", "paid"}:
         return place, found
-    if not request:
-        meaning, step = "No request and no payment is known under this reference.", "Check the reference and the key."
-        return "request", replace(found, meaning=meaning, whose_move="you", what_to_do=step)
+    if state == "paid":  # by the word of the request alone
+        return "chain", found
+    if len(requests) != 1:
+        return "request", found
+    asked = explain_word(requests[0].get("status"), "request")
     if asked.final and not asked.is_passed:  # cancelled, or expired
         return "request", asked
     is_stopped = card is not None and card.verdict == "stop"
     return place, replace(found, whose_move="you", what_to_do=AFTER_STOP) if is_stopped else found
 
 
-def _ordered(known: Mapping[str, Any]) -> dict[str, Any]:
+def _ordered(known: Mapping[str, Any], source: str) -> dict[str, Any]:
     if known["amount"] is None:
         return {}
-    paid_in = f", to be paid in {known['payment_currency']}" if known["payment_currency"] else ""
-    return {"known": f"{format_number(known['amount'])} {known['invoice_currency'] or ''}".rstrip() + paid_in}
+    words = f"{format_number(known['amount'])} {known['invoice_currency']}, to be paid in {known['payment_currency']}"
+    return {"known": words, "source": source}
 
 
-def _requested(request: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+def _requested(request: Mapping[str, Any]) -> dict[str, Any]:
     if not request:
-        return {"known": row["request_id"] or "", "source": "list of payments"} if row["payments"] else {}
-    says = explain_word(request.get("status"), "request").meaning if request.get("status") else "Created."
-    known = f"{request['request_id']}: {says}"
-    return {"known": known, "since": request.get("created_at"), "source": request["source"]}
+        return {}
+    says = explain_word(request["status"], "request").meaning
+    return {
+        "known": f"{request['request_id']}: {says}",
+        "since": request.get("created_at"),
+        "source": request["source"],
+    }
 
 
 def _to_sign(row: Mapping[str, Any], card: PaymentCard | None, *, is_now: bool) -> dict[str, Any]:
     if card is not None:
         return {"known": f"{card.verdict.upper()}. {card.sentence}", "source": "calldata"}
-    return {"known": "Not given, so not checked." if is_now else "Signed and sent." if row["payments"] else ""}
+    known = "Not given, so not checked." if is_now else "Signed and sent."
+    return {"known": known} if is_now or row["payments"] else {}
 
 
 def _paid(row: Mapping[str, Any], *, is_listed: bool, is_sandbox: bool) -> dict[str, Any]:
     if not row["payments"]:
         return {}
-    much = "an unknown amount" if row["paid_amount"] is None else format_number(row["paid_amount"])
-    paid = f"{much} {row['payment_currency'] or ''}".rstrip() + f" in {count_of(row['payments'], 'payment')}"
-    known = ", ".join(filter(None, [paid, row["tx_hash"]]))
-    currency = find_currency(row["payment_currency"] or "")
+    much = "An unknown amount of" if row["paid_amount"] is None else format_number(row["paid_amount"])
+    known = f"{much} {row['payment_currency']} in {count_of(row['payments'], 'payment')}, {row['tx_hash']}"
+    currency, source = find_currency(row["payment_currency"] or ""), "list of payments" if is_listed else "event"
     explorer = networks()[currency.network].explorer if currency and not is_sandbox else ""
     page = f"{explorer}/tx/{row['tx_hash']}" if explorer and _HASH.fullmatch(row["tx_hash"] or "") else ""
-    source = "list of payments" if is_listed else "event"
     return {"known": known, "since": row["paid_at"], "source": source, "page": page}
 
 
 _HASH = re.compile("0x[0-9a-fA-F]{64}")
 
 
-def _paid_out(row: Mapping[str, Any], orders: Iterable[Mapping[str, Any]], events: Any) -> dict[str, dict[str, Any]]:
-    """Return what events say of off-ramp and bank. orders: the ids of the request."""
+def _paid_out(row: Mapping[str, Any], said: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return what events say of off-ramp and bank."""
     if row["bank_status"] is None:
         return {}
-    said = events_of(orders, events)
     signatures = {each["signature"] for each in said if each["sub_status"] == row["bank_status"]}
     source = f"event, signature {'valid' if signatures == {'valid'} else 'unchecked'}"
-    last = {
-        "known": explain_word(row["bank_status"], "payment").meaning,
-        "since": row["bank_status_at"],
-        "source": source,
-    }
+    last = {"known": explain_word(row["bank_status"], "payment").meaning, "since": row["bank_status_at"]}
+    last["source"] = source
     if STATE_OF_WORD.get(row["bank_status"]) not in {"at_the_bank", "bounced"}:
         return {"payout": last}
     sent = next((each["at"] for each in said if each["sub_status"] == "sending_fiat"), None)
