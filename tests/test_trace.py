@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pandas as pd
 import pytest
 
 from cases import table
@@ -166,6 +167,8 @@ def test_a_wallet_has_no_bank(ledgers: Ledgers) -> None:
 
     assert LEGS[:4] == [leg.leg for leg in found.legs]
     assert ("Paid on chain", "done", "nobody") == (found.current.leg, found.current.progress, found.whose_move)
+    refunded = trace(ledgers([], {}, [{"amount": "10"}]), payment, events=told({"event": "payment.refunded"}))
+    assert ("refunded", "Off-ramp", "you") == (refunded.state, refunded.current.leg, refunded.whose_move)
 
 
 def test_nothing_personal_is_shown(ledgers: Ledgers) -> None:
@@ -176,7 +179,7 @@ def test_nothing_personal_is_shown(ledgers: Ledgers) -> None:
     found = trace(client, "ada@example.com", events=events)
 
     assert ("••••", "bounced") == (found.reference, found.state)
-    shown = [str(found), found._repr_html_(), found.frame.to_csv(), *picture_of(found)]
+    shown = [str(found), found._repr_html_(), pd.DataFrame(found.legs).to_csv(), *picture_of(found)]
     assert [] == [text for text in shown if "ada" in text.lower()]
 
 

@@ -7,6 +7,7 @@ read where styles are removed, as on GitHub, or where colours are forced.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -137,12 +138,19 @@ def table(rows: Iterable[tuple[str, str]], *, caption: str) -> Html:
     return _table(f"<tbody>{body}</tbody>", caption)
 
 
+_INLINE = 'style="padding: 4px 14px 4px 0; text-align: left; vertical-align: top"'
+"""The style of a cell where a notebook is not trusted, so that style sheets are gone."""
+
+_UNBROKEN = re.compile(r"(\w{22})(?=\w)")
+"""Where a hash may be broken."""
+
+
 def _cell(value: object) -> str:
     """Return a cell with its line breaks. In narrow notebooks, a long one keeps a width, and its words are broken."""
     if isinstance(value, Html) or not isinstance(value, str):
-        return f"<td>{escape(value)}</td>"
-    lines = "<br>".join(map(escape, value.split("\n")))
-    return f'<td class="pk-long">{lines}</td>' if len(value) > _LONG else f"<td>{lines}</td>"
+        return f"<td {_INLINE}>{escape(value)}</td>"
+    lines = _UNBROKEN.sub(r"\1<wbr>", "<br>".join(map(escape, value.split("\n"))))
+    return f'<td class="pk-long" {_INLINE}>{lines}</td>' if len(value) > _LONG else f"<td {_INLINE}>{lines}</td>"
 
 
 def folded(summary: str, content: str) -> Html:
@@ -158,5 +166,5 @@ def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     if not body:
         return title(caption)
-    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    names = "".join(f'<th scope="col" {_INLINE}>{escape(name)}</th>' for name in head)
     return _table(f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody>", caption)

@@ -35,7 +35,9 @@ LEGS = [Leg(leg=title, progress="done", known=f"0x{'ab' * 32}", source="list of 
 BOUNCED = payerkit.explain("bounced", of="order")
 PICTURES: dict[str, Any] = {
     "trace": Trace(reference="1" * 64, state="bounced", explanation=BOUNCED, legs=tuple(LEGS), current=LEGS[-1]),
-    "states": draw_states(pd.DataFrame({"state": ["at_the_bank"] * 27 + ["bounced", "paid_twice", "not_paid", "paid"]})),
+    "states": draw_states(
+        pd.DataFrame({"state": ["at_the_bank"] * 27 + ["bounced", "paid_twice", "not_paid", "paid"]})
+    ),
     "findings": payerkit.check_bank_details(WRONG_ACCOUNT),
     "no findings": Findings(),
     "a long name": payerkit.check_payer({**PAYER, "country": "UK", "email": "john"}),

@@ -12,17 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pandas as pd
 
 from payerkit import html, pictures
 from payerkit.client.client import Client
 from payerkit.endpoints import endpoint
-from payerkit.errors import InvalidInput, NotFound, kind_of, without_internal_frames
+from payerkit.errors import InvalidInput, NotFound, without_internal_frames
 from payerkit.events.read_events import believed_events, read_events
 from payerkit.explanations import Explanation, explain_word, status_kind
-from payerkit.frames import columns, frame_of, rows_of
+from payerkit.frames import frame_of, rows_of
 from payerkit.masking import mask
 from payerkit.models import Payment, PaymentRequest
 from payerkit.models.payments import read_payment
@@ -63,10 +63,8 @@ _LEG_OF_STATE = {
 }
 """Where an order is, by its state in `reconcile`."""
 
-_DTYPES = columns("leg progress known since source whose_move what_to_do page", time="since")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Leg:
     """One leg of the way from an order to the bank.
 
@@ -106,7 +104,7 @@ class Leg:
 _KINDS: Mapping[Progress, html.Kind] = {"done": "success", "now": "warning", "stopped": "error", "ahead": "neutral"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class Trace:
     """Where the money of one order is; **beyond the specification**. Notebooks show it as a picture above a table.
 
@@ -141,11 +139,6 @@ class Trace:
         """The next step."""
         return self.explanation.what_to_do
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """One row per leg, with the attributes of a `Leg`; text has dtype `string`, times are in UTC."""
-        return frame_of([{name: getattr(leg, name) or None for name in _DTYPES} for leg in self.legs], _DTYPES)
-
     def __str__(self) -> str:
         head = [f"{self.reference}: {in_words(self.state)}", self.explanation.meaning, self.explanation.next_step]
         lines = ["\n  ".join(head), ""]
@@ -159,17 +152,16 @@ class Trace:
 
     def _repr_html_(self) -> str:
         chip = html.chip(self._kind(self.current), in_words(self.state))
-        words = (
-            f"<div>{html.escape(self.explanation.meaning)}</div><div>{html.escape(self.explanation.next_step)}</div>"
-        )
-        rows = [_row("leg", "what is known", "since (UTC)", "who says so")]
+        words = "<br>".join(map(html.escape, (self.explanation.meaning, self.explanation.next_step)))
+        rows = []
         for leg in self.legs:
-            known = _LONG.sub(r"\1<wbr>", html.escape(leg.known or "ahead"))
-            page = f" {html.link(leg.page, 'explorer')}" if leg.page else ""
+            head = html.escape(f"{self._mark(leg)} {leg.leg}")
             since = "" if leg.since is None else f"{leg.since:%Y-%m-%d %H:%M}"
-            cells = (f"{self._mark(leg)} {leg.leg}", known + page, since, html.escape(leg.source))
-            rows.append(_row(*cells, weight="bold" if leg is self.current else "normal"))
-        table = f'<table style="border-collapse: collapse">{"".join(rows)}</table>'
+            source = html.link(leg.page, f"{leg.source}; explorer") if leg.page else html.escape(leg.source)
+            rows.append(
+                (html.Html(f"<b>{head}</b>" if leg is self.current else head), leg.known, since, html.Html(source))
+            )
+        table = html.grid(("leg", "what is known", "since (UTC)", "who says so"), rows, caption="")
         return html.picture(html.title(self.reference, beside=chip), self._picture(), words, table)
 
     def _kind(self, leg: Leg) -> html.Kind:
@@ -192,20 +184,6 @@ class Trace:
             shapes += [pictures.label(left - _GAP + 2, 43, "→")] if number else []
             words.append(f"{leg.leg}: {state if is_current else leg.progress}")
         return pictures.image(shapes, 78, alt=", ".join(words))
-
-
-_LONG = re.compile(r"(\w{22})(?=\w)")
-"""Where a hash may be broken."""
-
-
-def _row(head: str, known: str, since: str, source: str, *, weight: str = "normal") -> str:
-    """Return a row of HTML, with styles that stay where a notebook is not trusted."""
-    style = (
-        f"padding: 4px 14px 4px 0; text-align: left; vertical-align: top; overflow-wrap: normal; font-weight: {weight}"
-    )
-    whole = f"{style}; white-space: nowrap"
-    cells = f'<td style="{style}">{known}</td><td style="{whole}">{since}</td><td style="{style}">{source}</td>'
-    return f'<tr><th scope="row" style="{whole}">{head}</th>{cells}</tr>'
 
 
 _GAP = 16
@@ -282,34 +260,39 @@ def trace(
     if to_sign is not None and to_sign.request_id not in {None, row["request_id"]}:
         other = "The transactions are those of another request: sign none of them."
         explanation = replace(explanation, whose_move="you", what_to_do=other)
-    facts: dict[str, dict[str, Any]] = {
-        "order": _ordered(known, "order" if order.amount is not None else request.get("source", "")),
-        "request": _requested(request),
-        "transactions": _to_sign(row, card, is_now=place == "transactions"),
-        "chain": _paid(row, is_listed=not payments.empty, is_sandbox=client.environment == "sandbox"),
-        **_paid_out(row, events_of([known, row], events)),
-    }
-    titles = dict(list(LEGS.items())[:4]) if order.pays_wallet else LEGS
-    legs = {
-        name: Leg(leg=title, **(_PASSED | fact if (fact := facts.get(name)) else {})) for name, title in titles.items()
-    }
-    legs[place] = _current(legs[place], explanation)
-    name = mask("reference", known["reference"] or known["request_id"] or known["payment_reference"])
-    return Trace(
-        reference=name, state=row["state"], explanation=explanation, legs=tuple(legs.values()), current=legs[place]
+    sources = (
+        "order" if order.amount else request.get("source", ""),
+        "event" if payments.empty else "list of payments",
     )
+    facts = _facts(known, request, row, card, sources) | _paid_out(row, events_of([known, row], events))
+    if place == "transactions" and card is None:
+        facts["transactions"] = ("Not given, so not checked.", None, "")
+    titles = dict(list(LEGS.items())[:4]) if order.pays_wallet and place not in {"payout", "bank"} else LEGS
+    legs = {
+        name: _leg(title, facts.get(name), explanation if name == place else None) for name, title in titles.items()
+    }
+    if client.environment != "sandbox":
+        legs["chain"] = replace(legs["chain"], page=_page(row))
+    shown = mask("reference", known["reference"] or known["request_id"] or known["payment_reference"])
+    return Trace(shown, row["state"], explanation, tuple(legs.values()), legs[place])
 
 
-_PASSED: dict[str, Any] = {"progress": "done", "whose_move": "nobody", "what_to_do": "Nothing."}
 _TERMS = ("amount", "invoice_currency", "payment_currency")
 
+Fact: TypeAlias = "tuple[str, pd.Timestamp | None, str]"
+"""What is known of a leg, since when, and who says so."""
 
-def _current(leg: Leg, explanation: Explanation) -> Leg:
-    """Return the leg where the money is."""
+
+def _leg(title: str, fact: Fact | None, explanation: Explanation | None) -> Leg:
+    """Return a leg: passed if something is known of it, else ahead. explanation: of that where the money is."""
+    known, since, source = fact or ("", None, "")
+    if explanation is None:
+        passed = ("nobody", "Nothing.") if fact else ("", "")
+        return Leg(title, "done" if fact else "ahead", known, since, source, *passed)
     is_wrong = status_kind(explanation) == "error"
     progress: Progress = "done" if explanation.is_passed else "stopped" if is_wrong else "now"
-    known, whose_move, what_to_do = leg.known or explanation.meaning, explanation.whose_move, explanation.what_to_do
-    return replace(leg, progress=progress, known=known, whose_move=whose_move, what_to_do=what_to_do)
+    known = known or explanation.meaning
+    return Leg(title, progress, known, since, source, explanation.whose_move, explanation.what_to_do)
 
 
 def _read_requests(client: Client, order: ExpectedOrder) -> list[dict[str, Any]]:
@@ -341,12 +324,10 @@ def _explain(
 ) -> tuple[str, Explanation]:
     """Return the leg where the money is, and what its state means."""
     state, place = row["state"], _LEG_OF_STATE[row["state"]]
-    is_paid_out = place in {"payout", "bank"} and not pays_wallet
     found = explain_word(row["bank_status"] if state in {"bounced", "failed"} else state, "order")
-    if state == "paid" and not is_paid_out:
+    if pays_wallet and state == "paid":
         found, place = explain_word("paid", "request"), "chain"
-    reason = f" The service says: {row['reason']}" if row["reason"] else ""
-    meaning = f"{found.meaning}{reason}"
+    meaning = f"{found.meaning} The service says: {row['reason']}" if row["reason"] else found.meaning
     found = replace(found, meaning=meaning, whose_move=row["whose_move"], what_to_do=row["what_to_do"])
     if row["payments"] or state not in {"not_paid", "unclear", "paid"}:
         return place, found
@@ -361,57 +342,53 @@ def _explain(
     return place, replace(found, whose_move="you", what_to_do=AFTER_STOP) if is_stopped else found
 
 
-def _ordered(known: Mapping[str, Any], source: str) -> dict[str, Any]:
-    if known["amount"] is None:
-        return {}
-    words = f"{format_number(known['amount'])} {known['invoice_currency']}, to be paid in {known['payment_currency']}"
-    return {"known": words, "source": source}
-
-
-def _requested(request: Mapping[str, Any]) -> dict[str, Any]:
-    if not request:
-        return {}
-    says = explain_word(request["status"], "request").meaning
-    return {
-        "known": f"{request['request_id']}: {says}",
-        "since": request.get("created_at"),
-        "source": request["source"],
-    }
-
-
-def _to_sign(row: Mapping[str, Any], card: PaymentCard | None, *, is_now: bool) -> dict[str, Any]:
+def _facts(
+    known: Mapping[str, Any],
+    request: Mapping[str, Any],
+    row: Mapping[str, Any],
+    card: PaymentCard | None,
+    sources: tuple[str, str],
+) -> dict[str, Fact]:
+    """Return what is known of the legs up to the chain. sources: who says the order, and who the payment."""
+    facts: dict[str, Fact] = {}
+    if known["amount"] is not None:
+        paid_in = f"{known['invoice_currency']}, to be paid in {known['payment_currency']}"
+        facts["order"] = (f"{format_number(known['amount'])} {paid_in}", None, sources[0])
+    if request:
+        says = explain_word(request["status"], "request").meaning
+        facts["request"] = (f"{request['request_id']}: {says}", request.get("created_at"), request["source"])
     if card is not None:
-        return {"known": f"{card.verdict.upper()}. {card.sentence}", "source": "calldata"}
-    known = "Not given, so not checked." if is_now else "Signed and sent."
-    return {"known": known} if is_now or row["payments"] else {}
+        facts["transactions"] = (f"{card.verdict.upper()}. {card.sentence}", None, "calldata")
+    if row["payments"]:
+        facts.setdefault("transactions", ("Signed and sent.", None, ""))
+        much = "An unknown amount of" if row["paid_amount"] is None else format_number(row["paid_amount"])
+        paid = f"{much} {row['payment_currency']} in {count_of(row['payments'], 'payment')}, {row['tx_hash']}"
+        facts["chain"] = (paid, row["paid_at"], sources[1])
+    return facts
 
 
-def _paid(row: Mapping[str, Any], *, is_listed: bool, is_sandbox: bool) -> dict[str, Any]:
-    if not row["payments"]:
-        return {}
-    much = "An unknown amount of" if row["paid_amount"] is None else format_number(row["paid_amount"])
-    known = f"{much} {row['payment_currency']} in {count_of(row['payments'], 'payment')}, {row['tx_hash']}"
-    currency, source = find_currency(row["payment_currency"] or ""), "list of payments" if is_listed else "event"
-    explorer = networks()[currency.network].explorer if currency and not is_sandbox else ""
-    page = f"{explorer}/tx/{row['tx_hash']}" if explorer and _HASH.fullmatch(row["tx_hash"] or "") else ""
-    return {"known": known, "since": row["paid_at"], "source": source, "page": page}
+def _page(row: Mapping[str, Any]) -> str:
+    """Return the explorer's page about the transaction that paid, or ""."""
+    currency = find_currency(row["payment_currency"] or "")
+    explorer = networks()[currency.network].explorer if currency else ""
+    return f"{explorer}/tx/{row['tx_hash']}" if explorer and _HASH.fullmatch(row["tx_hash"] or "") else ""
 
 
 _HASH = re.compile("0x[0-9a-fA-F]{64}")
 
 
-def _paid_out(row: Mapping[str, Any], said: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _paid_out(row: Mapping[str, Any], said: Sequence[Mapping[str, Any]]) -> dict[str, Fact]:
     """Return what events say of off-ramp and bank."""
-    if row["bank_status"] is None:
+    status = row["bank_status"]
+    if status is None:
         return {}
-    signatures = {each["signature"] for each in said if each["sub_status"] == row["bank_status"]}
+    signatures = {each["signature"] for each in said if each["sub_status"] == status}
     source = f"event, signature {'valid' if signatures == {'valid'} else 'unchecked'}"
-    last = {"known": explain_word(row["bank_status"], "payment").meaning, "since": row["bank_status_at"]}
-    last["source"] = source
-    if STATE_OF_WORD.get(row["bank_status"]) not in {"at_the_bank", "bounced"}:
+    last = (explain_word(status, "payment").meaning, row["bank_status_at"], source)
+    if STATE_OF_WORD.get(status) not in {"at_the_bank", "bounced"}:
         return {"payout": last}
     sent = next((each["at"] for each in said if each["sub_status"] == "sending_fiat"), None)
-    return {"payout": {"known": "The operator has paid out.", "since": sent, "source": source}, "bank": last}
+    return {"payout": ("The operator has paid out.", sent, source), "bank": last}
 
 
 def events_of(orders: Iterable[Mapping[str, Any]], events: Any) -> list[dict[str, Any]]:
