@@ -326,7 +326,7 @@ def test_the_sandbox_serves_both_versions(api: Any) -> None:
 RECORD: dict[str, Any] = ANSWERS["list_payment_details"]["paymentDetails"][0]
 COLUMNS = [
     *columns("id user_id bank_name account_name beneficiary_type account_number routing_number"),
-    *columns("currency status rails"),
+    *columns("currency status rails in_use reason"),
 ]
 
 
@@ -346,7 +346,33 @@ def test_columns_always_stand(records: list[dict[str, Any]]) -> None:
     made = frame(*records)
 
     assert (COLUMNS, len(records)) == (list(made.columns), len(made))
-    assert {"string"} == {str(dtype) for dtype in made.dtypes}
+    assert {"string"} == {str(made[name].dtype) for name in COLUMNS if name != "in_use"}
+    assert "boolean" == str(made["in_use"].dtype)
+
+
+def test_a_rejected_account_has_its_reason_beside_it(connected: Callable[..., Client]) -> None:
+    """The last one, if it is about the status that the account has; which can be paid is told without events."""
+    words = ["approved", "failed", "rejected", "deactivated", "pending", None]
+    records = [RECORD | {"id": f"a{place}", "status": word} for place, word in enumerate(words)]
+    said = [
+        ("a1", "failed", "Old"),
+        ("a1", "failed", "Name mismatch"),
+        ("a0", "failed", "Before"),
+        ("a2", "failed", ""),
+    ]
+    events = payerkit.read_events(
+        [
+            {"event": "payment_detail.updated", "paymentDetailsId": name, "status": status, "rejectionMessage": why}
+            for name, status, why in said
+        ]
+    )
+    with FarEnd([reply(200, RequestBody({"paymentDetails": records}).content)]) as far:
+        made = payerkit.list_payment_details(connected(far.url), "user-123", events=events)
+
+    assert [True, False, False, False, None, None] == made["in_use"].astype(object).where(
+        made["in_use"].notna(), None
+    ).tolist()
+    assert {1: "Name mismatch"} == made["reason"].dropna().to_dict()
 
 
 def test_what_tells_about_a_person_is_masked_unless_revealed(connected: Callable[..., Client]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from payerkit.client.call import Call, RequestBody
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, PayeeWarning, RealMoneyWarning, without_internal_frames
+from payerkit.explanations import account_group
 from payerkit.frames import frame_of
 from payerkit.masking import mask
 from payerkit.models import (
@@ -154,7 +155,7 @@ def create_payment_detail(
     /,
     **fields: Any,
 ) -> PaymentDetail:
-    """Store a bank account for a payer. Each call stores one more.
+    """Store a bank account for a payer. Each call stores one more; the API can neither change nor remove one.
 
     `POST /v1/payer/{clientUserId}/payment-details`, specification 2.1 and 2.2.
 
@@ -185,36 +186,44 @@ def create_payment_detail(
 
 @endpoint
 def list_payment_details(
-    client: Client, client_user_id: str, *, payment_details_id: str | None = None, reveal: bool = False
+    client: Client,
+    client_user_id: str,
+    *,
+    payment_details_id: str | None = None,
+    events: pd.DataFrame | None = None,
+    reveal: bool = False,
 ) -> pd.DataFrame:
     """Return the bank accounts of a payer.
 
-    `GET /v1/payer/{clientUserId}/payment-details`, specification 2.3.
+    `GET /v1/payer/{clientUserId}/payment-details`, specification 2.3. The API can neither change nor remove an account:
+    a wrong one stays in the list. Store the right one, and pay that, by its id.
 
     Args:
         client: From `connect()` or `sandbox()`.
         client_user_id: The `client_user_id` that the payer was registered with.
         payment_details_id: Only the account with this id; no rows if the payer has no such account.
+        events: From `read_events`, for `reason`; this is beyond the specification.
         reveal: True to show account numbers, birth dates, addresses and people's names, which are masked otherwise.
 
     Returns:
-        One row per account; no rows if there are none. The columns of specification 2.3 are always there, other
-        fields of the response follow; text has dtype `string`.
+        One row per account; no rows if there are none. The columns of specification 2.3 are always there, then
+        `in_use` (boolean), whether the account can be paid, missing while it is checked, and `reason`, why it was
+        rejected, which only `events` say; other fields of the response follow. Text has dtype `string`.
 
     Raises:
-        InvalidInput: For an id that cannot be sent.
+        InvalidInput: For an id that cannot be sent, and for anything but such events.
         NotSent: If the request never left this machine.
         Refused: If the service refused it; for a known reason, as WrongKey, NotFound or RateLimited.
         ServiceError: If the service failed.
         UnreadableAnswer: If the response is not what the API documents.
 
     Example:
-        >>> list_payment_details(client, "user-123")[["bank_name", "account_number", "status"]]
-          bank_name account_number    status
-        0     Chase       ••••3489  approved
+        >>> list_payment_details(client, "user-123")[["bank_name", "account_number", "status", "in_use"]]
+          bank_name account_number    status  in_use
+        0     Chase       ••••3489  approved    True
     """
     records = client.send(payment_details_call(client_user_id, payment_details_id=payment_details_id))
-    return payment_details_frame(records, reveal=reveal is True)
+    return payment_details_frame(records, events=events, reveal=reveal is True)
 
 
 @endpoint
@@ -390,21 +399,28 @@ _ACCOUNT_MEMBERS = (
 """Wire names of a listed payment detail (specification 2.3), in its order."""
 
 
-def payment_details_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False) -> pd.DataFrame:
-    """Return one row per record: the listed columns, then any other fields of the records.
+def payment_details_frame(
+    records: Sequence[Mapping[str, Any]], *, events: Any = None, reveal: bool = False
+) -> pd.DataFrame:
+    """Return one row per record: the listed columns, `in_use` and `reason`, then any other fields of the records.
 
     Names are in snake_case. Missing values are <NA>. Unless revealed, account numbers, birth dates, addresses and
     people's names (except initials) are masked.
     """
-    rows = [_with_wire_names(record) for record in records]
+    from payerkit.events.read_events import rejection_reasons  # noqa: PLC0415 - loads pandas
+
+    rows, reasons = [_with_wire_names(record) for record in records], rejection_reasons(events)
     names = dict.fromkeys([*_ACCOUNT_MEMBERS, *(name for row in rows for name in row)])
     shown = rows if reveal else mask("", rows)
-    columns = {our_name(name): [row.get(name) for row in shown] for name in names}
+    columns: dict[str, list[Any]] = {name: [] for name in (*map(our_name, _ACCOUNT_MEMBERS), "in_use", "reason")}
+    columns |= {our_name(name): [row.get(name) for row in shown] for name in names}
     # Values other than text are kept as they are: a conversion would be a guess.
-    is_text = {name: all(isinstance(value, str | None) for value in values) for name, values in columns.items()}
-    return frame_of(
-        zip(*columns.values(), strict=True), {name: "string" if is_text[name] else "object" for name in columns}
-    )
+    is_text = {name: all(isinstance(each, str | None) for each in values) for name, values in columns.items()}
+    dtypes = {name: "string" if is_text[name] else "object" for name in columns} | {"in_use": "boolean"}
+    groups = [account_group(row.get("status")) for row in rows]
+    columns["in_use"] = [None if group == "open" else group == "approved" for group in groups]
+    columns["reason"] = [reasons.get((str(row.get("id")), str(row.get("status")))) for row in rows]
+    return frame_of(zip(*columns.values(), strict=True), dtypes)
 
 
 def _with_wire_names(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -224,7 +224,14 @@ _MAX_WORDS = 4
 _IGNORED = str.maketrans("", "", ".,;-()'\"\u05f3\u05f4")
 _HAS_INNER_DOT = re.compile(r"[^\W\d_]\.[^\W\d_]").search
 _INITIALS_LAST = {"IN", "LK"}
-"""Countries where initials such as S.A. often follow the name of a natural person."""
+"""Countries where initials such as S.A. often stand beside the name of a natural person."""
+
+
+def name_initials(value: str, holder: str | None, country: str | None) -> bool:
+    """Return True if the first or the last name of an individual is an initial, where that is not the usual way."""
+    words = value.replace(".", " ").split()
+    is_person = holder == "individual" and upper_code(country) not in _INITIALS_LAST and len(words) > 1
+    return is_person and any(len(word) == 1 and word.isupper() for word in (words[0], words[-1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,16 @@ def believed_events(events: Any, names: Iterable[str], *, tests: bool = False) -
     return rows_of(table.sort_values("at", kind="stable"))
 
 
+def rejection_reasons(events: Any) -> dict[tuple[str, str], str]:
+    """Return the last reason why an account was rejected, by its id and the status that it had then.
+
+    Raises InvalidInput for anything but a frame of `read_events` or None.
+    """
+    said = believed_events(events, ["event", "payment_details_id", "status", "reason"])  # by time
+    told = [row for row in said if row["event"] == "payment_detail.updated" and row["reason"]]
+    return {(row["payment_details_id"], str(row["status"])): row["reason"] for row in told}
+
+
 class _EventRow:
     """One event, with what its deliveries have in common. event: None if nothing is believed."""
 
