@@ -94,15 +94,6 @@ def test_only_what_is_not_ok_is_unfolded() -> None:
     assert "Not ok" not in unfolded(GOOD["token"])
 
 
-def test_what_only_could_not_be_checked_is_to_be_checked() -> None:
-    """Where there is nothing to decide, the headline does not ask for a decision."""
-    coin = Payment.read(GOOD["coin"].to_dict(reveal=True), order=USDC.replace(payment_currency="ETH-sepolia-sepolia"))
-    text = unfolded(coin.card(coin.order.replace(invoice_currency="USD") if coin.order else None))
-
-    assert text.startswith("LOOK Check this point yourself before anyone signs.")
-    assert "To decide" not in text
-
-
 def test_a_card_says_where_lines_for_a_policy_go() -> None:
     """A reader who has no policy yet is told how to make one; one who has is not."""
     texts = [unfolded(WITH_FEE.card(policy=policy)) for policy in (None, PaymentPolicy(peg_tolerance="1"))]

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import payerkit
-from cases import first_cases, table
+from cases import table, table_rows
 from example_payments import (
     APPROVAL,
     DEAD,
@@ -255,33 +255,6 @@ def test_unknown_members_say_what_was_looked_for() -> None:
     assert "metadata.later. They were searched for transactions, messages to sign, chain ids, addresses" in told.message
 
 
-NESTED: list[tuple[str, Any, str, str]] = [
-    ("quote expires at", "2026-11-22T11:59:59Z", "quote_expired", "stop"),
-    ("quote expires at", 1500000000, "quote_expired", "stop"),
-    ("quote expires at", "soon", "type_unexpected", "look"),
-    ("has enough balance", False, "wallet_short", "look"),
-    ("has enough gas", False, "wallet_short", "look"),
-    ("has enough gas", "false", "type_unexpected", "look"),
-    ("steps required", 7, "metadata_differs", "look"),
-    ("needs approval", False, "metadata_differs", "look"),
-    ("error", "Bad Request", "response_failed", "look"),
-    ("errors", [{"message": "must be an address"}], "response_failed", "look"),
-    ("success", False, "response_failed", "look"),
-    ("success", "false", "response_failed", "look"),
-    ("status code", 400, "response_failed", "look"),
-    ("status code", "404", "response_failed", "look"),
-    ("status", 500, "response_failed", "look"),
-    ("status", "paid", "paid_already", "stop"),
-    ("status", "Overpaid", "paid_already", "stop"),
-    ("status", "partially_paid", "paid_in_part", "look"),
-    ("paid amount", 4.5, "paid_in_part", "look"),
-    ("status", "cancelled", "status_told", "look"),
-    ("status", "frozen", "status_told", "look"),  # no source has this word
-    ("request status", "expired", "status_told", "look"),
-    ("has been paid", True, "paid_already", "stop"),
-    ("payee", OTHER, "order_differs", "look"),
-    ("invoice currency", "EUR", "order_differs", "look"),
-]
 SPELLINGS: list[Callable[[str], str]] = [
     lambda words: wire_name(words.replace(" ", "_")),
     lambda words: words.replace(" ", "_"),
@@ -301,14 +274,12 @@ HOLDERS: list[Callable[[dict[str, Any]], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("words", "value", "code", "verdict"), first_cases(NESTED, 10), ids=[f"{row[0]} {row[1]}" for row in NESTED]
-)
-def test_a_statement_counts_in_any_spelling_and_place(words: str, value: Any, code: str, verdict: str) -> None:
+@table("statements")
+def test_a_statement_counts_in_any_spelling_and_place(words: str, value: list[Any], code: str, verdict: str) -> None:
     """One level down, or in the capitals of another language, it says the same."""
     for spelling in SPELLINGS:
         for holder in HOLDERS:
-            found = judged({**HONEST, "requestId": OWN_ID, **holder({spelling(words): value})})
+            found = judged({**HONEST, "requestId": OWN_ID, **holder({spelling(words): value[0]})})
 
             assert (verdict, True) == (found.verdict, code in {each.code for each in found}), spelling(words)
 
@@ -345,13 +316,13 @@ def test_no_added_hex_or_statement_stays_ok(most: int) -> None:
     pieces = [UNSIGNED, BYTES_32, OTHER, [*bytes.fromhex(OTHER[2:])], int(OTHER, 16), f"see {OTHER[2:]}", {OTHER: 1}]
     names = ["x", "safeTxHash", "note", "hash", "Data-To-Sign", "to", "id", "sender", "0", "metadata2", ""]
     wraps: list[Callable[[Any], Any]] = [lambda each: [each], lambda each: [1, {"b c": each}], json.dumps]
-    rng = random.Random(27)  # noqa: S311 - a search, no secret
+    statements, rng = [*table_rows("statements")], random.Random(27)  # noqa: S311 - a search, no secret
     for _ in range(most):
         if rng.random() < 0.5:
             name, value = rng.choice(names), rng.choice(pieces)
         else:
-            words, value, *_ = rng.choice(NESTED)
-            name = rng.choice(SPELLINGS)(words)
+            row = rng.choice(statements)
+            name, value = rng.choice(SPELLINGS)(row["words"]), row["value"][0]
         members: Any = rng.choice(HOLDERS)({name: value})
         for wrap in rng.choices(wraps, k=rng.randrange(4)):
             members = {f"m{rng.randrange(9)}": wrap(members)}

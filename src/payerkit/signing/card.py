@@ -125,7 +125,7 @@ class CardContent:
         self.passed = _points((each for each in checked if each.severity == "info"), many=many)
         decisions = [each for each in (*self.problems, *unchecked) if each.severity != "info"]
         self.checked_at = review.now
-        self.headline = _headline(findings.verdict, len(decisions), is_unchecked=not self.problems)
+        self.headline = _headline(findings.verdict, len(decisions))
         self.sentence = payment_sentence(review, findings)
         self.transactions = [TransactionToSign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]]
 
@@ -139,15 +139,13 @@ def shown_points(points: tuple[Point, ...]) -> tuple[Point, ...]:
     return (*points[:_MOST_POINTS], Point(points[-1].severity, "", words, ""))
 
 
-def _headline(verdict: str, count: int, *, is_unchecked: bool) -> str:
-    """Return what to do. is_unchecked: there is nothing but what could not be checked."""
+def _headline(verdict: str, count: int) -> str:
+    """Return what to do. count: of the points to decide on."""
     if verdict == "ok":
         return "Everything that can be checked matches."
     if verdict == "stop":
         return "Do not sign."
-    points = "this point" if count == 1 else f"these {count} points"
-    what_to_do = f"Check {points} yourself" if is_unchecked else f"Decide on {points}"
-    return f"{what_to_do} before anyone signs."
+    return f"Decide on {'this point' if count == 1 else f'these {count} points'} before anyone signs."
 
 
 def _points(findings: Iterable[Finding], *, many: bool) -> tuple[Point, ...]:
