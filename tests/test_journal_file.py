@@ -161,27 +161,7 @@ def test_a_baseline_only_grows(path: Path) -> None:
         assert (None, ["pd-1", "pd-3"], []) == (before, journal.baseline(PAYER), journal.baseline(SECOND))
 
 
-def test_the_slowest_call_is_remembered(path: Path) -> None:
-    """The waits of the next run depend on it."""
-    with Journal(path, OWN) as journal:
-        before = journal.slowest
-        journal.remember_slowest(12.5)
-        journal.remember_slowest(3.0)
-    with Journal(path, OWN) as journal:
-        assert (0.0, 12.5) == (before, journal.slowest)
-
-
 # Its clock
-
-
-def test_the_clock_of_the_machine_does_not_matter(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither an hour forward nor back: times are of the run's own clock."""
-    monkeypatch.setattr(time, "time", itertools.count(1e12, -3600).__next__)
-    send(journal)
-    first = found(journal).since
-    journal.mark_unknown(ACCOUNT, said("No response."))
-
-    assert (0.0, 0.0, 0.0) == (first, found(journal).since, journal.now())
 
 
 @pytest.mark.parametrize("now", [0.0, 500.0, 1e9])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -165,24 +164,6 @@ def test_a_lost_journal_stores_nothing_twice(service: ModelService, path: Path) 
     assert all(reason.startswith("Was there already") for reason in reasons(report))
     assert list(first.frame["payment_details_id"]) == list(report.frame["payment_details_id"])
     assert 3 == service.count("account")
-
-
-def test_a_journal_copied_without_its_log_stores_nothing_twice(service: ModelService, path: Path) -> None:
-    """SQLite keeps the latest writes in a file beside it. Before, a copy without them sent the last accounts again."""
-    rows = rows_of_payers(*range(6))
-    copy = path.with_name("copy")
-
-    def copy_the_file_alone(kind: Kind, _: str) -> None:
-        if kind == "account" and service.count("account") == 3:
-            shutil.copy(path, copy)
-
-    service.before = copy_the_file_alone
-    run(service, rows, path)
-    forget(path)
-    shutil.copy(copy, path)
-
-    assert ["done"] * 6 == states_after(service, rows, path)
-    assert set() == stored_twice(service)
 
 
 @pytest.mark.parametrize("after", [0, 1, 3])
@@ -670,18 +651,6 @@ def test_a_look_finds_a_request_that_the_network_repeated(service: ModelService,
     expected = [("0", "duplicate", f"{ids[0]}, {again.id}"), ("1", "stored", ids[1])]
 
     assert expected == verified(service, rows) == verified(service, rows, path)
-
-
-def test_a_look_finds_what_two_journals_stored(service: ModelService, path: Path) -> None:
-    """Each run listed the accounts before the other stored its own."""
-    rows = rows_of_payers(1)
-    run(service, rows, path)
-    service.next["list"].append(Fault(status=200, body={"paymentDetails": []}))
-    other = run(service, rows, path.with_name("other"))
-    two = ", ".join(each.id for each in service.accounts)
-
-    assert ["done"] == row_states(other)
-    assert [("0", "duplicate", two)] == verified(service, rows)
 
 
 def test_a_look_finds_lost_data(service: ModelService, path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 import payerkit
 from clocks import HandClock
-from far_end import Behaviour, FarEnd, close, cut, reply, reset
+from far_end import Behaviour, FarEnd, close, reply, reset
 from onboarding_service import Service
 from onboarding_tables import payer_row, run_arguments
 from payerkit import InvalidInput, PayerkitError
@@ -260,14 +260,3 @@ def test_a_long_retry_after_stops_the_run(path: Path) -> None:
     assert ([("payer", "not_sent")], [True]) == (states(first), first.frame["retryable"].tolist())
     assert "asks to wait 7200 seconds" in first.stopped
     assert [("bank_details", "done")] == states(second)
-
-
-def test_an_incomplete_list_is_requested_again(path: Path) -> None:
-    """Before an account is sent, and when one is looked up."""
-    broken = cut(200, b'{"paymentDetails": [')
-    service = Lossy(lists=[broken], accounts=[reset])
-    with FarEnd([service]) as far_end, Client(far_end.url, "key") as client:
-        report = onboard(client, table(1), path)
-
-    assert [("bank_details", "done")] == states(report)
-    assert 1 == len(service.stored)

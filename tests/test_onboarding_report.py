@@ -106,19 +106,6 @@ def test_findings_say_with_what_a_row_was_sent(report: Callable[..., Report]) ->
     assert {"country_habit", "trimmed"} <= set(found.findings["code"])
 
 
-def test_a_row_with_errors_has_them_as_reason_and_its_warnings_as_findings(report: Callable[..., Report]) -> None:
-    """It was not sent, so that its warnings do not count as sent."""
-    found = report(rows(1, email="x", routing_number="021000022"))
-
-    assert ("not_sent", "email: Not an e-mail address. Write it as name@example.com.") == tuple(
-        found.frame.loc[0, ["state", "reason"]]
-    )
-    assert (True, "1 row: 1 not sent.") == (
-        "[routing_checksum]" in str(found.frame.loc[0, "findings"]),
-        lines(found)[0],
-    )
-
-
 @table("advice")
 def test_each_state_has_advice(
     report: Callable[..., Report], state: State, reason: list[Any], final: bool, advice: str

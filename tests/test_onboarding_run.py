@@ -64,19 +64,6 @@ def test_a_table_is_onboarded(path: Path) -> None:
     )
 
 
-def test_rows_with_errors_are_not_sent_and_warnings_are(path: Path) -> None:
-    """A row with an error is not sent, and has a reason; a row with a warning is sent."""
-    table = payers(3)
-    table.loc[0, "email"] = "nobody"
-    table.loc[1, "postcode"] = "1"
-    with payerkit.sandbox(seed=1) as client:
-        report = onboard(client, table, path)
-
-    assert ["not_sent", "done", "done"] == report.frame["state"].tolist()
-    assert "email: Not an e-mail address. Write it as name@example.com." == report.frame.loc[0, "reason"]
-    assert 0 == len(report.retryable)
-
-
 def posts(far_end: FarEnd) -> list[str]:
     """Return the targets of the writes that arrived."""
     return [each.target for each in far_end.ledger if each.method == "POST"]
@@ -164,15 +151,6 @@ def test_the_journal_of_a_file_is_beside_it(shared: Client, tmp_path: Path) -> N
     assert (tmp_path / "payers.csv.journal").is_file()
     with pytest.raises(InvalidInput, match="journal: give a file"):
         payerkit.onboard(shared, payers(1))
-
-
-def test_progress_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The bar counts the payers, and how many of them are done."""
-    with payerkit.sandbox(seed=1) as client:
-        payerkit.onboard(client, payers(3), journal=path)
-
-    told = capsys.readouterr().err
-    assert ("payer 3 of 3 [" in told, "3 done" in told) == (True, True)
 
 
 # Edge cases

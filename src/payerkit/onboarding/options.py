@@ -80,11 +80,6 @@ class Options(RunOptions):
     accounts: Accounts = "now"
     existing: Existing = "skip"
 
-    @property
-    def when_compliant(self) -> bool:
-        """Whether accounts are sent for compliant payers only."""
-        return self.accounts == "when_compliant"
-
     @classmethod
     def of(cls, options: Any, accounts: Any, existing: Any) -> Self:
         """Return the options of a caller. Raises InvalidInput for anything else."""

@@ -84,7 +84,6 @@ from payerkit.errors import PayerkitError, Refused
 from payerkit.onboarding.accounts import Listing, Matches, id_of, is_dead
 from payerkit.onboarding.journal import Entry, Journal
 from payerkit.onboarding.limiter import RunStopped
-from payerkit.onboarding.options import Options
 from payerkit.onboarding.sending import REFUSED, Sender, reason_of, record_found
 from payerkit.onboarding.tasks import Task
 from payerkit.reasons import Outcome
@@ -97,13 +96,12 @@ _WITNESSES = 3
 class Reconciler:
     """Finds out the outcome of tasks that are due, and records it; safe to share by threads.
 
-    options: those of the run. accounts: gives all accounts of the table; the first that are stored for certain are the
-    witnesses of how the service lists what it stored, which are asked at most once, and only if a list does not tell.
+    accounts: gives all accounts of the table. The first ones that are stored for certain are witnesses of how the
+    service lists what it stored; they are asked at most once, and only if a list does not tell.
     """
 
     sender: Sender
     journal: Journal
-    options: Options
     accounts: Callable[[], Iterable[Task]]
     _witnesses: Sequence[bool | None] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -234,7 +234,7 @@ class TableRun:
         self._sender = Sender(client, journal, limiter, options)
         self._batches = {step: self._make_batches(step) for step in tasks.table.columns}
         accounts = partial(chain.from_iterable, self._batches.get("bank_details", ()))
-        self._reconciler = Reconciler(self._sender, journal, options, accounts)
+        self._reconciler = Reconciler(self._sender, journal, accounts)
         self.limit = Limit()
         """What the run tries, known once it began."""
         self._later: dict[Row, Batch] = {}

@@ -92,12 +92,13 @@ class Sender:
         """Return the accounts that a payer has before the tasks are sent, or why the tasks are not sent in this run."""
         client_user_id, failure = tasks[0].client_user_id, "status_unread"
         try:
-            if self.options.when_compliant:
-                waits, facts = self.check_compliance(client_user_id)
+            if self.options.accounts == "when_compliant":
+                fields = self.read_status(client_user_id)
+                facts = {name: text for name, text in _facts(fields, client_user_id).items() if name in _COMPLIANCE}
                 if tasks[0].row.payer_row is not None:
                     self.journal.add_facts(tasks[0].payer_key, facts)
-                if waits:
-                    return "waiting", waits
+                if first(fields, "isCompliant", "is_compliant") is not True:
+                    return "waiting", Outcome("not_compliant", {name: _shown(facts.get(name)) for name in _COMPLIANCE})
             failure = "list_unread"
             return self.look(tasks[0])
         except PayerkitError as error:
@@ -251,17 +252,6 @@ class Sender:
             raise
         self.journal.record(task.key, "done", reason=reason, facts=_facts(fields, task.client_user_id))
         return True
-
-    def check_compliance(self, client_user_id: str) -> tuple[Outcome | None, dict[str, str]]:
-        """Return why a payer may not have accounts yet, None for one who is compliant, and the statuses.
-
-        Raises PayerkitError or RunStopped.
-        """
-        fields = self.read_status(client_user_id)
-        facts = {name: text for name, text in _facts(fields, client_user_id).items() if name in _COMPLIANCE}
-        if first(fields, "isCompliant", "is_compliant") is True:
-            return None, facts
-        return Outcome("not_compliant", {name: _shown(facts.get(name)) for name in _COMPLIANCE}), facts
 
     def look(self, task: Task) -> Listing:
         """Return the accounts that the service lists for a task's payer. Raises PayerkitError or RunStopped."""
