@@ -74,22 +74,6 @@ def test_ids_that_would_not_arrive_are_refused_by_every_call(shared: Client, cli
         assert ["client_user_id"] == [problem.field for problem in caught.value.fields]
 
 
-@pytest.mark.parametrize("way", ["object", "dict", "wire dict", "fields"])
-def test_bodies_are_given_in_any_way(shared: Client, way: str) -> None:
-    """An object, a dict in either spelling and keyword fields register the same payer."""
-    body = {**PAYER, "clientUserId": f"way-{way}"}
-    payer = payerkit.Payer.of(body, {})
-    ours = {name: body[str(field.alias)] for name, field in payerkit.Payer.model_fields.items() if field.alias in body}
-    create: dict[str, Callable[[], payerkit.models.PayerStatus]] = {
-        "object": lambda: payerkit.create_payer(shared, payer),
-        "dict": lambda: payerkit.create_payer(shared, ours),
-        "wire dict": lambda: payerkit.create_payer(shared, body),
-        "fields": lambda: payerkit.create_payer(shared, **ours),
-    }
-
-    assert create[way]().user_id == payerkit.get_payer_status(shared, body["clientUserId"]).user_id
-
-
 def test_the_journey(shared: Client) -> None:
     """A payer is registered, agrees, gets an account, and a payment is initiated."""
     created = payerkit.create_payer(shared, {**PAYER, "clientUserId": "journey"})

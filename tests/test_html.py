@@ -9,7 +9,6 @@ import pytest
 from cases import table
 from payerkit import html
 from payerkit.html import is_web_address
-from payerkit.wire import is_loopback
 
 
 @pytest.mark.parametrize(
@@ -33,21 +32,6 @@ def test_link_leads_to_the_web_only(url: str, is_link: bool) -> None:
     """Only http and https URLs become links; others stay text."""
     assert is_link == is_web_address(url)
     assert is_link == html.link(url, "open").startswith("<a ")
-
-
-@pytest.mark.parametrize(
-    ("host", "is_this_machine"),
-    [
-        ("localhost", True),
-        ("127.0.0.1", True),
-        ("::1", True),
-        ("10.0.0.1", False),
-        ("localhost.example.com", False),
-    ],
-)
-def test_loopback_is_this_machine(host: str, is_this_machine: bool) -> None:
-    """Only the loopback addresses and their name count as this machine."""
-    assert is_this_machine == is_loopback(host)
 
 
 def _pairs() -> dict[str, tuple[str, str]]:
