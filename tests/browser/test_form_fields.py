@@ -182,25 +182,6 @@ def test_a_secret_is_taken_and_not_shown_again(notebook: NotebookPage) -> None:
 
 @pytest.mark.browser_all
 @form_of("payer")
-def test_a_reading_is_taken_with_one_click(notebook: NotebookPage) -> None:
-    """Nothing is rewritten before; afterwards the focus is in the field, and the new value is said."""
-    enter(notebook, "Country", "US")
-    enter(notebook, "Phone number", "(212) 555-1234")
-    offer = notebook.page.get_by_role("button", name="Use +12125551234")
-    expect(offer).to_be_visible()
-    before = notebook.control("Phone number").input_value()
-    offer.click()
-    expect(notebook.control("Phone number")).to_have_value("+12125551234")
-    notebook.wait_idle()
-
-    assert "(212) 555-1234" == before
-    assert "phone" == focused(notebook)
-    assert "Phone number is now +12125551234." == said(notebook)
-    expect(notebook.page.get_by_role("button", name="Use ")).to_have_count(0)
-
-
-@pytest.mark.browser_all
-@form_of("payer")
 def test_labels_and_fields_follow_the_type(notebook: NotebookPage) -> None:
     """A company is asked for what only companies have, and one that has a value stays when the type changes."""
     expect(notebook.control("Company")).to_be_hidden()
