@@ -102,21 +102,6 @@ def test_a_double_click_adds_one_account(notebook: NotebookPage) -> None:
 
 
 @pytest.mark.browser_all
-@form_of("payer")
-def test_what_is_sent_is_what_stands_there(notebook: NotebookPage) -> None:
-    """Ctrl+Enter sends the value that is being typed, not the one before."""
-    notebook.ask(f"form.fill({TYPED_PAYER!r})")
-    city = notebook.control("City")
-    city.focus()
-    city.press("ControlOrMeta+a")
-    city.press_sequentially("Buffalo")
-    city.press("Control+Enter")
-    expect(notebook.page.get_by_text("not started").first).to_be_visible()
-
-    assert "Buffalo" in notebook.ask("form._entries.visible_values()['city']")
-
-
-@pytest.mark.browser_all
 @form_of("times out")
 def test_whoever_goes_on_is_left_alone(notebook: NotebookPage) -> None:
     """An answer that comes while somebody types elsewhere does not take the focus away."""

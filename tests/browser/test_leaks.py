@@ -138,8 +138,9 @@ def _payout(page: NotebookPage) -> Iterator[str]:
     for label, text in {"Paying wallet": PAYEE, "Reference": "invoice-424242", "Amount": "424242.42"}.items():
         field(page, label).press_sequentially(text)
     field(page, "Payment currency").press_sequentially("fUSDC-sepolia")
-    keyboard.press("Control+Enter")
+    keyboard.press("Control+Enter")  # takes the value that is being typed
     expect(form(page).get_by_text("Check your answers").first).to_be_focused()
+    expect(form(page).get_by_text("fUSDC-sepolia").filter(visible=True).first).to_be_visible()
     yield "at the summary"
     page.control("Send").press("Enter")
     expect(page.page.get_by_text("Payment initiated.")).to_be_visible()
