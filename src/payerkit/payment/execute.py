@@ -377,12 +377,13 @@ class _Result:
         agreed = [policy.agreed_fee(taker) for taker in takers]
         most = sum((Decimal(HIGH_FEE) if fee is None else fee.max_percent for fee in agreed), Decimal(0))
         is_batch = any(each.place is not None for each in paying)
-        return most + (policy.batch_fee or Decimal(HIGH_FEE) if is_batch else 0)
+        of_batch = Decimal(HIGH_FEE) if policy.batch_fee is None else policy.batch_fee
+        return most + (of_batch if is_batch else 0)
 
     def _may_swap(self, token: str) -> bool:
         """Return True for a token that the wallet may exchange for that of the order."""
-        swaps = [each for each in self.compared.paying if each.kind == EffectKind.SWAP]
-        return any(token != due.token for due in self.execution.dues) and bool(swaps)
+        is_swap = any(each.kind == EffectKind.SWAP for each in self.compared.paying)
+        return is_swap and token not in {due.token for due in self.execution.dues}
 
     def _check_contracts(self) -> Iterator[Finding]:
         held = {(due.token, due.account) for due in self.execution.dues}
