@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eth_abi import decode, encode
+from eth_abi import encode
 
 from cases import table_rows
 from payerkit import PaymentOrder, PaymentPolicy, PayoutOrder
@@ -89,28 +89,6 @@ GOOD: dict[str, Payment] = {
     "coin without fee": payment((ETH_PROXY, data("eb7d8df3", PAYEE, REFERENCE), WEI), asked=ETH),
 }
 """Payments that match their order exactly."""
-
-
-def mutations() -> list[tuple[str, int, str, Any]]:
-    """Return each argument of each transaction of the good payments: payment, transaction, argument."""
-    found = []
-    for name, good in GOOD.items():
-        for number, transaction in enumerate(good.transactions):
-            function = functions()[bytes.fromhex(str(transaction.data)[2:10])]
-            found += [(name, number, part.name, place) for place, part in enumerate(function.arguments.parts)]
-    return found
-
-
-def mutated(name: str, number: int, place: int) -> Payment:
-    """Return a good payment with one argument changed."""
-    answer = GOOD[name].to_dict(reveal=True)
-    changed = answer["transactions"][number]
-    selector = bytes.fromhex(changed["data"][2:10])
-    kinds = [part.canonical for part in functions()[selector].arguments.parts]
-    values = [*decode(kinds, bytes.fromhex(changed["data"][10:]))]
-    values[place] = {"address": OTHER, "uint256": 12345, "bytes": b"87654321"}[kinds[place]]
-    changed["data"] = "0x" + (selector + encode(kinds, values)).hex()
-    return Payment.read(answer, order=GOOD[name].order)
 
 
 MATIC_PROXY = "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9"

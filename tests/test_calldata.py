@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pytest
 from eth_abi import encode
 from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
+import payerkit
 from cases import first_of_each, table_rows
+from payerkit import InvalidInput
 from payerkit.onchain.calldata import (
     MAX_BYTES,
     NATIVE,
@@ -23,6 +26,7 @@ from payerkit.onchain.calldata import (
     read_effects,
 )
 from payerkit.onchain.currencies import current_versions
+from payerkit.payment.decode import CALLDATA_COLUMNS, _calldata_rows
 
 PUBLISHED = {row["selector"]: row["signature"] for row in table_rows("published_functions")}
 """The published selectors and canonical signatures, written down apart from the table under test."""
@@ -152,7 +156,6 @@ def test_unreadable_calldata_has_a_code(data: Any, code: str) -> None:
     assert NOTES[code]
 
 
-WORD_SIZE = 32
 HEAD = encode(TYPES, PAYMENT)
 MALFORMED = [
     ("trailing bytes", fee_proxy_call(b"\x00"), "not_canonical"),
@@ -305,3 +308,65 @@ def test_a_swap_pays_the_last_of_its_path() -> None:
     call = call_of("5f2993bf", ONE, ONE, 5, 9, [ONE, TWO], b"12345678", 1, ONE, 0)
 
     assert [TWO] == [effect.token for effect in read_effects(read_call(call), to=ONE, value=0)]
+
+
+CALLS = [
+    *(encoded(function, sample(function.arguments, seed)) for function in FUNCTIONS for seed in (1, 2)),
+    *(row[1] for row in MALFORMED),
+    *(row[0] for row in UNREADABLE),
+]
+
+
+def values(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return the rows of a frame, with None for what is missing."""
+    return [tuple(None if item is pd.NA else item for item in row) for row in frame.itertuples(index=False, name=None)]
+
+
+def one_by_one(calls: list[Any]) -> list[tuple[Any, ...]]:
+    """Return the rows of each call."""
+    return [tuple(row.values()) for call in calls for row in _calldata_rows(read_call(call))]
+
+
+def test_all_samples_are_read_alike() -> None:
+    """Every function, every malformed call and every unreadable one."""
+    assert one_by_one(CALLS) == values(payerkit.payment.decode_calldata(pd.Series(CALLS, dtype="object")))
+
+
+@pytest.mark.slow
+@given(st.lists(st.tuples(st.integers(0, 2**256 - 1), st.binary(min_size=0, max_size=40)), max_size=5))
+def test_amounts_and_references_of_any_size_are_exact(payments: list[tuple[int, bytes]]) -> None:
+    """No amount passes through a float, and a reference of another length than eight is read as well."""
+    address = "0x" + "11" * 20
+    calls = [
+        "0xc219a14d" + encode(TYPES, [address, address, amount, reference, 0, address]).hex()
+        for amount, reference in payments
+    ]
+    found = payerkit.payment.decode_calldata(pd.Series(calls, dtype="object"))
+
+    assert [amount for amount, _ in payments] == list(found["amount_base"])
+    assert ["0x" + reference.hex() for _, reference in payments] == list(found["reference"])
+
+
+def test_the_index_is_kept() -> None:
+    """A batch repeats the label of its call; the others keep theirs, in their order."""
+    batch = next(call for call in CALLS if str(call).startswith("0xfa733142"))
+    found = payerkit.payment.decode_calldata(pd.Series([CALLS[0], batch, "0x"], index=["a", "b", "c"]))
+
+    assert ["a", "b", "b", "c"] == list(found.index)
+    assert [0, 1] == found.loc[["b"], "place"].tolist()
+
+
+@pytest.mark.parametrize("empty", [pd.Series([], dtype="object"), pd.Series([], dtype="string")])
+def test_without_calls_the_columns_are_there(empty: pd.Series[Any]) -> None:
+    """An empty series gives an empty frame with all columns."""
+    assert (list(CALLDATA_COLUMNS), 0) == (
+        list(payerkit.payment.decode_calldata(empty).columns),
+        len(payerkit.payment.decode_calldata(empty)),
+    )
+
+
+@pytest.mark.parametrize("wrong", [None, "0x", ["0x"], pd.DataFrame()])
+def test_anything_but_a_series_is_refused(wrong: Any) -> None:
+    """One call, or a list, is refused."""
+    with pytest.raises(InvalidInput, match="Give a Series of calldata"):
+        payerkit.payment.decode_calldata(wrong)
