@@ -134,12 +134,6 @@ def test_the_published_currency_reaches_ok(tmp_path: Path, currency: str, told: 
     assert "ok" == check_payment(payment, policy=PaymentPolicy.read(path)).verdict
 
 
-def known(role: str, network: str | None = "sepolia", address: str = OTHER) -> PaymentPolicy:
-    """Return the policy of these tests with one wallet more."""
-    book = [*(AGREED.addresses or ()), KnownAddress(address=address, name="Other", network=network, role=role)]  # type: ignore[arg-type]
-    return replace(AGREED, addresses=AddressBook(book))
-
-
 def test_a_payout_order_is_enough_to_know_a_payout() -> None:
     """A saved response does not say that it pays out to an account, but the order does."""
     supplier = PaymentPolicy(peg_tolerance="1", addresses={PAYEE: "Example Payee"})
