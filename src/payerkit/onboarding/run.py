@@ -52,8 +52,8 @@ def onboard(  # noqa: PLR0913 - what a run is about, each by name
     after a while, beside the accounts of other payers. A payer is asked for, up to six times, and sent again if the
     service does not know it. An account is looked for in the payer's list, and sent again if it is missing from two
     lists that show all accounts known to be there. At the end of the run, accounts that were sent more than once are
-    looked for once more, a whole `reconcile_after` after they were sent last; the progress bar says how many they are,
-    and how many seconds that takes. An account that is stored twice is a `duplicate`. What is still unknown then is
+    looked for once more, a whole `reconcile_after` after they were sent last; the progress bar says of how many payers,
+    and how many seconds it waits. An account that is stored twice is a `duplicate`. What is still unknown then is
     left to the next run, or to you, with the reason in the report.
 
     An account that the service does not take yet, since its payer is not compliant, is *waiting*: the same call on
