@@ -9,8 +9,6 @@ import os
 import signal
 import socket
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -265,35 +263,6 @@ def test_a_file_that_another_process_holds_is_waited_for(path: Path, monkeypatch
     os.close(held)
 
     assert (503, 200, 1) == (busy, take(app)[0], app.stored)
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from payerkit.events.file import EventsFile
-
-write = os.write
-
-def write_half(descriptor, line):
-    write(descriptor, line[: len(line) // 2])
-    os.kill(os.getpid(), signal.SIGKILL)
-
-file = EventsFile(Path("events.jsonl"))
-file.append(sys.stdin.buffer.readline())
-os.write = write_half
-file.append(sys.stdin.buffer.readline())
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="a kill that leaves no time is a matter of POSIX")
-def test_a_kill_in_the_middle_of_a_line_leaves_no_half_line(path: Path) -> None:
-    """Neither the line before nor the lock suffers, and the next receiver goes on behind the last whole line."""
-    killed = subprocess.run([sys.executable, "-c", KILLED], input=LINE * 2, cwd=path.parent, check=False)
-    left = path.read_bytes()
-    EventsFile(path).append(LINE)
-
-    assert (-signal.SIGKILL, LINE + LINE[: len(LINE) // 2]) == (killed.returncode, left)
-    assert LINE * 2 == path.read_bytes()
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -253,26 +252,6 @@ def test_a_variant_may_come_alone() -> None:
     frame = read_events([line_of(variant(".checkout"), "1"), line_of(variant(".client_id"), "2")])
 
     assert [("payment.confirmed", ".checkout .client_id")] == cells(frame, "event", "variants")
-
-
-def test_two_payments_of_one_kind_have_two_variants() -> None:
-    """A variant that comes twice belongs to two events."""
-    paid = [{**CONFIRMED, "timestamp": f"2025-10-03T14:30:0{second}Z"} for second in range(2)]
-    paid += [{**event, "event": "payment.confirmed.checkout"} for event in paid]
-    frame = read_events([line_of(event, str(place)) for place, event in enumerate(paid)])
-
-    assert [".checkout", ".checkout"] == list(frame["variants"])
-
-
-@pytest.mark.slow
-def test_a_flood_of_variants_takes_seconds() -> None:
-    """Each is an event of its own; if each were compared with all before it, it would take minutes."""
-    flood = [line_of({"event": "payment.confirmed.checkout"}, str(number)) for number in range(10_000)]
-    start = time.perf_counter()
-    frame = read_events(flood)
-
-    assert 10_000 == len(frame)
-    assert time.perf_counter() - start < 20
 
 
 def test_nothing_of_an_invalid_delivery_is_believed() -> None:

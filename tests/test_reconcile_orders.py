@@ -161,37 +161,7 @@ def requested(*requests: dict[str, Any]) -> pd.DataFrame:
     return frame_of([usual | each for each in requests], REQUEST_DTYPES)
 
 
-PAID, UNPAID = {"has_been_paid": True}, {"has_been_paid": False}
-
-
-@pytest.mark.parametrize(
-    ("requests", "payments", "events", "state", "is_paid", "whose_move", "what_to_do"),
-    [
-        ([UNPAID], [], [], "not_paid", None, "payer", "lists its request as unpaid"),
-        ([{"has_been_paid": None}], [], [], "not_paid", None, "payer", "there may be one all the same"),
-        ([], [], [], "not_paid", None, "you", "has no request for it"),
-        ([UNPAID, {"request_id": "02"}], [], [], "unclear", None, "you", "Several requests have this reference"),
-        ([PAID], [], [], "paid", True, "you", "listed as paid, but no payment is"),
-        (
-            [PAID],
-            [{"hasBeenPaid": False}],
-            [],
-            "paid",
-            True,
-            "service",
-            "no event says yet",
-        ),  # an older list of payments
-        ([UNPAID], [{"hasBeenPaid": None}], [], "unclear", None, "you", "Compare the payments"),
-        ([UNPAID], [{"hasBeenPaid": True}], [], "paid", True, "you", "listed as unpaid: list the requests again"),
-        ([UNPAID], [], ["fiat_sent"], "at_the_bank", True, "you", "listed as unpaid: list the requests again"),
-        ([PAID], [{}], ["fiat_sent"], "at_the_bank", True, "nobody", "Nothing."),
-        ([PAID], [{}], ["bounced"], "bounced", True, "payee", "correct the bank details"),
-        ([{"amount": "25.5", "invoice_currency": "usd"}], [], [], "not_paid", None, "payer", "have the payer sign"),
-        ([{"amount": "26"}], [], [], "not_paid", None, "you", "another amount or currency"),
-        ([PAID | {"invoice_currency": "EUR"}], [{}], [], "paid", True, "you", "another amount or currency"),
-        ([{"request_id": "02", "reference": "INVOICE-1 "}], [], [], "not_paid", None, "payer", "as unpaid"),
-    ],
-)
+@table("reconciled_requests")
 def test_what_the_list_of_requests_says_counts_too(
     requests: list[Any],
     payments: list[Any],

@@ -277,12 +277,3 @@ def test_a_service_without_the_call_says_so() -> None:
         pytest.raises(NotFound, match="or the service does not offer this call"),
     ):
         payerkit.get_request(client, REQUEST_ID)
-
-
-@pytest.mark.parametrize("bad", BAD_IDS)
-def test_ids_that_would_not_arrive_are_not_sent(bad: str) -> None:
-    """As for every call."""
-    with answering(STATUS) as service, client_of(service) as client, pytest.raises(InvalidInput):
-        payerkit.get_request(client, bad)
-
-    assert [] == service.ledger

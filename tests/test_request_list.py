@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cases import table
 from far_end import FarEnd, reply
 from payerkit import InvalidInput, PayoutOrder, list_requests
 from payerkit.errors import NotFound, PaymentListWarning, UnreadableAnswer
@@ -122,34 +123,13 @@ def test_other_answers_are_no_empty_list() -> None:
 
 
 ORDERED = PayoutOrder(amount="25.5", invoice_currency="usd", payment_currency="USDC-sepolia", reference="invoice-001")
-LATER = {"createdAt": "2126-11-02T10:30:00Z"}
-OWN = {"reference": "payerkit-1"}
 
 
-@pytest.mark.parametrize(
-    ("requests", "reference", "state"),
-    [
-        ([REQUEST | LATER], "invoice-001", "created"),
-        ([REQUEST | LATER | {"reference": "invoice-002"}], "invoice-001", "not_yet"),
-        ([REQUEST], "invoice-001", "unclear"),  # older than the call
-        ([REQUEST | {"createdAt": None}], "invoice-001", "unclear"),
-        (
-            [REQUEST | OWN],
-            "payerkit-1",
-            "created",
-        ),  # made for this call: nothing older can have it, whatever the clocks say
-        ([REQUEST | LATER, REQUEST | LATER | {"requestId": "02"}], "invoice-001", "unclear"),
-        ([REQUEST | LATER | {"amount": "25.51"}], "invoice-001", "unclear"),
-        ([REQUEST | LATER | {"invoiceCurrency": "EUR"}], "invoice-001", "unclear"),
-        ([REQUEST | LATER | {"paymentCurrency": "USDC-mainnet"}], "invoice-001", "unclear"),
-        ([REQUEST | LATER | {"paymentCurrency": "fUSDC-sepolia"}], "invoice-001", "created"),  # another id of the token
-        ([REQUEST | LATER | {"requestId": None}], "invoice-001", "unclear"),
-    ],
-)
+@table("lost_requests")
 def test_a_lost_request_is_found_only_for_certain(requests: list[Any], reference: str, state: str) -> None:
     """Exactly one that equals the order, and is not older than the call."""
     search = RequestSearch(ORDERED.replace(reference=reference))
-    with answering(page(*requests)) as service, client_of(service) as client:
+    with answering(page(*(REQUEST | each for each in requests))) as service, client_of(service) as client:
         found = search.look(client)
 
     assert (state, state == "created") == (search.state, found is not None)

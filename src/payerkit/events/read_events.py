@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -212,15 +212,12 @@ def _keys(delivery: Delivery, event: Event) -> list[str]:
 def _merge_variants(rows: Iterable[_EventRow]) -> list[_EventRow]:
     """Return the rows without those of variants, which are named in the row of their event, or in that of the first."""
     found: list[_EventRow] = []
-    same: dict[tuple[Any, ...], list[_EventRow]] = defaultdict(list)
-    named: Counter[tuple[Any, ...]] = Counter()
+    same: dict[tuple[Any, ...], _EventRow] = {}
     for row in sorted(rows, key=lambda row: bool(row.event and row.event.variant)):  # the events themselves first
         said = row.event or Event.read({})
-        identity = (said.kind, *(getattr(said, name) for name in _SAME))
-        place = named[identity, said.variant]  # those before it have a variant of this kind, or are events like it
-        if place == len(same[identity]):
-            same[identity].append(row)
+        first = same.setdefault((said.kind, *(getattr(said, name) for name in _SAME)), row)
+        if first is row or not said.variant:
             found.append(row)
-        same[identity][place].variants += [said.variant] * bool(said.variant)
-        named[identity, said.variant] += 1
+        if said.variant and said.variant not in first.variants:
+            first.variants.append(said.variant)
     return found

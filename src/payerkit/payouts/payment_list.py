@@ -246,7 +246,7 @@ def _read_filters(filters: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _read_period(from_date: object, to_date: object) -> dict[str, str]:
-    """Return the period as the service reads it, in ISO 8601 with Z; with milliseconds if there are any.
+    """Return the period as the service reads it, in ISO 8601 with Z.
 
     Raises InvalidInput for what is no time, and if the period ends before it begins.
     """
@@ -254,13 +254,8 @@ def _read_period(from_date: object, to_date: object) -> dict[str, str]:
     last = _read_moment(to_date, "to_date", time(23, 59, 59, 999000))
     if first is not None and last is not None and first > last:
         raise InvalidInput("from_date, to_date: the period ends before it begins. Nothing was sent.")
-    moments = {"fromDate": first, "toDate": last}
-    return {name: _in_json(moment) for name, moment in moments.items() if moment is not None}
-
-
-def _in_json(moment: datetime) -> str:
-    precision = "milliseconds" if moment.microsecond >= 1000 else "seconds"
-    return f"{moment.replace(tzinfo=None).isoformat(timespec=precision)}Z"
+    given = {name: moment for name, moment in (("fromDate", first), ("toDate", last)) if moment is not None}
+    return {name: moment.isoformat(timespec="milliseconds").replace("+00:00", "Z") for name, moment in given.items()}
 
 
 def _read_moment(value: object, name: str, of_day: time) -> datetime | None:
