@@ -438,7 +438,7 @@ def _step(case: _Case, state: str, *, has_events: bool) -> tuple[str, str]:
         return "nobody", "Nothing."
     if has_events:
         return "service", "Wait: no event says yet whether the bank has the money."
-    return "service", "Only events say whether the bank has the money: read_events(), then reconcile(events=)."
+    return "service", "Only events say whether the bank has the money: give those of read_events(), events=."
 
 
 def _note(case: _Case, state: str) -> str:

@@ -152,17 +152,18 @@ class Trace:
 
     def _repr_html_(self) -> str:
         chip = html.chip(self._kind(self.current), in_words(self.state))
-        words = "<br>".join(map(html.escape, (self.explanation.meaning, self.explanation.next_step)))
+        lines = map(html.escape, (self.explanation.meaning, self.explanation.next_step))
         rows = []
         for leg in self.legs:
-            head = html.escape(f"{self._mark(leg)} {leg.leg}")
-            since = "" if leg.since is None else f"{leg.since:%Y-%m-%d %H:%M}"
+            head = html.escape(f"{self._mark(leg)} {leg.leg}").replace(" ", "&nbsp;")
+            since = html.Html("" if leg.since is None else f"{leg.since:%Y-%m-%d&nbsp;%H:%M}")
             source = html.link(leg.page, f"{leg.source}; explorer") if leg.page else html.escape(leg.source)
-            rows.append(
-                (html.Html(f"<b>{head}</b>" if leg is self.current else head), leg.known, since, html.Html(source))
-            )
-        table = html.grid(("leg", "what is known", "since (UTC)", "who says so"), rows, caption="")
-        return html.picture(html.title(self.reference, beside=chip), self._picture(), words, table)
+            shown = html.Html(f"<b>{head}</b>" if leg is self.current else head)
+            rows.append((shown, since, html.Html(source), leg.known))
+        table = html.grid(("leg", "since (UTC)", "who says so", "what is known"), rows, caption="")
+        return html.picture(
+            html.title(self.reference, beside=chip), self._picture(), f"<div>{'<br>'.join(lines)}</div>", table
+        )
 
     def _kind(self, leg: Leg) -> html.Kind:
         return status_kind(self.explanation) if leg is self.current else _KINDS[leg.progress]
@@ -245,7 +246,7 @@ def trace(
     is_text = not isinstance(reference, Payment | PaymentRequest)
     order = ExpectedOrder({"reference": check_id(reference, "reference"), "amount": None} if is_text else reference)
     if events is None and client.sandbox is not None:
-        events = read_events(client.sandbox.events())
+        events = read_events(client.sandbox.events(), secret=client.sandbox.reveal_events_secret())
     requests = _read_requests(client, order)
     request = requests[0] if len(requests) == 1 else {}
     known = {name: request.get(name) or value for name, value in order.ids.items()}
