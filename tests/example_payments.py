@@ -91,6 +91,9 @@ GOOD: dict[str, Payment] = {
 """Payments that match their order exactly."""
 
 
+MATIC_PROXY = "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9"  # named in tables
+
+
 BATCH = "0x3cF63891928B8CeebB81C95426600a18cd59C03f"  # BatchConversionPayments on mainnet
 MAIN_PROXY = FAU
 MAIN_USDC, MAIN_WBTC = (str(find_currency(name).address) for name in ("USDC-mainnet", "WBTC-mainnet"))  # type: ignore[union-attr]
