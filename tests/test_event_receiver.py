@@ -185,10 +185,7 @@ HALF = [
     # what a killed receiver left -> what stays of it
     (b"", b""),
     (LINE, LINE),
-    (LINE[:5], b""),
     (LINE[:-1], LINE),  # whole, but for its end
-    (LINE + LINE[:-30], LINE),
-    (LINE + b'{"received_at"', LINE),
     (LINE + b"\0" * 100, LINE),  # after a power cut
     (LINE + b"\xc3", LINE),
     (LINE + b'{"received_at": "' + b"x" * 300_000, LINE),  # longer than a block that is read

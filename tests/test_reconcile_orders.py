@@ -103,13 +103,6 @@ def test_the_last_word_of_the_bank_decides(status: str, state: str | None) -> No
         assert (advice.whose_move, advice.what_to_do) == (row["whose_move"], row["what_to_do"])
 
 
-def test_a_failed_payment_without_a_word_has_failed() -> None:
-    """The event itself says so."""
-    row = state_of([paid()], told({"event": "payment.failed", "reason": "Compliance"}))
-
-    assert ("failed", "failed", "Compliance") == (row["state"], row["bank_status"], row["reason"])
-
-
 def test_paid_twice() -> None:
     """It is told even if the bank has the money: somebody has to give back the rest."""
     row = state_of([paid(1), paid(2)], told("fiat_sent"))

@@ -221,7 +221,6 @@ class SeenPayment:
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         self.time: pd.Timestamp | None = row["timestamp"]
-        self.request: str | None = row["request_id"] or row["payment_reference"]
         self.amount = read_decimal(row["amount"])
         self.payment_currency: str | None = row["payment_currency"]
         hashes: list[str] = [each for each in (row["source_tx_hash"], row["destination_tx_hash"]) if each]
@@ -312,10 +311,6 @@ def _by_word(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Seq
         is_same = all(_is_token(each.currency, payments[0].payment_currency) for each in refunds if payments)
         is_all = is_same and total is not None and given is not None and given >= total
         return Coverage(paid=None, times=None, doubt=_REFUND, is_refunded=is_all)
-    counted = [each for each in payments if each.amount is not None and _is_worth(each.payment_currency, order)]
-    alone = _by_amounts(order, counted, ()) if counted else None
-    if alone is not None and alone.paid and said is not False:
-        return Coverage(paid=True, times=None, paid_at=alone.paid_at)
     # A payment in an unknown token may be for the order, too.
     paid_in = {each.payment_currency for each in payments if each.payment_currency}
     is_ordered = all(_is_worth(each, order) or _is_token(each, order.payment_currency) for each in paid_in)

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from payerkit.client.call import Call
 from payerkit.client.client import Client
 from payerkit.errors import InvalidInput
-from payerkit.wire import first
 from payerkit.wording import count_of
 
 _LISTS = {"payments": ("/v2/payments", 1000), "requests": ("/v2/request", 100)}
@@ -25,19 +24,17 @@ _NOT_OFFERED = "The service does not offer this call, which is beyond the specif
 class Page:
     """One page of a list, from parsed JSON; null counts as an empty one. Raises ValueError for another.
 
-    total: how many records the service counts; has_more: whether others follow.
+    total: how many records the service counts; has_more: whether others follow. Each is None if it does not say.
     """
 
     def __init__(self, name: str, content: Any) -> None:
-        records = content.get(name, "missing") if isinstance(content, dict) else "missing"
-        records = [] if records is None else records
-        if not isinstance(records, list) or not all(isinstance(each, dict) for each in records):
+        found: Any = content.get(name, "missing") if isinstance(content, dict) else "missing"
+        self.records: list[dict[str, Any]] = [] if found is None else found
+        if not isinstance(self.records, list) or not all(isinstance(each, dict) for each in self.records):
             raise ValueError(f"expected a list of {name}")
         said = pagination if isinstance(pagination := content.get("pagination"), dict) else {}
-        total, has_more = said.get("total"), first(said, "hasMore", "has_more")
-        self.records: list[dict[str, Any]] = records
-        self.total = total if isinstance(total, int) and not isinstance(total, bool) else None
-        self.has_more = has_more if isinstance(has_more, bool) else None
+        self.total = total if type(total := said.get("total")) is int else None
+        self.has_more = has_more if isinstance(has_more := said.get("hasMore"), bool) else None
 
 
 def read_all_pages(
@@ -65,16 +62,17 @@ def read_all_pages(
             hints=dict.fromkeys((404, 405), _NOT_OFFERED),
         )
         page = client.send(call)
-        totals |= {} if page.total is None else {page.total: None}
+        totals |= dict.fromkeys([] if page.total is None else [page.total])
         marks = {json.dumps(each, sort_keys=True) for each in page.records}
+        is_new = not seen.issuperset(marks)
         is_followed = page.total is None or len(records) + len(page.records) < page.total
         is_followed = is_followed if page.has_more is None else page.has_more
-        is_stuck = is_followed and seen.issuperset(marks)
-        is_changed |= page.total is None and not is_stuck and not seen.isdisjoint(marks)
-        records += [] if is_stuck else page.records
-        seen |= marks
-        if is_stuck or not is_followed:
-            is_end = not is_stuck or (page.total is None and page.has_more is None and not marks)
+        if is_new or not is_followed:
+            is_changed |= page.total is None and not seen.isdisjoint(marks)
+            records += page.records
+            seen |= marks
+        if not is_followed or not is_new:
+            is_end = not is_followed or (page.total is None and page.has_more is None and not marks)
             return records, _problem(noun, list(totals), len(records), is_changed=is_changed, is_end=is_end)
     return records, (
         f"After {_MOST_PAGES:,} pages with {count_of(len(records), noun)} the service says that more follow: some "
