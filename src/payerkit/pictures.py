@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from payerkit import html
 from payerkit.wording import in_words
@@ -71,13 +71,8 @@ def image(shapes: Iterable[str], height: int, *, alt: str) -> html.Html:
     return html.Html(f'<img src="{source}" alt="{html.escape(alt)}" style="max-width: 100%">')
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a bar: a word of the service or of payerkit, how many things it stands for, and its colour."""
-
-    word: str
-    count: int
-    kind: html.Kind
+Part: TypeAlias = tuple[str, int, html.Kind]
+"""A part of a bar: a word of the service or of payerkit, how many things it stands for, and its colour."""
 
 
 @dataclass(frozen=True)
@@ -87,22 +82,20 @@ class Bar:
     parts: tuple[Part, ...]
 
     def __str__(self) -> str:
-        return "\n".join(f"{part.count:>5}  {html.MARKS[part.kind]} {in_words(part.word)}" for part in self.parts)
+        return "\n".join(f"{count:>5}  {html.MARKS[kind]} {in_words(word)}" for word, count, kind in self.parts)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        words = [f"{part.count} {in_words(part.word)}" for part in self.parts]
-        total, left, shapes = sum(part.count for part in self.parts), 8.0, []
-        for number, (part, text) in enumerate(zip(self.parts, words, strict=True)):
-            width = 3 + (WIDTH - 16 - 5 * len(words)) * part.count / total  # so that one of a thousand can be seen
-            shapes.append(
-                box((left, 8, width, 24), part.kind, "filled", [str(part.count)] if width > _LINE * 2 else [])
-            )
+        total, left, shapes = sum(count for _, count, _ in self.parts), 8.0, []
+        for number, (word, count, kind) in enumerate(self.parts):
+            width = 3 + (WIDTH - 16 - 5 * len(self.parts)) * count / total  # so that one of a thousand can be seen
+            shapes.append(box((left, 8, width, 24), kind, "filled", [str(count)] if width > _LINE * 2 else []))
             column, row = number % _COLUMNS * (WIDTH - 16) / _COLUMNS + 8, 52 + 20 * (number // _COLUMNS)
-            shapes.append(label(column, row, f"{html.MARKS[part.kind]} {text}", part.kind))
+            shapes.append(label(column, row, f"{html.MARKS[kind]} {count} {in_words(word)}", kind))
             left += width + 2
-        return image(shapes, 40 + 20 * ceil(len(words) / _COLUMNS), alt=", ".join(words) or "nothing")
+        words = ", ".join(f"{count} {in_words(word)}" for word, count, _ in self.parts)
+        return image(shapes, 40 + 20 * ceil(len(self.parts) / _COLUMNS), alt=words or "nothing")
 
 
 _COLUMNS = 4

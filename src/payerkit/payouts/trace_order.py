@@ -45,21 +45,14 @@ if TYPE_CHECKING:
 
 Progress = Literal["done", "now", "stopped", "ahead"]
 
-LEGS = {
-    "order": "Order",
-    "request": "Request",
-    "transactions": "Transactions",
-    "chain": "Paid on chain",
-    "payout": "Off-ramp",
-    "bank": "Bank",
-}
-"""The legs of the way and their titles; an order that pays a wallet ends on the chain."""
+LEGS = ("Order", "Request", "Transactions", "Paid on chain", "Off-ramp", "Bank")
+"""The legs of the way, in their order; an order that pays a wallet ends on the chain."""
 
 _LEG_OF_STATE = {
-    "not_paid": "transactions",
-    **dict.fromkeys(("partly_paid", "unclear", "paid_twice"), "chain"),
-    **dict.fromkeys(("paid", "on_its_way", "failed", "refunded"), "payout"),
-    **dict.fromkeys(("bounced", "at_the_bank"), "bank"),
+    "not_paid": "Transactions",
+    **dict.fromkeys(("partly_paid", "unclear", "paid_twice"), "Paid on chain"),
+    **dict.fromkeys(("paid", "on_its_way", "failed", "refunded"), "Off-ramp"),
+    **dict.fromkeys(("bounced", "at_the_bank"), "Bank"),
 }
 """Where an order is, by its state in `reconcile`."""
 
@@ -261,19 +254,15 @@ def trace(
     if to_sign is not None and to_sign.request_id not in {None, row["request_id"]}:
         other = "The transactions are those of another request: sign none of them."
         explanation = replace(explanation, whose_move="you", what_to_do=other)
-    sources = (
-        "order" if order.amount else request.get("source", ""),
-        "event" if payments.empty else "list of payments",
-    )
-    facts = _facts(known, request, row, card, sources) | _paid_out(row, events_of([known, row], events))
-    if place == "transactions" and card is None:
-        facts["transactions"] = ("Not given, so not checked.", None, "")
-    titles = dict(list(LEGS.items())[:4]) if order.pays_wallet and place not in {"payout", "bank"} else LEGS
-    legs = {
-        name: _leg(title, facts.get(name), explanation if name == place else None) for name, title in titles.items()
-    }
+    known["source"] = request.get("source", "") if order.amount is None else "order"
+    known["paid_source"] = "event" if payments.empty else "list of payments"
+    facts = _facts(known, request, row, card) | _paid_out(row, events_of([known, row], events))
+    if place == "Transactions" and card is None:
+        facts[place] = ("Not given, so not checked.", None, "")
+    titles = LEGS[:4] if order.pays_wallet and place in LEGS[:4] else LEGS
+    legs = {title: _leg(title, facts.get(title), explanation if title == place else None) for title in titles}
     if client.environment != "sandbox":
-        legs["chain"] = replace(legs["chain"], page=_page(row))
+        legs["Paid on chain"] = replace(legs["Paid on chain"], page=_page(row))
     shown = mask("reference", known["reference"] or known["request_id"] or known["payment_reference"])
     return Trace(shown, row["state"], explanation, tuple(legs.values()), legs[place])
 
@@ -327,44 +316,42 @@ def _explain(
     state, place = row["state"], _LEG_OF_STATE[row["state"]]
     found = explain_word(row["bank_status"] if state in {"bounced", "failed"} else state, "order")
     if pays_wallet and state == "paid":
-        found, place = explain_word("paid", "request"), "chain"
+        found, place = explain_word("paid", "request"), "Paid on chain"
     meaning = f"{found.meaning} The service says: {row['reason']}" if row["reason"] else found.meaning
     found = replace(found, meaning=meaning, whose_move=row["whose_move"], what_to_do=row["what_to_do"])
     if row["payments"] or state not in {"not_paid", "unclear", "paid"}:
         return place, found
     if state == "paid":  # by the word of the request alone
-        return "chain", found
+        return "Paid on chain", found
     if len(requests) != 1:
-        return "request", found
+        return "Request", found
     asked = explain_word(requests[0].get("status"), "request")
     if asked.final and not asked.is_passed:  # cancelled, or expired
-        return "request", asked
+        return "Request", asked
     is_stopped = card is not None and card.verdict == "stop"
     return place, replace(found, whose_move="you", what_to_do=AFTER_STOP) if is_stopped else found
 
 
 def _facts(
-    known: Mapping[str, Any],
-    request: Mapping[str, Any],
-    row: Mapping[str, Any],
-    card: PaymentCard | None,
-    sources: tuple[str, str],
+    known: Mapping[str, Any], request: Mapping[str, Any], row: Mapping[str, Any], card: PaymentCard | None
 ) -> dict[str, Fact]:
-    """Return what is known of the legs up to the chain. sources: who says the order, and who the payment."""
+    """Return what is known of the legs up to the chain."""
     facts: dict[str, Fact] = {}
     if known["amount"] is not None:
-        paid_in = f"{known['invoice_currency']}, to be paid in {known['payment_currency']}"
-        facts["order"] = (f"{format_number(known['amount'])} {paid_in}", None, sources[0])
+        paid_in = f", to be paid in {known['payment_currency']}" if known["payment_currency"] else ""
+        amount = f"{format_number(known['amount'])} {known['invoice_currency'] or ''}".rstrip()
+        facts["Order"] = (f"{amount}{paid_in}", None, known["source"])
     if request:
-        says = explain_word(request["status"], "request").meaning
-        facts["request"] = (f"{request['request_id']}: {says}", request.get("created_at"), request["source"])
+        says = explain_word(request.get("status"), "request").meaning
+        facts["Request"] = (f"{request['request_id']}: {says}", request.get("created_at"), request["source"])
     if card is not None:
-        facts["transactions"] = (f"{card.verdict.upper()}. {card.sentence}", None, "calldata")
+        facts["Transactions"] = (f"{card.verdict.upper()}. {card.sentence}", None, "calldata")
     if row["payments"]:
-        facts.setdefault("transactions", ("Signed and sent.", None, ""))
-        much = "An unknown amount of" if row["paid_amount"] is None else format_number(row["paid_amount"])
-        paid = f"{much} {row['payment_currency']} in {count_of(row['payments'], 'payment')}, {row['tx_hash']}"
-        facts["chain"] = (paid, row["paid_at"], sources[1])
+        facts.setdefault("Transactions", ("Signed and sent.", None, ""))
+        much = "An unknown amount" if row["paid_amount"] is None else format_number(row["paid_amount"])
+        paid = f"{much} {row['payment_currency'] or ''} in {count_of(row['payments'], 'payment')}"
+        words = ", ".join(filter(None, [paid, row["tx_hash"]]))
+        facts["Paid on chain"] = (words, row["paid_at"], known["paid_source"])
     return facts
 
 
@@ -387,9 +374,9 @@ def _paid_out(row: Mapping[str, Any], said: Sequence[Mapping[str, Any]]) -> dict
     source = f"event, signature {'valid' if signatures == {'valid'} else 'unchecked'}"
     last = (explain_word(status, "payment").meaning, row["bank_status_at"], source)
     if STATE_OF_WORD.get(status) not in {"at_the_bank", "bounced"}:
-        return {"payout": last}
+        return {"Off-ramp": last}
     sent = next((each["at"] for each in said if each["sub_status"] == "sending_fiat"), None)
-    return {"payout": ("The operator has paid out.", sent, source), "bank": last}
+    return {"Off-ramp": ("The operator has paid out.", sent, source), "Bank": last}
 
 
 def events_of(orders: Iterable[Mapping[str, Any]], events: Any) -> list[dict[str, Any]]:
@@ -421,10 +408,8 @@ def draw_states(reconciled: pd.DataFrame) -> pictures.Bar:
     if not isinstance(states, pd.Series):
         raise InvalidInput("reconciled: expected a result of reconcile(), with its column state.")
     counts = states.value_counts()
-    parts = [
-        pictures.Part(str(word), count, status_kind(explain_word(word, "order"))) for word, count in counts.items()
-    ]
-    return pictures.Bar(tuple(sorted(parts, key=lambda part: _ORDER.index(part.kind))))
+    parts = [(str(word), count, status_kind(explain_word(word, "order"))) for word, count in counts.items()]
+    return pictures.Bar(tuple(sorted(parts, key=lambda part: _ORDER.index(part[2]))))
 
 
 _ORDER: tuple[html.Kind, ...] = ("success", "info", "warning", "error")
