@@ -1,19 +1,7 @@
 """Compare orders with payments and events: which are paid, how much, when, and whether the bank has the money.
 
-The state of an order follows from its payments, and from the last off-ramp status that an event reports:
-
-    state         what is known
-    not_paid      no payment is known; it may only not be listed yet
-    partly_paid   payments are known, and what is left of them is less than the amount, even if the bank has it
-    unclear       not known whether it is paid: its amount or its token is unclear, or another order has its reference
-    paid          paid in crypto; nothing is known of the bank, or a wallet was paid
-    on_its_way    the service has the crypto, and works on the payout
-    at_the_bank   the money was sent to the bank (fiat_sent)
-    bounced       the bank returned the money
-    failed        the payout failed, or has to be tried again
-    refunded      the crypto was given back
-    paid_twice    paid in full more than once
-    unmatched     a payment that is for none of the orders
+The state of an order follows from its payments, and from the last off-ramp status that an event reports; statuses.tsv
+says what each state means.
 """
 
 from __future__ import annotations
@@ -367,7 +355,7 @@ def _seen_payments(rows: Iterable[dict[str, Any]], news: PayoutNews) -> list[See
 
 
 def _state(case: _Case) -> str:
-    """Return the state of an order; the table at the top of this module says what each means."""
+    """Return the state of an order; statuses.tsv says what each means."""
     coverage = case.coverage
     if coverage.is_refunded:
         return "refunded"
@@ -384,7 +372,6 @@ def _state(case: _Case) -> str:
     return of_bank or ("unclear" if coverage.paid is None else "paid")
 
 
-_UNCLEAR = "Compare the payments with the order; get_request() returns what the service says."
 _SHARED = "Another order has this reference, apart from blanks and case: find out which is paid before anyone pays one."
 _SEVERAL = "Several requests have this reference: find out which is paid before anyone pays one."
 _UNPAID = "The service lists its request as unpaid: have the payer sign."
@@ -393,10 +380,6 @@ _OTHER_TERMS = "Its request is listed with another amount or currency: find out 
 _NO_PAYMENT = "Its request is listed as paid, but no payment is: ask the service which transaction paid it."
 _DENIED = "Its request is listed as unpaid: list the requests again, and ask the service if it stays so."
 _TEST = "The header of an event calls it a test, so it does not count; but headers are not signed: ask the service."
-_NOT_PAID = (
-    "No payment is known, but there may be one all the same: call get_request(), and have the payer sign if the "
-    "request is unpaid."
-)
 
 
 def _advice(case: _Case, state: str, *, has_events: bool) -> tuple[str, str]:
@@ -418,15 +401,18 @@ def _advice(case: _Case, state: str, *, has_events: bool) -> tuple[str, str]:
 
 def _step(case: _Case, state: str, *, has_events: bool) -> tuple[str, str]:
     """Return whose move it is, and the next step, by the state alone."""
+    known = explain_word(state, "order")
     if state == "unclear":
         is_one_of = len(case.requests or ()) > 1 and not case.is_paid_at_all
-        return "you", case.coverage.doubt or (_SHARED if case.is_shared else _SEVERAL if is_one_of else _UNCLEAR)
+        return "you", case.coverage.doubt or (
+            _SHARED if case.is_shared else _SEVERAL if is_one_of else known.what_to_do
+        )
     if state == "not_paid":
         is_missing = case.requests == []
-        known = _NOT_REQUESTED if is_missing else _NOT_PAID if case.is_said_paid is None else _UNPAID
-        return "you" if is_missing else "payer", known
+        unpaid = f"{known.meaning} {known.what_to_do}" if case.is_said_paid is None else _UNPAID
+        return ("you", _NOT_REQUESTED) if is_missing else (known.whose_move, unpaid)
     if state == "refunded":
-        return "you", "The crypto was given back. If the money is still owed, create a new request."
+        return known.whose_move, f"{known.meaning} {known.what_to_do}"
     if state == "partly_paid":
         missing = case.coverage.missing
         rest = "" if missing is None else f", {format_number(missing)} {case.order.invoice_currency}"

@@ -225,7 +225,7 @@ def trace(
         >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
         >>> print(trace(client, request.reference))
         payerkit-...: not paid
-          No payment of the order is known; one may not be listed yet.
+          No payment is known, but there may be one all the same.
           ...
           ✓ Order          25.5 USD, to be paid in USDC-sepolia (source: list of requests)
           ✓ Request        0...: The request is not paid yet, as far as the service knows. (...)
