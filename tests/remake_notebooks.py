@@ -1,4 +1,4 @@
-"""Run every notebook and store its outputs: `python tests/remake_notebooks.py`.
+"""Run the notebooks, or those whose names begin so, and store their outputs: `python tests/remake_notebooks.py 00 04`.
 
 What differs from run to run is written the way nbval is told to read it. Widgets are stored as text: without a kernel
 their own type shows an error, and nbval does not compare it.
@@ -24,7 +24,7 @@ NOTEBOOKS = TESTS.parent / "notebooks"
 
 def main() -> None:
     """Remake the notebooks one after the other."""
-    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+    for path in sorted({path for start in sys.argv[1:] or [""] for path in NOTEBOOKS.glob(f"{start}*.ipynb")}):
         notebook = nbformat.read(path, as_version=4)
         place = {"metadata": {"path": NOTEBOOKS}}
         NotebookClient(notebook, timeout=60, store_widget_state=False, resources=place).execute()

@@ -1,6 +1,8 @@
-"""Write the sample workbook again: `python tests/remake_samples.py`.
+"""Write the sample workbooks again: `python tests/remake_samples.py`.
 
-A list of 300 employees as QuickBooks exports it, with invented people and thirteen damages, one a row.
+`quickbooks-employees.xlsx` is a list of 300 employees as QuickBooks exports it, with thirteen damages, one a row;
+`payouts.xlsx` has 200 payers with an account each, and eight mistakes; `ibans.xlsx` has 60 vendors, and six mistakes.
+All people and firms are invented.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 import payerkit
 
-FILE = Path(payerkit.__file__).parent / "example_files" / "quickbooks-employees.xlsx"
+FOLDER = Path(payerkit.__file__).parent / "example_files"
 
 FIRST_NAMES = [
     "Ada",
@@ -111,7 +113,7 @@ def person(number: int) -> dict[str, Any]:
     return dict(zip(HEADER, values, strict=True))
 
 
-def write(sheet: Worksheet) -> None:
+def write_employees(sheet: Worksheet) -> None:
     """Write the sheet: a title, the header, the people, and the line that the program adds."""
     for title in ("Example Bakery LLC", "Employee Contact List", "All Employees", None):
         sheet.append([title])
@@ -126,15 +128,95 @@ def write(sheet: Worksheet) -> None:
     sheet.append(["Tuesday, Nov 24, 2026 09:14:05 AM GMT-5"])
 
 
+PAYOUT = {
+    "Customer no.": "example-{0:03}",
+    "E-Mail": "payer{0:03}@example.com",
+    "Surname": "Payer {0:03}",
+    "Payer type": "Individual",
+    "Given name": "Example",
+    "Date of birth": "31.12.1985",
+    "Nationality": "US",
+    "Street": "1 Example Street",
+    "City": "New York",
+    "State": "NY",
+    "ZIP": "10001",
+    "Country": "USA",
+    "Phone": "(212) 555-{0:04}",
+    "SSN": "219-{1}-{2}",
+    "Payee": "Example Payee {0:03}",
+    "Payee type": "Individual",
+    "Payee date of birth": "31.01.1990",
+    "Payee street": "2 Example Street",
+    "Payee city": "Paramount",
+    "Payee state": "CA",
+    "Payee ZIP": "90723",
+    "Payee country": "USA",
+    "Bank": "Example Bank",
+    "Currency": "USD",
+    "ABA": "026013356",
+    "Account #": "{0:012}",
+    "Notes": "",
+}
+"""A row of `payouts.xlsx`."""
+
+MISTAKES = {
+    4: ("E-Mail", "payer004 at example.com"),
+    21: ("City", "#N/A"),
+    26: ("Phone", "n/a"),
+    31: ("Customer no.", "example-030"),  # twice
+    41: ("ABA", "26013356"),
+    42: ("ABA", "26013356"),
+    61: ("ABA", "026013357"),
+    62: ("Notes", "asked for a call"),
+}
+"""By the number of the payer, the column and what it holds."""
+
+
+def write_payouts(sheet: Worksheet) -> None:
+    """Write the sheet: a title above the header, and the payers, each with the account of a payee."""
+    sheet.append(["Payouts of the autumn, with their payees"])
+    sheet.append([])
+    sheet.append([*PAYOUT])
+    for number in range(1, 201):
+        column, value = MISTAKES.get(number, ("Notes", ""))
+        row = {name: text.format(number, number // 100 + 10, 1000 + number) for name, text in PAYOUT.items()}
+        sheet.append([*(row | {column: value}).values()])
+
+
+BAD_IBANS = {
+    7: "DE89370400440532013001",  # a typo
+    19: "DE8937040044053201300",  # a digit short
+    23: "GB29 NWBK 6016 1331 9268 19",  # with spaces
+    31: "FR1420041010050500013M02607",  # O and 0
+    38: "to follow",
+    52: "NL91ABNA0417164300 ",  # with a blank at its end
+}
+IBANS = ["DE89370400440532013000", "NL91ABNA0417164300", "AT611904300234573201", "BE68539007547034"]
+BICS = ["COBADEFF", "ABNANL2A", "BKAUATWW", "GKCCBEBB"]
+
+
+def write_ibans(sheet: Worksheet) -> None:
+    """Write the sheet: vendors with the IBAN of each, as published by the banks' associations for examples."""
+    sheet.append(["Vendor", "IBAN", "BIC", "Terms"])
+    for number in range(1, 61):
+        iban = BAD_IBANS.get(number, IBANS[number % 4])
+        bic = "BARCGB22" if number == 45 else None if number in BAD_IBANS else BICS[number % 4]
+        sheet.append([f"Example Vendor {number:03}", iban, bic, "30 days"])
+
+
 def main() -> None:
-    """Write the file."""
-    workbook = Workbook()
-    workbook.properties.created = workbook.properties.modified = datetime(2026, 11, 24, 9, 14, 5)  # noqa: DTZ001 - openpyxl wants none
-    sheet: Worksheet = workbook.worksheets[0]
-    sheet.title = "Sheet1"
-    write(sheet)
-    FILE.parent.mkdir(exist_ok=True)
-    workbook.save(FILE)
+    """Write the files."""
+    for name, title, write in [
+        ("quickbooks-employees.xlsx", "Sheet1", write_employees),
+        ("payouts.xlsx", "Payouts", write_payouts),
+        ("ibans.xlsx", "Vendors", write_ibans),
+    ]:
+        workbook = Workbook()
+        workbook.properties.created = workbook.properties.modified = datetime(2026, 11, 24, 9, 14, 5)  # noqa: DTZ001 - openpyxl wants none
+        sheet: Worksheet = workbook.worksheets[0]
+        sheet.title = title
+        write(sheet)
+        workbook.save(FOLDER / name)
 
 
 if __name__ == "__main__":

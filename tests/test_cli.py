@@ -513,7 +513,7 @@ def test_onboard_waits_for_payers_and_writes_their_links(onboard: Onboard) -> No
     assert [] == [row for row in ROWS if row["client_user_id"] in run.stdout + run.stderr]
 
 
-SHARED = QUICKSTART.with_name("07-share-a-sandbox.ipynb")
+SHARED = QUICKSTART.with_name("12-share-a-sandbox.ipynb")
 
 
 def docker_command() -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from onboarding_runner import TASKS, Kill, is_killed, run_code
 
-NOTEBOOK = Path(__file__).parent.parent / "notebooks" / "04-onboard-many.ipynb"
+NOTEBOOK = Path(__file__).parent.parent / "notebooks" / "05-many-rows.ipynb"
 TOLD = """
 accounts = client.sandbox.ledger().query("what == 'payment_detail'")
 numbers = [account for n in accounts["client_user_id"].unique() for account in

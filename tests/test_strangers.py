@@ -20,7 +20,7 @@ from payerkit import InvalidInput, read_payers
 from payerkit.cli import main as cli
 from payerkit.tables import propose_mapping
 from payerkit.tables.header import read_header
-from remake_samples import DAMAGES, STRUCK_OUT, person, write
+from remake_samples import DAMAGES, STRUCK_OUT, person, write_employees
 
 IDS = [f"p-{number:03}" for number in range(1, 13)]
 
@@ -424,7 +424,7 @@ def test_an_export_of_quickbooks_comes_to_a_clean_plan(
 def test_the_sample_is_as_its_script_makes_it() -> None:
     """Cell by cell."""
     workbook = Workbook()
-    write(workbook.worksheets[0])
+    write_employees(workbook.worksheets[0])
     shipped = load_workbook(payerkit.samples.workbook("quickbooks-employees.xlsx")).worksheets[0]
 
     assert list(workbook.worksheets[0].values) == list(shipped.values)
