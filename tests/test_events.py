@@ -266,11 +266,6 @@ def test_nothing_of_an_invalid_delivery_is_believed() -> None:
     assert ["1", "2", "3"] == list(frame["delivery"].dropna())
 
 
-def test_without_a_secret_nothing_is_checked() -> None:
-    """The column says so."""
-    assert ["unchecked", "unchecked"] == signatures(read_events([line_of(FAILED, "1", signature="x"), COMPLIANCE]))
-
-
 PERSONAL = {
     **PAYMENT_DETAIL,
     "clientUserId": "zoe@example.com",

@@ -375,7 +375,7 @@ def _state(case: _Case) -> str:
 _SHARED = "Another order has this reference, apart from blanks and case: find out which is paid before anyone pays one."
 _SEVERAL = "Several requests have this reference: find out which is paid before anyone pays one."
 _UNPAID = "The service lists its request as unpaid: have the payer sign."
-_NOT_REQUESTED = "The list has no request for it: create one, unless it was created with another key."
+_NOT_REQUESTED = "The list has no request for it. If a list still lacks it in a minute, create one."
 _OTHER_TERMS = "Its request is listed with another amount or currency: find out which is right before anyone pays."
 _NO_PAYMENT = "Its request is listed as paid, but no payment is: ask the service which transaction paid it."
 _DENIED = "Its request is listed as unpaid: list the requests again, and ask the service if it stays so."
