@@ -17,7 +17,7 @@ import pytest
 from cases import table
 from example_payments import GOOD
 from far_end import FarEnd, reply
-from payerkit import InvalidInput, PaymentOrder, PayoutOrder, html, read_events, reconcile, trace
+from payerkit import InvalidInput, PaymentOrder, PayoutOrder, explain, html, read_events, reconcile, trace
 from payerkit.cli import main as cli
 from payerkit.client import Client
 from payerkit.models import Payment, PaymentRequest
@@ -97,6 +97,7 @@ def test_where_the_money_is(
         found.whose_move,
     )
     assert what_to_do in found.what_to_do
+    assert explain(state, of="order").basis
     assert LEGS == [each.leg for each in found.legs]
     check_picture(found)
 

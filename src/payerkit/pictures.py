@@ -95,7 +95,7 @@ class Bar:
             shapes.append(label(column, row, f"{html.MARKS[kind]} {count} {in_words(word)}", kind))
             left += width + 2
         words = ", ".join(f"{count} {in_words(word)}" for word, count, _ in self.parts)
-        return image(shapes, 40 + 20 * ceil(len(self.parts) / _COLUMNS), alt=words or "nothing")
+        return html.picture(image(shapes, 40 + 20 * ceil(len(self.parts) / _COLUMNS), alt=words or "nothing"))
 
 
 _COLUMNS = 4
