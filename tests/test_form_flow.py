@@ -373,16 +373,19 @@ def test_failures_speak_to_an_analyst_first(error: BaseException, kind: str, sai
 
 
 def test_one_action_is_next(shared: Client) -> None:
-    """By the state, one button is primary; chips say in words where the payer stands."""
+    """By the state, one button is primary; chips, and the list of steps, say where the payer stands."""
     _, browser = opened(shared, client_user_id="flow-next")
     steps = [browser.submit(), browser.press("sign")]
     shared.sandbox.complete_kyc("flow-next", status="pending")
     steps.append(browser.press("refresh"))
     shared.sandbox.complete_kyc("flow-next")
     steps.append(browser.press("refresh"))
-    primary = [[each[0] for each in step["buttons"] if each[3] == "primary"] for step in steps]
+    primary = [[each[0] for each in step["buttons"] if "primary" in each[3]] for step in steps]
+    waits = [step["waits"] for step in steps]
 
-    assert [["Open the agreement"], ["Open the identity check"], ["Refresh status"], []] == primary
+    assert [["Copy link"], ["Copy link"], ["Ask again"], []] == primary
+    assert "Waits for the payer: identity check, agreement" == waits[0]
+    assert ["Waits for the payer: identity check", "Waits for the service: identity check", ""] == waits[1:]
     chips = [re.findall('<span class="pk-chip[^>]*>(.*?)</span>', step["panel"])[0] for step in steps]
     assert ["! not started", "! not started", "i pending", "✓ approved"] == chips
     assert "yes" in steps[-1]["panel"]

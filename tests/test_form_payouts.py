@@ -13,7 +13,7 @@ from far_end import Behaviour, close, reply
 from form_browser import Browser, answers_of
 from payerkit import BankDetailsForm, InvalidInput, PaymentForm, UnknownOutcome, Walkthrough
 from payerkit.client import Client, Retries
-from payerkit.errors import ServiceError
+from payerkit.errors import Refused, ServiceError
 from payout_service import CHASE, EXAMPLE_BANK, ORDER, PENDING, TO_PAY, TX_HASH, PayoutService, listed_request
 from published import BANK_DETAILS, PAYER
 from test_form_flow import interrupted, labels, title
@@ -154,7 +154,7 @@ def test_an_account_is_paid_in_one_go(form: PaymentForm, browser: Browser, servi
     view = browser.press("send")
     answers = answers_of(review)
 
-    assert ["accounts", "create", "pay"] == service.sent()
+    assert ["accounts", "payer status", "create", "pay"] == service.sent()
     assert "invoice-001" == service.body("create")["reference"]
     assert {"wallet": PAYEE, "clientUserId": "user-123", "paymentDetailsId": CHASE["id"]} == service.query("pay")
     assert ("done", "invoice-001", "••••3489") == (
@@ -222,7 +222,7 @@ def test_no_response_leaves_the_request_unknown(form: PaymentForm, browser: Brow
 
     assert ("unknown", "It is not known whether the request was created.") == (unknown["phase"], title(unknown))
     assert ["Look for it", "Create a new request", "Edit"] == labels(unknown)
-    assert ["accounts", "create"] == sent
+    assert ["accounts", "payer status", "create"] == sent
     assert isinstance(error, UnknownOutcome)
     assert "done" == done["phase"]
     assert ("invoice-001", True) == (
@@ -387,6 +387,36 @@ def test_a_payment_is_handed_over_after_the_service_was_asked(
     assert [each.to for each in payment.transactions] == [
         each["to"] for each in written.get("answer", written)["transactions"]
     ]
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_a_service_that_cannot_be_asked_hands_over_on_purpose(
+    form: PaymentForm, service: PayoutService, tmp_path: Path, status: int
+) -> None:
+    """`GET /v2/request` is beyond the specification: without it, `anyway` hands over what nobody can ask about."""
+    form.fill(TO_CHASE)
+    form.submit()
+    service.instead["status"] = reply(status)
+    with pytest.raises(Refused):
+        form.save(tmp_path / "payment.json")
+    form.save(tmp_path / "payment.json", anyway=True)
+
+    assert ("Handed over: payment.json.", None) == (form._view()["banner"]["title"], form.error)
+    assert (tmp_path / "payment.json").exists()
+
+
+@pytest.mark.parametrize(("behaviour", "creates"), [(saying(isCompliant=False), 0), (reply(404), 1)])
+def test_no_request_is_created_for_a_payer_who_waits(
+    form: PaymentForm, browser: Browser, service: PayoutService, behaviour: Behaviour, creates: int
+) -> None:
+    """The service is asked whether the payer is compliant before there is a request, where it has this call."""
+    service.instead["payer status"] = behaviour
+    form.fill(TO_CHASE)
+    view = browser.submit()
+
+    assert creates == service.sent().count("create")
+    assert (creates == 0) == ("The payer is not compliant yet. No request was created." == title(view))
+    assert (creates == 0) == ("client_user_id" in view["notes"])
 
 
 @pytest.mark.parametrize("way", HAND_OVER)

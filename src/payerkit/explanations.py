@@ -93,7 +93,7 @@ class Explanation:
         """Whose move it is and what to do, in one line."""
         step = "" if self.what_to_do == "Nothing." else self.what_to_do
         move = "" if step and self.whose_move == "nobody" else f"{_MOVES[self.whose_move].capitalize()}."
-        wait = self.ask_again and Wording(f"<Ask again|Refresh the status> in {_duration(self.ask_again)}.")
+        wait = self.ask_again and f"Ask again in {_duration(self.ask_again)}."
         return Wording.joined([move, step, wait or ""])
 
     def _title(self) -> str:

@@ -97,7 +97,7 @@ def _sign(page: NotebookPage) -> None:
     check.value.get_by_role("button").first.click()
     check.value.wait_for_load_state()
     check.value.close()
-    press(page, "Refresh status")
+    press(page, "Ask again")
 
 
 def _account(page: NotebookPage) -> Iterator[str]:

@@ -194,6 +194,10 @@ class Form(PageWidget):
         """Return the response in a few words, shown in a list of steps."""
         raise NotImplementedError
 
+    def _waits(self) -> str:
+        """Return what a form that is done still waits for, shown in a list of steps; "" for nothing."""
+        return ""
+
     def _own_notes(self) -> dict[str, str]:
         """Return what the form says beside fields, such as why it chose their values."""
         return {}
@@ -499,6 +503,7 @@ class Form(PageWidget):
             "waits_for": self.waits_for,
             "banner": None if banner is None else banner.to_view(),
             "outcome": self._outcome() if self._is_done else "",
+            "waits": self._waits() if self._is_done else "",
             "notes": field_notes(self._entries, findings, self._own_notes() if self._takes_values else {}),
             "held": self._entries.held,
             "values": values,

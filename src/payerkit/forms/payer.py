@@ -92,6 +92,16 @@ class PayerForm(Form):
     def _outcome(self) -> str:
         return visible(str(self._client_user_id))
 
+    def _waits(self) -> str:
+        explanation = self._result.explain()
+        if explanation.compliant:
+            return ""
+        still = [part for part in explanation.parts[:2] if not part.is_passed]
+        leading = [part for part in still if part.whose_move == explanation.whose_move] or still
+        names = ", ".join("identity check" if part.of == "kyc" else part.of for part in leading) or "compliance"
+        whom = explanation.whose_move if explanation.whose_move == "you" else f"the {explanation.whose_move}"
+        return f"{'Refused' if explanation.final else f'Waits for {whom}'}: {names}"
+
     def _check(self, values: Mapping[str, Any]) -> Findings:
         return check_payer(values)
 
@@ -110,7 +120,7 @@ class PayerForm(Form):
         explanation = status.explain()
         banner = Banner.of("success", title, in_form(explanation.next_step))
         if not (status.kyc_status or status.agreement_status):
-            banner = Banner.of("warning", title, "The response has no status of the payer. Refresh the status.")
+            banner = Banner.of("warning", title, "The response has no status of the payer. Ask again.")
         return FormState("done", banner=banner, html=_status_table(status), buttons=self._next_steps(explanation))
 
     def _next_steps(self, explanation: Explanation) -> tuple[Button, ...]:
@@ -124,27 +134,27 @@ class PayerForm(Form):
         if not kyc.is_passed:
             is_next = agreement.is_passed and kyc.whose_move == "payer"
             steps += self._page_buttons("identity check", self._kyc_url, is_next=is_next)
-        is_next = not explanation.final and not any(button.kind == "primary" for button in steps)
+        is_next = not explanation.final and not any("primary" in button.kind for button in steps)
         return (
             *steps,
-            Button("Refresh status", "refresh", kind="primary" if is_next else ""),
+            Button("Ask again", "refresh", kind="primary" if is_next else ""),
             Button("Edit and send again", "edit"),
             Button("New payer", "new"),
         )
 
     def _page_buttons(self, page: str, url: str | None, *, is_next: bool) -> list[Button]:
-        """Return the buttons that open a page and copy its link; none unless the link is a web address."""
+        """Return the buttons that copy the link of a page, for the payer, and open it; none without a web address."""
         if url is None or not html.is_web_address(url):
             return []
-        opens = Button(f"Open the {page}", url=url, kind="primary" if is_next else "", about=page)
-        return [opens, Button("Copy link", url=url, kind="copy", about=page)]
+        copy = Button("Copy link", url=url, kind="primary copy" if is_next else "copy", about=page)
+        return [copy, Button(f"Open the {page}", url=url, about=page)]
 
     def _run_action(self, action: str) -> None:
         read = payer_status_call(str(self._client_user_id), PayerStatus.read)
         if action == "sign":
             self._run("Recording", partial(self._mark_as_signed, read), self._show_signed)
         elif action == "refresh":
-            self._run("Refreshing the status", partial(self._make, read), self._show_status)
+            self._run("Asking for the status", partial(self._make, read), self._show_status)
         else:
             super()._run_action(action)
 

@@ -14,7 +14,16 @@ from typing import Any, ClassVar, cast
 from payerkit import html
 from payerkit.client.client import Client, request_status_call
 from payerkit.endpoints import payer_status_call, payment_call, payment_details_call
-from payerkit.errors import InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
+from payerkit.errors import (
+    FieldProblem,
+    InvalidInput,
+    PayerkitError,
+    Refused,
+    ServiceError,
+    UnknownOutcome,
+    UnreadableAnswer,
+    without_internal_frames,
+)
 from payerkit.findings import Findings
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.form import Failure, Form, form_lock
@@ -37,8 +46,8 @@ from payerkit.payouts.request_calls import request_call, request_payment_call, w
 from payerkit.payouts.request_list import RequestSearch
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.signing.card import PaymentCard
-from payerkit.wire import id_problem
-from payerkit.wording import visible
+from payerkit.wire import id_problem, wire_name
+from payerkit.wording import in_form, visible
 
 _CHOOSE = "Choose the receiver first: the other fields follow from it."
 _UNKNOWN_REQUEST = "It is not known whether the request was created."
@@ -59,6 +68,9 @@ _LOOKS: Mapping[str, tuple[Kind, str, str]] = {
 
 _RECEIVER = ("paid_to", "payee", "client_user_id", "payment_details_id")
 """The fields that say what is paid."""
+
+_NOT_OFFERED = (404, 405)
+"""The statuses with which a service responds to a call that it does not have."""
 
 _ONLY_CREATED = "The request was created, but its transactions did not come."
 _ASK_AGAIN = "Send again: it asks for the transactions of the same request."
@@ -164,7 +176,7 @@ class PaymentForm(Form):
 
         Args:
             path: The file, which `read_payment` and `payerkit inspect` read. It has the response unmasked.
-            anyway: Write it in spite of what would refuse it.
+            anyway: Write it in spite of what would refuse it, and of a service that cannot be asked about requests.
 
         Raises:
             InvalidInput: Nothing was sent, the verdict is "stop", the service does not say whether the request is paid,
@@ -210,10 +222,13 @@ class PaymentForm(Form):
         """Ask whether the payment may be signed, and write it to a file. Raises, and shows, why it may not."""
         with self._changing():
             try:
-                if (error := self._check_payment(is_to_sign=True)) is not None:
+                error = self._check_payment(is_to_sign=True)
+                is_offered = not (isinstance(error, Refused) and error.status_code in _NOT_OFFERED)
+                if error is not None and (is_offered or not anyway):
                     raise error
                 if not anyway:
                     self._refuse_to_hand_over()
+                self._error = None
                 write(self._result)
             except InvalidInput as error:
                 self._show_failure(error)
@@ -331,12 +346,24 @@ class PaymentForm(Form):
         records = self._make(payment_details_call(request.client_user_id, payment_details_id=account_id))
         account = account_to_pay(records, request)
         if self._created is None:
+            self._refuse_payer(request.client_user_id)
             order = with_reference(request.order)
             self._search = RequestSearch(order)
             self._created = self._make(request_call(order, environment))
             self._has_left = False  # its outcome is known
         created = self._created
         return self._make(request_payment_call(payout_of(created, account, request), created.order, environment))
+
+    def _refuse_payer(self, client_user_id: str) -> None:
+        """Raise InvalidInput for a payer who is not compliant, as far as the service says whether they are."""
+        try:
+            payer = self._make(payer_status_call(client_user_id, PayerStatus.read))
+        except (Refused, ServiceError, UnreadableAnswer):  # a service may not have this call
+            return
+        if payer.is_compliant is False:
+            step = in_form(payer.explain().next_step)
+            problem = FieldProblem("client_user_id", wire_name("client_user_id"), step, "payer_waits")
+            raise InvalidInput("The payer is not compliant yet. No request was created.", fields=(problem,))
 
     def _finish(self, response: Payment) -> None:
         self._created = self._asked = None

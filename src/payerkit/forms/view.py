@@ -197,8 +197,8 @@ sent with a response. To the browser, an open form that waits for something else
 
 Kind = Literal["info", "success", "warning", "error", "sending"]
 
-ButtonKind = Literal["", "primary", "copy"]
-"""How a button looks and acts: the next step, any other step, or one that copies its link."""
+ButtonKind = Literal["", "primary", "copy", "primary copy"]
+"""How a button looks and acts: the next step, or any other; and whether it copies its link."""
 
 
 class Button(NamedTuple):

@@ -1,7 +1,7 @@
 // Shows one form of a Walkthrough at a time, below a list that says which step is shown, and which are done or locked.
 const drawSteps = (parts, model) => {
   const steps = parts.map(({ spec, form }) => {
-    const state = create('span', { class: 'help' }), step = { ...spec, form, state, outcome: '', lock: '', button: button('', 'step', () => go(step)) };
+    const state = create('span', { class: 'help' }), step = { ...spec, form, state, outcome: '', waits: '', lock: '', button: button('', 'step', () => go(step)) };
     step.button.append(create('span', {}, spec.title), state);
     return step;
   });
@@ -13,9 +13,9 @@ const drawSteps = (parts, model) => {
 
   const show = () => {
     for (const step of steps) {
-      const isCurrent = step === current, isDone = !!step.outcome;
+      const isCurrent = step === current, isDone = step.outcome && !step.waits;
       step.form.node.hidden = !isCurrent;
-      step.state.textContent = step.lock || (isDone ? 'Done: ' + step.outcome : isCurrent ? 'You are here' : 'Not sent');
+      step.state.textContent = step.lock || step.waits || (isDone ? 'Done: ' + step.outcome : isCurrent ? 'You are here' : 'Not sent');
       step.button.classList.toggle('is-done', isDone);
       Object.assign(step.button, { disabled: step.lock && !isCurrent, ariaCurrent: isCurrent ? 'step' : null });
     }
@@ -35,7 +35,7 @@ const drawSteps = (parts, model) => {
   const receive = (message) => {
     if (!message.phase) return;
     const step = steps.find(({ name }) => name === message.form);
-    Object.assign(step, { outcome: message.phase === 'done' ? message.outcome || 'sent' : '', lock: message.waits_for });
+    Object.assign(step, { outcome: message.phase === 'done' ? message.outcome || 'sent' : '', waits: message.waits, lock: message.waits_for });
     show();
   };
   show();

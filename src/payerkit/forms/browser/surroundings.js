@@ -44,8 +44,8 @@ const drawActions = (start) => {
   let shown;
   const canSubmit = () => !!node.querySelector('[type="submit"]');
   const drawButton = ([label, action, url, kind, about]) => {
-    const className = kind === 'primary' ? 'go' : '';
-    if (kind === 'copy') return drawCopyButton(label, url, about, 'link');
+    const className = kind.includes('primary') ? 'go' : '';
+    if (kind.includes('copy')) return setAttributes(drawCopyButton(label, url, about, 'link'), { class: `button ${className}` });
     if (url) return create('a', { class: 'button ' + className, href: url, target: '_blank', rel: 'noopener noreferrer' }, label);
     const each = button(label, className);
     if (action === 'submit') each.type = 'submit';
