@@ -22,6 +22,7 @@ import uvicorn
 
 from payerkit import InvalidInput, read_events
 from payerkit.cli import main as cli
+from payerkit.disk import lock_file
 from payerkit.events import file as events_file
 from payerkit.events import receiver
 from payerkit.events.file import EventsFile
@@ -255,7 +256,7 @@ def test_a_file_that_another_process_holds_is_waited_for(path: Path, monkeypatch
     app = receiver_of(path)
     monkeypatch.setattr(events_file, "_LOCK_SECONDS", 0.02)
     held = os.open(path, os.O_RDWR)
-    assert events_file._lock(held)
+    lock_file(held, 0)
     busy = take(app)[0]
     os.close(held)
 

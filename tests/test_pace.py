@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,7 @@ from far_end import Behaviour, FarEnd, hang, reply, reset
 from payerkit import InvalidInput, PayerkitError
 from payerkit.client import Client, Timeout
 from payerkit.client.call import RequestBody
-from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, LONGEST_WAIT, MAX_RATE_LIMITED, Pace
+from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, LONGEST_WAIT, MAX_RATE_LIMITED, Pace, SharedTurn
 from payerkit.errors import NotFound, NotSent, RateLimited, ServiceError
 from payerkit.onboarding.limiter import RateLimiter, RunStopped, StopSignal, request_lists
 from payerkit.reasons import Outcome
@@ -64,6 +67,48 @@ def failure(client: Client) -> PayerkitError:
     with pytest.raises(PayerkitError) as caught:
         status(client)
     return caught.value
+
+
+def shared_pace(clock: HandClock, home: Path, monkeypatch: pytest.MonkeyPatch, key: str = "example-key") -> Pace:
+    """Make a pace of two calls a second, as a process of its own has it."""
+    monkeypatch.setattr(Path, "home", lambda: home)
+    return Pace(2, clock=clock.now, shared=SharedTurn("https://api.example.com", key))
+
+
+def test_processes_of_a_user_share_the_pace(tmp_path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns are 0.5 s apart, whichever process takes them; another key has turns of its own."""
+    one, other = (shared_pace(clock, tmp_path, monkeypatch) for _ in range(2))
+    turns = [each.wait_turn(clock.wait) for each in (one, other, one, other)]
+    start = clock.now()
+    shared_pace(clock, tmp_path, monkeypatch, "another-key").wait_turn(clock.wait)
+
+    assert ([0.5] * 3, start) == ([after - before for before, after in pairwise(turns)], clock.now())
+    assert not [name for each in tmp_path.rglob("*") for name in ("example", "key") if name in each.name]
+
+
+@pytest.mark.parametrize("damage", ["folder", "content", "machine"])
+def test_a_pace_that_cannot_be_shared_is_kept_alone(
+    damage: str, tmp_path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No file, a file of something else, and the turn of a machine that was started again since."""
+    pace = shared_pace(clock, tmp_path, monkeypatch)
+    assert pace.shared
+    if damage == "folder":
+        (tmp_path / ".local").write_text("a file")
+    else:
+        pace.shared.path.parent.mkdir(parents=True)
+        pace.shared.path.write_bytes(b"half" if damage == "content" else struct.pack("d", clock.now() + 1e6))
+    start = clock.now()
+    turns = [pace.wait_turn(clock.wait) for _ in range(2)]
+
+    assert [start, start + 0.5] == turns
+
+
+def test_loopback_shares_no_pace() -> None:
+    """Nor does a client with a clock of its own."""
+    live, local = (payerkit.connect(url, api_key="k") for url in ("https://api.example.com", "http://127.0.0.1:9"))
+
+    assert (True, None) == (live.pace.shared is not None, local.pace.shared)
 
 
 @pytest.mark.parametrize(

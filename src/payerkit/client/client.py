@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from payerkit import html
 from payerkit.client.call import ApiVersion, Attempt, BrokenOffError, Call, CallEnd, Header, HttpResponse
-from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries, Timeout
+from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries, SharedTurn, Timeout
 from payerkit.client.transport import MAX_CONNECTIONS, MAX_RESPONSE, Transport
 from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome, kind_of
 from payerkit.wire import ApiKey, check_id, is_loopback
@@ -60,7 +60,8 @@ class Client:
         retries: How often a call is tried.
         api: Which paths the calls have: "v1", as specified, or "v2".
         header: The header in which the key is sent.
-        pace: How many calls leave in a second: `pace.rate`. One for all calls of the client, those of runs included.
+        pace: How many calls leave in a second: `pace.rate`. One for all calls of the client, those of runs included,
+            and for other processes of the same user with the same address and key, such as notebooks.
 
     Raises:
         InvalidInput: For an address, a key, a session, limits or a version that cannot be used.
@@ -101,7 +102,9 @@ class Client:
         self.header, self.api = header, api
         self._sleep = options.get("sleep", time.sleep)
         default = None if self._is_local else DEFAULT_RATE
-        self.pace = Pace(default if rate == "default" else rate, clock=options.get("clock", time.monotonic))
+        shared = None if self._is_local or options else SharedTurn(self.base_url, self._key.reveal())
+        clock = options.get("clock", time.monotonic)
+        self.pace = Pace(default if rate == "default" else rate, clock=clock, shared=shared)
         self._keeps_pace = True
         self._is_closed = False
         self._transport = options.get("transport") or Transport(

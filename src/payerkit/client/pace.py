@@ -18,15 +18,21 @@ outcome is unknown with the limits below (`payerkit.onboarding.reconcile`).
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 import random
+import struct
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from payerkit import errors
+from payerkit.disk import lock_file
 from payerkit.reasons import Outcome
 
 BACKOFF, MAX_BACKOFF = 0.25, 8.0
@@ -155,17 +161,57 @@ RUN_RETRIES = Retries(attempts=6)
 """Tries of one call in a run; a `Retry-After` holds back all calls of the client."""
 
 
+_TURN_SECONDS = 0.1
+"""How long a process waits for another one that looks at the turn, which takes less than a millisecond."""
+
+_LONGEST_GAP = 60.0
+"""Seconds between two turns, at most: a rate may be slower, and is then kept by each process alone."""
+
+
+class SharedTurn:
+    """The next free turn of all processes of a user: a service counts their calls together.
+
+    It is one number in a file of the user's state folder, whose name tells services and keys apart and reveals neither.
+    Where the file cannot be written, each process keeps its own pace.
+    """
+
+    def __init__(self, address: str, key: str) -> None:
+        name = hashlib.blake2b(address.encode(), key=key.encode()[:64], digest_size=12).hexdigest()
+        self.path = Path.home() / ".local" / "state" / "payerkit" / f"{name}.turn"
+
+    def take(self, now: float, gap: float) -> float:
+        """Take the turn and return 0, or return the seconds until it is free. now: the time since the machine began."""
+        with suppress(OSError):  # another process holds it for too long, or there is no such folder
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0) as file:
+                lock_file(file.fileno(), _TURN_SECONDS)
+                stored = file.read(struct.calcsize("d"))
+                left = struct.unpack("d", stored)[0] - now if len(stored) == struct.calcsize("d") else 0.0
+                if 0 < left <= _LONGEST_GAP:  # more was written before the machine was started again
+                    return left
+                file.seek(0)
+                file.write(struct.pack("d", now + gap))
+        return 0.0
+
+
 class Pace:
     """The pace of a client; safe to share between threads.
 
     Attributes:
         rate: Calls per second, at most; None for no limit.
         clock: The time in seconds; another one for tests.
+        shared: What keeps the pace of several processes; None for this process alone.
     """
 
-    def __init__(self, rate: float | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        rate: float | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        shared: SharedTurn | None = None,
+    ) -> None:
         self.rate = None if rate is None else checked_rate(rate)
-        self.clock = clock
+        self.clock, self.shared = clock, shared
         self._lock = threading.Lock()
         self._free_at = self._paused_at = self._paused_until = -math.inf
         self._refusals = 0
@@ -204,10 +250,12 @@ class Pace:
         with self._lock:
             if self._paused_until - now > longest:
                 raise _paused(self._paused_until - now)
-            left = max(self._paused_until, self._free_at) - now
+            left, gap = max(self._paused_until, self._free_at) - now, 1 / self.rate if self.rate else 0.0
+            if left <= 0 and self.shared is not None and gap:
+                left = self.shared.take(now, gap)
             if left > 0:
                 return left
-            self._free_at = now + (1 / self.rate if self.rate else 0.0)
+            self._free_at = now + gap
             return 0.0
 
     def record(self, error: errors.PayerkitError | None, departed: float) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import time
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -15,7 +13,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, Self
 
-from payerkit.disk import sync_file, sync_folder
+from payerkit.disk import lock_file, sync_file, sync_folder
 from payerkit.errors import InvalidInput, kind_of
 from payerkit.wire import parse_json, read_time
 
@@ -92,8 +90,6 @@ _START = b'{"received_at"'
 _LOCK_SECONDS = 2.0
 """How long a line waits for those that other processes append."""
 
-_PAUSE = 0.005
-
 _BLOCK = 2**16
 
 
@@ -118,7 +114,7 @@ class EventsFile:
         """
         is_new = not self.path.exists()
         with open(self.path, "r+b", buffering=0, opener=_open_for_owner) as file:  # closing it ends the lock, too
-            _wait_for_lock(file.fileno())
+            lock_file(file.fileno(), _LOCK_SECONDS)
             end = _end_of_lines(file)
             try:
                 file.truncate(end)
@@ -153,40 +149,6 @@ def _end_of_lines(file: FileIO) -> int:
         return size - len(half)
     file.seek(size)
     return size + file.write(b"\n")
-
-
-def _wait_for_lock(descriptor: int) -> None:
-    """Lock the file for this process, until it is closed. Raises TimeoutError."""
-    deadline = time.monotonic() + _LOCK_SECONDS
-    while not _lock(descriptor):
-        if time.monotonic() > deadline:
-            raise TimeoutError("another process holds the file of events")
-        time.sleep(_PAUSE)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    _FAR = 2**62
-    """Where the lock is: on Windows nobody else can read what is locked."""
-
-    def _lock(descriptor: int) -> bool:
-        os.lseek(descriptor, _FAR, os.SEEK_SET)
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 EventSource = str | Path | Iterable[str | bytes | Mapping[str, Any]]
