@@ -21,7 +21,7 @@ PACKAGE = Path(payerkit.__file__).parent
 PLACES = [name for name in dir(payerkit) if name not in payerkit.__all__]
 FLOORS = [
     {"errors", "html", "pictures", "wording", "disk", "frames", "_tsv", "_lazy"},
-    {"wire", "findings", "explanations", "reasons"},
+    {"wire", "findings", "explanations", "reasons", "cheat_sheet"},
     {"checks", "onchain"},
     {"policy", "masking"},
     {"models", "client"},

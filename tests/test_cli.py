@@ -29,7 +29,7 @@ from nbclient import NotebookClient
 
 import payerkit
 from cases import table
-from payerkit.cli import lab
+from payerkit.cli import docs, lab
 from payerkit.cli import main as cli
 from payerkit.client import Client
 from processes import running
@@ -132,7 +132,7 @@ def test_lab_prints_its_address_in_time(tmp_path: Path) -> None:
         page = requests.get(url, timeout=20)
         elapsed = time.monotonic() - started
 
-    assert (True, 200, True) == (f":{port}/lab/tree/00-quickstart.ipynb?token=" in url, page.status_code, elapsed < 15)
+    assert (True, 200, True) == (f":{port}/lab/tree/index.ipynb?token=" in url, page.status_code, elapsed < 15)
     assert (tmp_path / "my" / "notebooks" / "00-quickstart.ipynb").exists()
 
 
@@ -542,17 +542,18 @@ def test_the_command_serves_the_port_and_the_folder_that_it_names() -> None:
 def test_copies_never_replace_work(tmp_path: Path) -> None:
     """What a folder lacks is copied; what a person has written stays."""
     source, folder = tmp_path / "shipped", tmp_path / "a" / "work"
-    for path, text in ((source / "00.ipynb", "new"), (source / "01.ipynb", "new"), (folder / "00.ipynb", "mine")):
+    for path in (source / "00.ipynb", source / "01.ipynb", source / "pictures" / "a.png", folder / "00.ipynb"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text("mine" if path.is_relative_to(folder) else "new")
 
-    assert [folder / "01.ipynb"] == lab.copy_notebooks(source, folder)
+    assert [folder / "01.ipynb", folder / "pictures" / "a.png"] == lab.copy_notebooks(source, folder)
     assert ["mine", "new"] == [(folder / name).read_text() for name in ("00.ipynb", "01.ipynb")]
 
 
-def test_shipped_notebooks_are_there() -> None:
-    """The quickstart that the command opens is among what is shipped."""
-    assert (lab.shipped_notebooks() / lab.FIRST).is_file()
+@pytest.mark.parametrize("first", [lab.FIRST, docs.FIRST])
+def test_shipped_notebooks_are_there(first: str) -> None:
+    """What the two commands open is among what is shipped."""
+    assert (lab.shipped_notebooks() / first).is_file()
 
 
 def test_jupyterlab_asks_for_no_news(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

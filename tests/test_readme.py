@@ -1,78 +1,200 @@
-"""The README: its tables match the code, its examples print what it shows, its commands exist."""
+"""Nothing lies: README and notebooks are short, and what they name, link, show and run is there."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from contextlib import redirect_stdout
+from functools import cache, partial
+from io import StringIO
 from pathlib import Path
 
+import nbformat
+import pandas as pd
 import pytest
 from fastapi.routing import APIRoute
 
 import payerkit
+from cases import first_cases
+from payerkit import PayoutOrder
 from payerkit.cli import main as cli
+from payerkit.reference import cheat_sheet
 from payerkit.service import accounts, pay, payers, payouts
+from payerkit.service.settings import PREFIX, CommandSettings
+from published import BANK_DETAILS, ORDER, PAYER
+from remake_reference import LLMS, NOTEBOOKS, PAGES, TASKS, llms
+from test_architecture import public_names
 
-FOLDER = Path(__file__).parent.parent
+FOLDER = NOTEBOOKS.parent
 README = FOLDER.joinpath("README.md").read_text("utf-8")
+FIRST = ["README.md", "notebooks/index.ipynb"]
+OTHERS = sorted({f"notebooks/{path.name}" for path in NOTEBOOKS.glob("*.ipynb")} - {*FIRST})
+every_page = pytest.mark.parametrize("name", first_cases([*FIRST, *OTHERS], len(FIRST)))
+
+
+@cache
+def cells(name: str) -> list[nbformat.NotebookNode]:
+    """Return the cells of a notebook, or the README as one cell."""
+    if name == "README.md":
+        return [nbformat.v4.new_markdown_cell(README)]
+    cells: list[nbformat.NotebookNode] = nbformat.read(FOLDER / name, as_version=4).cells
+    return cells
+
+
+def prose(name: str) -> str:
+    """Return what is written by hand on a page."""
+    return "\n\n".join(
+        cell.source for cell in cells(name) if cell.cell_type == "markdown" and "page" not in cell.metadata
+    )
+
+
+def without_code(text: str) -> str:
+    """Return a text without blocks of code."""
+    return re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_readme_is_short() -> None:
+    """It has at most 900 words."""
+    assert len(README.split()) <= 900
+
+
+@every_page
+def test_sentences_are_short(name: str) -> None:
+    """None has more than 25 words; code between backticks counts as one, and so does a link."""
+    text = re.sub(r"`[^`\n]*`", "code", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", without_code(prose(name))))
+    text = re.sub(r"^ *([-*#>]|\d+\.) |\|", "\n\n", re.sub(r"<[^>]*>", "", text), flags=re.MULTILINE)
+    sentences = [each.split() for each in re.split(r"(?<=[.:;?!])[*_”)]*\s+|\n\s*\n", text)]
+
+    assert [] == [" ".join(words) for words in sentences if len(words) > 25]
+
+
+@every_page
+def test_links_lead_to_files(name: str) -> None:
+    """Each picture and file that a page names exists."""
+    text = "\n".join(cell.source for cell in cells(name) if cell.cell_type == "markdown")
+    targets = re.findall(r"(?:\]\(|<img src=\")(?!https?:|attachment:|data:|#)([^)\"#]+)", text)
+
+    assert [] == [target for target in targets if not (FOLDER / name).parent.joinpath(target).is_file()]
+
+
+@cache
+def words_of_the_package() -> frozenset[str]:
+    """Return every word of the source and of the repository's settings."""
+    files = [
+        path for path in Path(payerkit.__file__).parent.rglob("*") if path.suffix in {".py", ".pyi", ".tsv", ".json"}
+    ]
+    texts = [path.read_text("utf-8") for path in [*files, FOLDER / "pyproject.toml"]]
+    names = {path.name for folder in ("src", "tests") for path in (FOLDER / folder).rglob("*.*")}
+    return frozenset(re.findall(r"\w+", " ".join([*texts, *names])))
+
+
+OTHER_FILES = r"[\w/-]+\.(csv|db|html|ipynb|journal|json|jsonl|toml|xlsx)\b|\"[^\"]*\""
+
+
+@every_page
+def test_names_exist(name: str) -> None:
+    """Each name between backticks is one of the package, or one that the page itself makes in its code."""
+    code = "\n".join(cell.source for cell in cells(name) if cell.cell_type == "code")
+    spans = re.sub(OTHER_FILES, "", " ".join(re.findall(r"`([^`\n]+)`", without_code(prose(name)))))
+    variables = {f"{PREFIX}{option}".upper() for option in CommandSettings.model_fields}
+    named = {*re.findall(r"[A-Za-z_]\w+", spans)}
+
+    assert set() == named - words_of_the_package() - variables - {*re.findall(r"\w+", code)}
+
+
+COMMAND = r"payerkit (lab|docs|sandbox|onboard|events|inspect|trace)\b([^`\n]*)"
+
+
+@every_page
+def test_commands_exist(name: str) -> None:
+    """Each command of a page has the options with which it is named."""
+    for command, rest in re.findall(COMMAND, prose(name)):
+        with pytest.raises(SystemExit), redirect_stdout(StringIO()) as usage:
+            cli.main([command, "--help"])
+
+        assert [] == [option for option in re.findall(r"--[a-z-]+", rest) if option not in usage.getvalue()]
+
+
+@pytest.mark.parametrize("code", re.findall(r"^ *```python\n(.*?)```", README, re.DOTALL | re.MULTILINE))
+def test_examples_run(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each example of the README runs."""
+    monkeypatch.setenv("PAYERKIT_API_KEY", "key-of-a-test")
+    exec(inspect.cleandoc(code), {})  # noqa: S102 - the README's own lines
+
+
+def test_the_first_example_is_stopped() -> None:
+    """What the first picture shows is what the first example gives."""
+    assert "stop" == payerkit.check_payment(payerkit.samples["lookalike_payee"]).verdict
 
 
 def test_the_sandbox_has_every_call() -> None:
-    """Each route that the docstring of a public function names is one of the sandbox."""
+    """Each call of the README, and each route in the docstring of a public function, is one of the sandbox."""
     routers = [subject.router for subject in (payers, accounts, pay, payouts)]
     routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     docs = [inspect.getdoc(getattr(payerkit, name)) or "" for name in payerkit.__all__]
-    named = {route for doc in docs for route in re.findall("`((?:GET|POST|PATCH) /[^`]+)`", doc.partition("Args:")[0])}
+    texts = [README, *(doc.partition("Args:")[0] for doc in docs)]
+    named = {route for text in texts for route in re.findall("`((?:GET|POST|PATCH) /[^`]+)`", text)}
 
     assert len(named) > 5
     assert named <= {f"{method} {route.path}" for route in routes for method in route.methods or ()}
 
 
-EXAMPLES = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", README, re.DOTALL)
+MADE = [
+    (path.name, cell)
+    for path in sorted(NOTEBOOKS.glob("*.ipynb"), key=lambda path: path.name != "index.ipynb")
+    for cell in cells(f"notebooks/{path.name}")
+    if "page" in cell.metadata
+]
 
 
-@pytest.mark.parametrize(("code", "output"), EXAMPLES)
-def test_examples_print_what_is_shown(
-    code: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Each example of the README runs, and prints the block of text below it, up to blanks."""
+@pytest.mark.parametrize(("name", "cell"), first_cases(MADE, 3))
+def test_reference_is_what_the_code_says(name: str, cell: nbformat.NotebookNode) -> None:
+    """Index and reference notebooks are what `python tests/remake_reference.py` makes of the code."""
+    assert PAGES[cell.metadata.page]() == cell.source, name
+
+
+def test_every_page_of_the_reference_is_in_a_notebook() -> None:
+    """Nothing that is made of the code is left out."""
+    assert sorted(PAGES) == sorted(cell.metadata.page for _, cell in MADE)
+
+
+@pytest.mark.slow
+def test_llms_txt_is_what_the_code_says() -> None:
+    """It is what `python tests/remake_reference.py` makes of the code."""
+    assert llms() == LLMS.read_text("utf-8")
+
+
+def test_the_reference_has_every_name() -> None:
+    """Each public name has its task."""
+    named = [name for names in TASKS.values() for name in names.split()]
+
+    assert len({*named}) == len(named)
+    assert {name for _, name in public_names()} <= {name.rpartition(".")[2] for name in named}
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", llms(), re.DOTALL))
+def test_examples_for_models_run(code: str) -> None:
+    """Each example of llms.txt runs."""
+    exec(code, {})  # noqa: S102 - the package's own lines
+
+
+def test_the_cheat_sheet_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lines run one after the other, and a notebook shows them whole."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PAYERKIT_API_KEY", "key-of-a-test")
-    names: dict[str, payerkit.client.Client] = {}
-    exec(code, names)  # noqa: S102 - the README's own lines
+    payerkit.tables.template("eur-local", path="payers.xlsx")
+    Path("policy.toml").touch()
+    Path("events.jsonl").touch()
+    Path("payments").mkdir()
+    payerkit.samples["honest"].save("payments/honest.json")
+    payout = PayoutOrder(amount="25", invoice_currency="USD", payment_currency="USDC-sepolia", reference="invoice-1")
+    names = {"payer": PAYER, "details": BANK_DETAILS, "order": ORDER, "payout": payout}
+    exec("from payerkit import *", names)  # noqa: S102 - as the page says
+    names["sandbox"] = partial(payerkit.sandbox, clock="manual", decide_after=0)
+    for code in cheat_sheet()["code"]:
+        exec(code, names)  # noqa: S102 - the package's own lines
+        if code.startswith("update_agreement"):
+            names["client"].sandbox.complete_kyc("user-123")
+    names["client"].close()
 
-    if "client" in names:
-        names["client"].close()
-    assert output.split() == capsys.readouterr().out.split()
-
-
-def test_introduction_is_short() -> None:
-    """Before the reference, the README has at most 900 words and shows an example with its output."""
-    introduction = README.partition("\n## Reference\n")[0]
-
-    assert (True, True) == (len(introduction.split()) <= 900, bool(EXAMPLES[0][1]))
-
-
-@pytest.mark.parametrize("target", re.findall(r"\]\((?!https?:)(.*?)\)", README))
-def test_links_lead_to_files(target: str) -> None:
-    """Each picture and file that the README links to exists."""
-    assert (FOLDER / target).is_file()
-
-
-COMMANDS = sorted(
-    set(re.findall(r"payerkit (lab|sandbox|onboard|events|inspect|trace)(?: [\w.-]+)?( --[a-z-]+)?", README))
-)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands_exist(command: tuple[str, str]) -> None:
-    """Every command and option that the README names exists."""
-    name, option = command[0], command[1].strip()
-    has_value = option in {"--db", "--events", "--html", "--policy", "--to"}
-    arguments = [
-        name,
-        *(["x"] if name in {"inspect", "trace"} else []),
-        *([option] if option else []),
-        *(["x"] if has_value else []),
-    ]
-
-    assert cli._parser(arguments).parse_args(arguments).command == name
+    assert cheat_sheet()["code"].str.len().max() <= pd.get_option("display.max_colwidth")

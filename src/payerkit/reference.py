@@ -1,4 +1,4 @@
-"""What payerkit knows, as tables: rules, statuses and currencies."""
+"""What payerkit knows, as tables: rules, statuses, currencies, and a cheat sheet."""
 
 from payerkit._lazy import load_lazily
 

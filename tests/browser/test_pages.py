@@ -93,6 +93,7 @@ def test_the_quickstart_runs_in_jupyterlab(page: Page, tmp_path: Path) -> None:
     own = {"HOME": str(tmp_path), "JUPYTER_DATA_DIR": str(tmp_path)}
     with running("lab", "--no-browser", folder=tmp_path, **own) as (printed, _process):
         page.goto(next(word for word in printed.split() if word.startswith("http://")))
+        page.get_by_role("link", name="Quickstart").first.click()
         expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=60_000)
         expect(page.locator(".Toastify__toast")).to_have_count(0)  # JupyterLab would ask about news
         page.get_by_role("menuitem", name="Run", exact=True).click()

@@ -5,24 +5,25 @@ from __future__ import annotations
 import os
 import secrets
 from argparse import Namespace
+from collections.abc import Iterable
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
 
 import payerkit
 
-FIRST = "00-quickstart.ipynb"
+FIRST = "index.ipynb"
 FOLDER = "payerkit-notebooks"
 
 
-def run(options: Namespace) -> int:
-    """Copy the notebooks and run JupyterLab on them until it is stopped."""
+def run(options: Namespace, first: str = FIRST) -> int:
+    """Copy the notebooks, open the first one in JupyterLab, and return when it is stopped."""
     folder = options.folder or Path(FOLDER)
     copies = copy_notebooks(shipped_notebooks(), folder)
-    for notebook in copies:
-        print(f"Copied {notebook}")
-    sign(copies)
-    start_lab(folder, port=options.port, open_browser=not options.no_browser)
+    for copy in copies:
+        print(f"Copied {copy}")
+    sign(copy for copy in copies if copy.suffix == ".ipynb")
+    start_lab(folder, first, port=options.port, open_browser=not options.no_browser)
     return 0
 
 
@@ -34,13 +35,17 @@ def shipped_notebooks() -> Path:
 
 
 def copy_notebooks(source: Path, folder: Path) -> list[Path]:
-    """Copy the notebooks that a folder lacks, and return the copies; no existing file is overwritten."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lacking = [notebook for notebook in sorted(source.glob("*.ipynb")) if not (folder / notebook.name).exists()]
-    return [Path(copyfile(notebook, folder / notebook.name)) for notebook in lacking]
+    """Copy the notebooks and pictures that a folder lacks, and return the copies; no existing file is overwritten."""
+    files = sorted([*source.glob("*.ipynb"), *source.glob("pictures/*")])
+    copies = {file: folder / file.relative_to(source) for file in files}
+    lacking = {file: copy for file, copy in copies.items() if not copy.exists()}
+    for file, copy in lacking.items():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copyfile(file, copy)
+    return [*lacking.values()]
 
 
-def sign(notebooks: list[Path]) -> None:
+def sign(notebooks: Iterable[Path]) -> None:
     """Mark notebooks as trusted, so that JupyterLab renders their stored outputs."""
     import nbformat  # noqa: PLC0415 - comes with the extra [lab]
     from nbformat.sign import NotebookNotary  # noqa: PLC0415
@@ -50,15 +55,15 @@ def sign(notebooks: list[Path]) -> None:
         notary.sign(nbformat.read(notebook, as_version=nbformat.NO_CONVERT))
 
 
-def start_lab(folder: Path, *, port: int | None, open_browser: bool) -> None:
-    """Open the quickstart of a folder in JupyterLab, print its address, and return when it is stopped."""
+def start_lab(folder: Path, first: str, *, port: int | None, open_browser: bool) -> None:
+    """Open the first notebook of a folder in JupyterLab, print its address, and return when it is stopped."""
     from jupyterlab.labapp import LabApp  # noqa: PLC0415 - comes with the extra [lab]
 
     # A kernel that the user installed for another Python would not have payerkit.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     os.environ["JUPYTER_CONFIG_PATH"] = config_path(os.environ.get("JUPYTER_CONFIG_PATH", ""))
     token = secrets.token_hex(24)
-    arguments = _arguments(folder, token, port=port, open_browser=open_browser)
+    arguments = _arguments(folder, first, token, port=port, open_browser=open_browser)
     server = LabApp.initialize_server(argv=arguments)
 
     def announce() -> None:
@@ -75,7 +80,7 @@ def config_path(before: str) -> str:
     return os.pathsep.join(filter(None, [before, str(Path(__file__).with_name("lab_config"))]))
 
 
-def _arguments(folder: Path, token: str, *, port: int | None, open_browser: bool) -> list[str]:
+def _arguments(folder: Path, first: str, token: str, *, port: int | None, open_browser: bool) -> list[str]:
     """Return JupyterLab's options: the folder, the first page, and no access to the network."""
     options: dict[str, Any] = {
         "ServerApp.root_dir": str(folder.resolve()),
@@ -83,7 +88,7 @@ def _arguments(folder: Path, token: str, *, port: int | None, open_browser: bool
         "Application.log_level": "ERROR",
         "IdentityProvider.token": token,
         "ServerApp.answer_yes": True,
-        "LabApp.default_url": f"/lab/tree/{FIRST}",
+        "LabApp.default_url": f"/lab/tree/{first}",
         "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
         "LabApp.news_url": None,
         "LabApp.extension_manager": "readonly",

@@ -1,0 +1,213 @@
+"""Write what the reference notebooks, the index and llms.txt say of the code: `python tests/remake_reference.py`.
+
+A cell of a notebook whose metadata name a page is made from the code; the others are written by hand.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import nbformat
+import pandas as pd
+
+import payerkit
+from payerkit import reference
+from payerkit._tsv import rows
+from payerkit.service.settings import CommandSettings
+from test_architecture import module_of
+
+NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+LLMS = Path(payerkit.__file__).with_name("llms.txt")
+TASKS = {
+    "Connect": "connect sandbox client.Client client.Timeout client.Retries",
+    "Register a payer": "create_payer get_payer_status update_agreement Payer models.PayerStatus "
+    "models.AgreementUpdate check_payer check_payers",
+    "Store bank details": "create_payment_detail list_payment_details statuses.list_many BankDetails "
+    "models.PaymentDetail check_bank_details check_all_bank_details",
+    "Pay": "initiate_payment create_request request_payment get_request PaymentOrder PayoutOrder models.Payment "
+    "models.PaymentRequest models.RequestStatus models.Transaction models.PaymentMetadata models.DeclaredFee "
+    "models.Payout payment.check_payment_order",
+    "Decide whether to sign": "check_payment check_payments decode_transactions payment.decode_calldata read_payment "
+    "samples PaymentPolicy policy.AddressBook policy.KnownAddress policy.AgreedFee policy.AcceptedAllowance "
+    "signing.PaymentCard signing.SafeHashes signing.write_safe_files",
+    "Send a table": "read_payers read_bank_details tables.propose_mapping tables.template tables.Mapping "
+    "tables.SourceTable plan_onboarding onboard add_bank_details onboarding.RunOptions onboarding.Plan "
+    "onboarding.Report onboarding.verify_onboarding",
+    "Understand and wait": "explain payer_statuses wait_for statuses.Explanation statuses.WaitReport",
+    "Follow the money": "list_requests list_payments reconcile trace payouts.Trace payouts.Leg payouts.draw_states "
+    "payouts.evidence read_events events.verify_event events.Event",
+    "Use forms": "PayerForm BankDetailsForm PaymentForm Walkthrough forms.MappingForm",
+    "Practise": "client.SandboxClient client.SandboxControls",
+    "Look things up": "reference.cheat_sheet reference.rules reference.statuses reference.currencies",
+    "Handle errors": "PayerkitError InvalidInput Refused UnknownOutcome errors.NotSent errors.WrongKey "
+    "errors.NotFound errors.RateLimited errors.ServiceError errors.UnreadableAnswer errors.InterruptedCall "
+    "errors.InterruptedRun errors.InvalidSignature",
+}
+"""All public names by task, each with its place."""
+
+GROUPS = {"How to": r"\d\d-(?!explained)", "How it works": r"\d\d-explained", "Reference": "reference-"}
+"""The groups of the index, and how the names of their files begin."""
+
+
+def main() -> None:
+    """Write all of them."""
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        made = [cell for cell in notebook.cells if "page" in cell.metadata]
+        for cell in made:
+            cell.source = PAGES[cell.metadata.page]()
+        if made:
+            nbformat.write(notebook, path)
+    LLMS.write_text(llms(), "utf-8")
+
+
+def public(name: str) -> Any:
+    """Return what a name of TASKS stands for."""
+    place, _, last = name.rpartition(".")
+    return getattr(module_of(place), last)
+
+
+def markdown(head: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
+    """Return a table."""
+    cells = [[str(each).replace("|", "\\|").replace("<", "&lt;") for each in line] for line in lines]
+    head = [*head]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *cells])
+
+
+def table(make: Callable[[], Any], names: str) -> str:
+    """Return columns of a frame as a table."""
+    chosen = make()[names.split()].astype("string").fillna("")
+    return markdown([name.replace("_", " ") for name in chosen], chosen.to_numpy())
+
+
+def functions(task: str) -> str:
+    """Return a task with its public names, their signatures and docstrings."""
+    return f"## {task}\n\n" + "\n\n".join(f"### {name}\n\n{documented(name)}" for name in TASKS[task].split())
+
+
+def signature(name: str) -> str:
+    """Return how a public name is called, without types."""
+    thing, last = public(name), name.rpartition(".")[2]
+    if not callable(thing):
+        return last
+    whole = inspect.signature(thing)
+    bare = [each.replace(annotation=each.empty) for each in whole.parameters.values()]
+    return f"{last}{whole.replace(parameters=bare, return_annotation=whole.empty)}"
+
+
+def summary(thing: Any) -> str:
+    """Return the first sentences of a docstring."""
+    return " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split())
+
+
+def documented(name: str) -> str:
+    """Return a public name's signature and docstring: sections as lists, examples as code; and its methods."""
+    parts = [f"```python\n{signature(name)}\n```"]
+    for section in re.split(r"\n(?=(?:Args|Returns|Raises|Examples?):\n)", inspect.getdoc(public(name)) or ""):
+        title, _, body = section.partition(":\n")
+        match title:
+            case "Args" | "Returns" | "Raises":
+                parts.append(f"**{title}**\n\n" + re.sub(r"^(?! )", "- ", inspect.cleandoc(body), flags=re.MULTILINE))
+            case "Example" | "Examples":
+                parts.append(f"**Example**\n\n```pycon\n{inspect.cleandoc(body)}\n```")
+            case _:
+                parts.append(section.strip())
+    methods = vars(public(name)) if inspect.isclass(public(name)) else {}
+    lines = [f"- `.{each}`: {summary(method)}" for each, method in methods.items() if is_documented(each, method)]
+    return "\n\n".join([*parts, *(["**Has**\n\n" + "\n".join(lines)] if lines else [])])
+
+
+def is_documented(name: str, member: object) -> bool:
+    """Return whether a member of a class is a public method or property."""
+    return not name.startswith("_") and isinstance(member, FunctionType | classmethod | staticmethod | property)
+
+
+def sandbox_options() -> str:
+    """Return the options of a sandbox."""
+    fields = CommandSettings.model_fields.items()
+    return markdown(
+        ["option", "default", "meaning"],
+        ([f"`{name}`", "" if each.default is None else f"`{each.default}`", each.description] for name, each in fields),
+    )
+
+
+def fault_grammar() -> str:
+    """Return what the docstring of `sandbox` says of fault plans."""
+    return next(part for part in inspect.getdoc(payerkit.sandbox).split("\n\n") if part.startswith("`faults`"))  # type: ignore[union-attr]  # it has a docstring
+
+
+def fiat() -> pd.DataFrame:
+    """Return the currencies of bank accounts."""
+    return reference.currencies().query("rails.notna()")
+
+
+def tokens() -> str:
+    """Return the currencies that pay, by network."""
+    payable = reference.currencies().query("payable")
+    return markdown(["network", "currencies"], payable.groupby("network")["id"].agg(", ".join).items())
+
+
+def commands() -> str:
+    """Return the commands with what they do."""
+    return markdown(
+        ["command", "what it does"],
+        ([f"`payerkit {row['name']}`", row["description"]] for row in rows("payerkit.cli", "commands")),
+    )
+
+
+def reasons() -> str:
+    """Return why rows and calls end as they do."""
+    lines = ([f"`{row['code']}`", row["text"]] for row in rows("payerkit", "reasons"))
+    return markdown(["reason_code", "reason"], lines)
+
+
+def index(group: str) -> str:
+    """Return a group of the index: of each notebook its title, minutes and result."""
+    lines = []
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        if re.match(GROUPS[group], path.name):
+            first, *rest = nbformat.read(path, as_version=4).cells[0].source.split("\n\n")
+            found = re.match(r"\*\*(\d+) minutes?\.\*\* (.*)", rest[0], re.DOTALL)
+            minutes, result = found.groups() if found else ("", rest[0])
+            lines.append([f"[{first.removeprefix('# ')}]({path.name})", minutes, " ".join(result.split())])
+    return f"## {group}\n\n" + markdown(["Notebook", "Minutes", "You will be able to"], lines)
+
+
+def llms() -> str:
+    """Return what a language model needs to write code with payerkit."""
+    lines = [LLMS_HEAD.strip(), ""]
+    for task, names in TASKS.items():
+        lines += [f"\n## {task}\n"]
+        for name in names.split():
+            place = f"payerkit.{name}".rpartition(".")[0]
+            lines.append(f"- {place}.{signature(name)}: {summary(public(name))}")
+    return "\n".join(lines) + "\n"
+
+
+LLMS_HEAD = (Path(__file__).parent / "data" / "llms_head.md").read_text("utf-8")
+
+PAGES: dict[str, Callable[[], str]] = {
+    "cheat sheet": lambda: markdown(
+        ["", "task", "code"], ([row.about, row.task, f"`{row.code}`"] for row in reference.cheat_sheet().itertuples())
+    ),
+    "commands": commands,
+    "rules": partial(table, reference.rules, "code about severity message hint basis"),
+    "statuses": partial(table, reference.statuses, "of status meaning whose_move what_to_do basis"),
+    "reasons": reasons,
+    "fiat": partial(table, fiat, "id name rails needs_local needs_swift needs_wire"),
+    "tokens": tokens,
+    "sandbox options": sandbox_options,
+    "fault grammar": fault_grammar,
+    **{task: partial(functions, task) for task in TASKS},
+    **{group: partial(index, group) for group in GROUPS},
+}
+"""What the metadata of cells name."""
+
+if __name__ == "__main__":
+    main()
