@@ -33,8 +33,8 @@ KEY = "key-of-a-test-1234567890"
 QUICK_CASES = 6
 """Cases of a test that `pytest` runs without files or `-m ""`."""
 
-LONG_NOTEBOOKS = ("04-", "05-", "06-", "07-")
-"""Notebooks that do not, by the beginning of their names."""
+FIRST_NOTEBOOK = "00-quickstart.ipynb"
+"""The one that it runs."""
 
 
 @pytest.fixture
@@ -163,7 +163,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         cases[item.nodeid.partition("[")[0]] += 1
         is_soak = "soak" not in config.option.markexpr and item.get_closest_marker("soak") is not None
-        is_further = cases[item.nodeid.partition("[")[0]] > QUICK_CASES or item.path.name.startswith(LONG_NOTEBOOKS)
+        is_other = item.path.suffix == ".ipynb" and item.path.name != FIRST_NOTEBOOK
+        is_further = cases[item.nodeid.partition("[")[0]] > QUICK_CASES or is_other
         if is_soak or (is_first and is_further):
             left_out.add(item)
     config.hook.pytest_deselected(items=left_out)
