@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 from functools import cache, partial
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pandas as pd
@@ -188,7 +189,7 @@ def test_the_cheat_sheet_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     Path("payments").mkdir()
     payerkit.samples["honest"].save("payments/honest.json")
     payout = PayoutOrder(amount="25", invoice_currency="USD", payment_currency="USDC-sepolia", reference="invoice-1")
-    names = {"payer": PAYER, "details": BANK_DETAILS, "order": ORDER, "payout": payout}
+    names: dict[str, Any] = {"payer": PAYER, "details": BANK_DETAILS, "order": ORDER, "payout": payout}
     exec("from payerkit import *", names)  # noqa: S102 - as the page says
     names["sandbox"] = partial(payerkit.sandbox, clock="manual", decide_after=0)
     for code in cheat_sheet()["code"]:
