@@ -24,9 +24,7 @@ NOTEBOOKS = TESTS.parent / "notebooks"
 
 def main() -> None:
     """Remake the notebooks one after the other."""
-    for path in sorted(
-        {path for start in sys.argv[1:] or [""] for path in NOTEBOOKS.glob(f"{start or '[0-9]'}*.ipynb")}
-    ):
+    for path in sorted({path for start in sys.argv[1:] or ["[0-9]"] for path in NOTEBOOKS.glob(f"{start}*.ipynb")}):
         notebook = nbformat.read(path, as_version=4)
         place = {"metadata": {"path": NOTEBOOKS}}
         NotebookClient(notebook, timeout=60, store_widget_state=False, resources=place).execute()
