@@ -81,7 +81,8 @@ def evidence(  # noqa: PLR0913 - what it is evidence of, each by name
         raise InvalidInput("checked_by: say who checked the payments, such as a name or a role.")
     several = [payments] if isinstance(payments, Payment) else payments
     labels, checked = checked_payments(several, policy=policy, rate=rate, now=now)
-    sections = [_section(str(label), each, paid, events) for label, each in zip(labels, checked, strict=True)]
+    names = range(1, len(labels) + 1) if isinstance(labels, pd.RangeIndex) else labels
+    sections = [_section(str(name), each, paid, events) for name, each in zip(names, checked, strict=True)]
     when = next((f" at {each.compared.now:%Y-%m-%d %H:%M %Z}" for each in checked if each.compared), "")
     heading = f"Evidence of {count_of(len(sections), 'payment')}"
     body = html.picture(html.title(heading), *sections, html.small(f"Checked{when} by {who}, with payerkit."))
