@@ -30,7 +30,7 @@ def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PAYERKIT_API_KEY", "key-of-the-environment")
     client = payerkit.connect()
 
-    assert ("https://api.example.com", None) == (client.base_url, client.sandbox)
+    assert ("https://api.example.com", False) == (client.base_url, hasattr(client, "sandbox"))
     assert repr(client) == repr(payerkit.connect(api_key="key-of-the-environment"))
 
 

@@ -6,6 +6,7 @@ import getpass
 import hashlib
 import os
 import sys
+import warnings
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -150,6 +151,11 @@ class SandboxClient(Client):
         super().close()
         self._stop()
 
+    @property
+    def is_open(self) -> bool:
+        """Return True until the service is stopped."""
+        return self._stop.alive
+
     def _picture_rows(self) -> list[tuple[str, str]]:
         """Return the names and values of its picture; the values are HTML."""
         clock = "stands still until you advance it" if self._clock == "manual" else "runs as usual"
@@ -243,11 +249,20 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     client = SandboxClient(service, seed=seed, clock=clock, rate=DEFAULT_RATE if live_like else None)
     if port:
         _running[port] = client
+    if db is not None:
+        if (other := _serving.get(str(db))) is not None and other.is_open:
+            advice = "close() that one first, or give both one port=, so that a cell that runs again replaces its own."
+            warnings.warn(f"db: {other} keeps its data there, too, and both change it: {advice}", stacklevel=3)
+        _serving[str(db)] = client
     return client
 
 
 _running: weakref.WeakValueDictionary[int, SandboxClient] = weakref.WeakValueDictionary()
 """Clients of sandboxes on a port of the caller's choice: a cell that is run again replaces its own."""
+
+
+_serving: weakref.WeakValueDictionary[str, SandboxClient] = weakref.WeakValueDictionary()
+"""Clients of sandboxes that keep their data, by file or URL."""
 
 
 def open_service(

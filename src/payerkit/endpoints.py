@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from payerkit.client.call import Call, RequestBody
 from payerkit.client.client import Client, check_client
-from payerkit.errors import InvalidInput, PayeeWarning, RealMoneyWarning, without_internal_frames
+from payerkit.errors import InvalidInput, PayeeWarning, RealMoneyWarning, Refused, without_internal_frames
 from payerkit.explanations import account_group
 from payerkit.frames import frame_of
 from payerkit.masking import mask
@@ -25,6 +25,7 @@ from payerkit.models import (
     Payment,
     PaymentDetail,
     PaymentOrder,
+    PayoutOrder,
 )
 from payerkit.onchain.currencies import real_money_note
 from payerkit.payment.payee import payee_problem
@@ -81,13 +82,20 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
         Refused: If the service refused it; for a known reason, as WrongKey, NotFound or RateLimited.
         UnknownOutcome: If it was sent, and whether the payer was registered is unknown.
 
+    Warns:
+        UserWarning: If this client sent other data under the same `client_user_id` before.
+
     Example:
         >>> create_payer(client, payer).kyc_status
         'not_started'
     """
     payer = Payer.of(payer, fields)
     body = RequestBody(payer.to_dict(reveal=True), payer.private_values)
-    return client.send(payer_call(payer.client_user_id, body, PayerStatus.read))
+    status = client.send(payer_call(payer.client_user_id, body, PayerStatus.read))
+    if client.sent_other(payer.client_user_id, body):
+        note = "This client sent other data under this client_user_id before, and the service may keep those: it shows "
+        warnings.warn(f"{note}only statuses. Another payer needs another id.", stacklevel=4)
+    return status
 
 
 @endpoint
@@ -262,7 +270,19 @@ def initiate_payment(
     order = PaymentOrder.of(order, fields)
     for warning in order_warnings(order.payee, order.payment_currency, client.environment).values():
         warnings.warn(warning, stacklevel=4)  # the caller is above two decorators
-    return client.send(payment_call(order, client.environment))
+    return send_order(client, payment_call(order, client.environment), order)
+
+
+def send_order(client: Client, call: Call[T], order: PaymentOrder | PayoutOrder) -> T:
+    """Send an order; if it is refused and has a currency that is not known, the advice names what was meant."""
+    try:
+        return client.send(call)
+    except Refused as error:
+        from payerkit.payment.check_order import unknown_currencies  # noqa: PLC0415 - loaded for this alone
+
+        hints = [f"{each.field}: {each.hint}" for each in unknown_currencies(dict(order))]
+        error.advice = " ".join([*hints, error.advice])
+        raise
 
 
 def order_warnings(payee: str, payment_currency: str, environment: str) -> dict[str, UserWarning]:

@@ -19,13 +19,14 @@ No message, field or attribute of an error holds a secret value or a request's b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Any, ParamSpec, TypeVar
 
-from payerkit.wording import Wording
+from payerkit.wording import Wording, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +277,8 @@ def without_internal_frames(function: Callable[P, R]) -> Callable[P, R]:
     """Make a public function raise payerkit's errors from its own frame, without the frames below.
 
     Those frames hold the arguments, secrets too, for every tool that shows a traceback with local variables; and in a
-    notebook they would bury the message. Any other error is a defect of payerkit and keeps all frames.
+    notebook they would bury the message. Any other error is a defect of payerkit and keeps all frames;
+    but Python's error about arguments that the function does not take says what it takes.
     """
 
     @wraps(function)
@@ -284,11 +286,32 @@ def without_internal_frames(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except (PayerkitError, KeyboardInterrupt) as error:
-            problem = error.with_traceback(None)
+            problem: BaseException = error.with_traceback(None)
+        except TypeError as error:
+            try:
+                signature(function).bind(*args, **kwargs)
+            except TypeError:
+                problem = TypeError(f"{error}.{_cure(function, str(error), kwargs)}")
+            else:
+                raise
         args, kwargs = (), {}  # type: ignore[assignment]  # this frame is the one that remains
         raise problem
 
     return call
+
+
+def _cure(function: Callable[..., Any], problem: str, given: Iterable[str]) -> str:
+    """Return what to change in a call whose arguments a function does not take.
+
+    problem: what Python says. given: the names of the keywords.
+    """
+    shape = signature(function)
+    if meant := "".join(did_you_mean(name, shape.parameters) for name in given if name not in shape.parameters):
+        return meant
+    if "'client'" in problem:
+        return " Begin with a client: client = sandbox(), or connect(...) for a real service."
+    names = [each.replace(annotation=Parameter.empty) for each in shape.parameters.values() if each.name != "self"]
+    return f" Its arguments: {shape.replace(parameters=names, return_annotation=Parameter.empty)}."
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from payerkit import html
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.frames import columns, frame_of
-from payerkit.wording import Wording, in_words, listed, visible
+from payerkit.wording import Wording, did_you_mean, in_words, listed, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,9 +203,11 @@ def explain(status: Any, of: str | None = None) -> Explanation:
     kinds = [of] if of else [kind for kind, word in _table() if word == _normal(status)]
     if len(kinds) > 1:
         raise InvalidInput(f"of: this is a status of several things. Say which: {listed(kinds, 'or')}.")
+    meant = did_you_mean(_normal(status), (word for kind, word in _table() if of in {None, kind}))
     if kinds:
-        return explain_word(status, kinds[0])
-    return replace(explain_word(status, "kyc"), of="", meaning="Not a documented status of anything.")
+        found = explain_word(status, kinds[0])
+        return found if found.basis else replace(found, meaning=found.meaning + meant)
+    return replace(explain_word(status, "kyc"), of="", meaning=f"Not a documented status of anything.{meant}")
 
 
 def explain_word(status: Any, of: str) -> Explanation:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from payerkit.client.call import ApiVersion, Header
 from payerkit.errors import InvalidInput
+from payerkit.wording import did_you_mean
 
 API_KEY = "PAYERKIT_API_KEY"
 PROFILES = "PAYERKIT_PROFILES"
@@ -40,9 +41,11 @@ def read_profile(name: str) -> dict[str, Any]:
     shown = str(file).replace(str(Path.home()), "~")
     profiles = {each: table for each, table in _read(file, shown).items() if isinstance(table, dict)}
     if name not in profiles:
-        known = f"has {', '.join(sorted(profiles))}." if profiles else "has none."
+        known = f"has {', '.join(sorted(profiles))}.{did_you_mean(name, profiles)}" if profiles else "has none."
         if not file.exists():
             known = 'does not exist. To make a profile, write two lines there: [name] and base_url = "https://...".'
+        if "." in name:
+            known += " To an address, add https:// in front."
         raise InvalidInput(  # without what was given: it may be a key in the wrong place
             f"base_url: neither an address, such as https://api.example.com, nor a profile: {shown} {known}"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -77,6 +78,12 @@ def listed(words: Iterable[object], conjunction: str = "and") -> str:
     """Return words as people list them, such as "1, 2 and 3"; there must be one at least."""
     *first, last = map(str, words)
     return f"{', '.join(first)} {conjunction} {last}" if first else last
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a sentence that proposes the known name that is most like one, with a blank before it; "" if none is."""
+    close = difflib.get_close_matches(name, [*known], n=1)
+    return f" Did you mean {close[0]}?" if close else ""
 
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}

@@ -157,7 +157,7 @@ def unknown_names(schema: Schema, names: Collection[object], *, is_headless: boo
     is_headless: no name is a field, so the names may be the values of a table without a header. They get one error
     that does not repeat them.
     """
-    if is_headless and names:
+    if is_headless and not all(suggestion(schema, str(name)) for name in names):
         message = f"None of the names is a field of {schema.name}."
         hint = "Check that the table has a header row of field names."
         return [error_finding(schema, "", "unknown_member", message, hint)]

@@ -79,7 +79,13 @@ FORMATS = {
     "holder": choice_of("individual", "business"),
     "rails": choice_of(*RAILS),
     "account_type": choice_of("checking", "savings"),
-    "amount": _format(".*", hint='Write the amount as text, such as "10.50".'),
+    # Whoever reads "1,000.50" or "1 000" as a number may take 1: so what groups digits is refused here.
+    "amount": _format(
+        r"(?!.*[0-9]\s+[0-9])[^,'\u2019_]*",
+        "amount_form",
+        "Not a plain decimal number.",
+        'Write it as text, such as "1234.56": digits and a decimal point, without separators.',
+    ),
     "reference": _format(".{1,255}", "reference_length", "Not 1 to 255 characters.", "Shorten it."),
 }
 """The formats by the names that `fields.tsv` has for them."""

@@ -165,6 +165,9 @@ def read_deliveries(source: EventSource) -> Iterator[Delivery | None]:
     """
     if isinstance(source, str | Path):
         path = Path(source)
+        if not path.exists():
+            advice = "`payerkit events` writes one; of a sandbox, client.sandbox.save_events()."
+            raise FileNotFoundError(f"source: there is no file {path.name}. {advice}")
         for file in sorted(path.iterdir()) if path.is_dir() else [path]:
             if file == path or (file.suffix.lower() in _SUFFIXES and file.is_file()):
                 yield from _read_file(file)

@@ -17,7 +17,7 @@ from payerkit.client.call import RequestBody
 from payerkit.client.client import Client
 from payerkit.client.pace import MAX_LOOKUPS, RECONCILE_AFTER
 from payerkit.endpoints import payment_detail_call, payment_details_call
-from payerkit.errors import InvalidInput, NotSent, PayerkitError, RateLimited
+from payerkit.errors import InvalidInput, NotSent, PayerkitError, RateLimited, without_internal_frames
 from payerkit.explanations import explain_word, status_chip
 from payerkit.findings import Findings
 from payerkit.forms.form import Form, form_lock
@@ -90,6 +90,7 @@ class BankDetailsForm(Form):
     _box_text = ""
     _followed_currency = ""
 
+    @without_internal_frames
     def __init__(self, client: Client, client_user_id: str | None = None, **options: Any) -> None:
         super().__init__(client, **options)
         if client_user_id is None:

@@ -123,6 +123,7 @@ class Form(PageWidget):
         """Return what a user needs, as Tab shows it: not what widgets have besides."""
         return ["clear", "done", "error", "fill", "findings", "observe", "result", "submit", *self.members]
 
+    @without_internal_frames
     def __init__(self, client: Client, **options: Any) -> None:
         check_client(client)
         self._client = client
@@ -358,7 +359,8 @@ class Form(PageWidget):
             advice = f"{advice} Then send it again with form.submit(anyway=True)."
             raise InvalidInput(f"{outcome} Nothing was sent now.", advice=advice)
         if self.waits_for:
-            raise InvalidInput(f"{self.waits_for} Nothing was sent.")
+            advice = 'If that is done, give the id: form.client_user_id = "user-123".'  # no banner of a form has advice
+            raise InvalidInput(f"{self.waits_for} Nothing was sent.", advice=advice)
         if errors := findings.errors:
             self._state = replace(self._state, phase="open", lists_errors=True)
             raise InvalidInput(error_banner(errors, self._entries).title, fields=errors)

@@ -120,6 +120,7 @@ class PaymentForm(Form):
     )
     field_actions: ClassVar[Mapping[str, tuple[str, str]]] = {"client_user_id": ("Look up", "look_up")}
 
+    @without_internal_frames
     def __init__(
         self,
         client: Client,

@@ -8,6 +8,7 @@ from typing import Any
 import traitlets
 
 from payerkit.client.client import Client
+from payerkit.errors import without_internal_frames
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
@@ -53,6 +54,7 @@ class Walkthrough(PageWidget):
         """Return what a user needs, as Tab shows it."""
         return ["bank_details", "payer", "payment", "step"]
 
+    @without_internal_frames
     def __init__(
         self,
         client: Client,

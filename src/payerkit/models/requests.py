@@ -136,6 +136,7 @@ class RequestModel(ApiModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)  # built once, when the fields are described
 
     request_schema: ClassVar[Schema]
+    for_tables: ClassVar[str] = "a loop over its rows"
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -170,14 +171,20 @@ class RequestModel(ApiModel):
         """
         if isinstance(given, cls) and not fields:
             return given
-        if given is None:
+        if given is None and fields:
             return cls._checked(fields)
+        name = cls.__name__
+        if given is None:
+            first = next(iter(cls.model_fields))
+            given_as = f"Give a {name}, a dict or row, or its fields by name, such as {first}=..."
+            raise InvalidInput(f"{given_as}; help({name}) lists them. Nothing was sent.")
         if not fields and hasattr(given, "keys") and not hasattr(given, "columns"):  # a dict, or a row of a DataFrame
             return cls._checked(dict(given))
         also = f" and also the keywords {', '.join(sorted(fields))}" if fields else ""
+        advice = f" For a table, use {cls.for_tables}." if hasattr(given, "columns") or isinstance(given, list) else ""
         raise InvalidInput(
-            f"Expected either a {cls.__name__}, a dict or row, or keyword fields; "
-            f"got {kind_of(given)}{also}. Nothing was sent."
+            f"Expected either a {name}, a dict or row, or keyword fields; "
+            f"got {kind_of(given)}{also}. Nothing was sent.{advice}"
         )
 
     @classmethod
@@ -256,6 +263,7 @@ class Payer(RequestModel):
     """
 
     request_schema = PAYER
+    for_tables = "onboard()"
 
     client_user_id: Text
     email: Text
@@ -294,6 +302,7 @@ class BankDetails(RequestModel):
     """
 
     request_schema = BANK_DETAILS
+    for_tables = "add_bank_details()"
 
     bank_name: Text
     account_name: Text

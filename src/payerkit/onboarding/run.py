@@ -64,8 +64,8 @@ def onboard(  # noqa: PLR0913 - what a run is about, each by name
 
     Args:
         client: From `connect()` or `sandbox()`.
-        rows: From `read_payers`, or any DataFrame with columns by field name or wire name. Rows that differ only in
-            blanks, case or Unicode form are sent as one.
+        rows: From `read_payers`, the path of a file that it reads, or any DataFrame with columns by field name or wire
+            name. Rows that differ only in blanks, case or Unicode form are sent as one.
         journal: A file that records the state of each row, without personal data; for rows of a file, by default, the
             one beside it, such as payers.csv.journal. It is made for the first run, and serves all tables of one
             service and API key. It is on the disk before each request leaves. If the key was replaced, the journal goes
@@ -119,7 +119,8 @@ def add_bank_details(  # noqa: PLR0913 - what a run is about, each by name
 
     Args:
         client: From `connect()` or `sandbox()`.
-        rows: From `read_bank_details`, or any DataFrame, one account per row; `client_user_id` names its payer.
+        rows: From `read_bank_details`, the path of a file that it reads, or any DataFrame, one account per row;
+            `client_user_id` names its payer.
         journal: As for `onboard`; the same one to resume.
         accounts: "now", or "when_compliant" to send the accounts of compliant payers only; those of the others are
             waiting, and the same call on another day sends them.

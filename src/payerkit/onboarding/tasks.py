@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 import pandas as pd
@@ -23,6 +24,7 @@ from payerkit.onboarding.journal import Journal, digest
 from payerkit.onboarding.rows import ID, Naming, Placeholders, Row, Step, read_rows, shown_id, tell_cells
 from payerkit.reasons import Outcome
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
+from payerkit.tables.read import read_bank_details, read_payers
 from payerkit.wording import listed
 
 _ALL = "warnings"
@@ -58,6 +60,8 @@ class Table:
         held_codes = _checked_codes(hold)
         if placeholders not in get_args(Placeholders):
             raise InvalidInput('placeholders: expected "error" or "keep".')
+        if isinstance(rows, str | Path):
+            rows = (read_payers if "payer" in steps else read_bank_details)(rows)
         checks: Any = {"holder_is_payer": holder_is_payer, "placeholders": placeholders}
         self.rows, self.columns = read_rows(rows, steps, takes_examples=takes_examples, **checks)
         self.payers = _grouped(self.rows, lambda row: id_form(row.written_id) or row.written_id)

@@ -18,6 +18,7 @@ from payerkit.onchain.amounts import positive_number
 from payerkit.onchain.currencies import (
     Currency,
     Network,
+    find_currency,
     is_currency_id,
     is_payable,
     network_in_id,
@@ -69,6 +70,12 @@ def check_payment_order(order: Any, *, policy: PaymentPolicy | None = None, envi
     wrong = {each.field for each in found.errors}
     own = [each for each in _check(texts, known, environment) if each.field not in wrong]
     return in_order(PAYMENT_ORDER, [*found, *own])
+
+
+def unknown_currencies(order: Mapping[str, str]) -> list[Finding]:
+    """Return the findings about the currencies of an order that are not known, with those that may be meant."""
+    lookups = {"invoice_currency": "currencies", "payment_currency": "tokens"}
+    return [_unknown(field, each, order[field]) for field, each in lookups.items() if not find_currency(order[field])]
 
 
 def _as_text(value: Any) -> str:

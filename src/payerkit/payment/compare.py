@@ -73,7 +73,9 @@ def decode_payment(payment: object) -> tuple[DecodedTransaction, ...]:
     Raises InvalidInput for anything but a payment.
     """
     if not isinstance(payment, Payment):
-        raise InvalidInput(f"Give a Payment, as initiate_payment and read_payment return it; got {kind_of(payment)}.")
+        advice = " read_payment() makes one of a saved response." if isinstance(payment, Mapping | str) else ""
+        expected = "Give a Payment, as initiate_payment and read_payment return it"
+        raise InvalidInput(f"{expected}; got {kind_of(payment)}.{advice}")
     found = [(each.origin, each.to, each.data, each.value, each.model_extra or {}) for each in payment.transactions]
     read = {origin for origin, *_ in found}  # a batch is read by the model
     for origin, fields in payment.whole.transactions:

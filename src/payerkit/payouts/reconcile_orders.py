@@ -129,7 +129,7 @@ def reconcile(
     problems: list[str] = []
     if client is not None:
         check_client(client)
-        if events is None and client.sandbox is not None:
+        if events is None and hasattr(client, "sandbox"):
             events = read_events(client.sandbox.events())
     news = NewsIndex(events)
     if requests is not None:

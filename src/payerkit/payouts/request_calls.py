@@ -10,7 +10,7 @@ from typing import Any
 
 from payerkit.client.call import Call, RequestBody
 from payerkit.client.client import UNKNOWN_REQUEST, Client, request_status_call
-from payerkit.endpoints import endpoint, payment_details_call
+from payerkit.endpoints import endpoint, payment_details_call, send_order
 from payerkit.errors import InvalidInput, PayoutWarning, RealMoneyWarning, kind_of
 from payerkit.explanations import explain_word
 from payerkit.masking import holds_email
@@ -61,7 +61,7 @@ def create_request(
     order = PayoutOrder.of(order, fields)
     if note := real_money_note(order.payment_currency, client.environment):
         warnings.warn(RealMoneyWarning(note), stacklevel=4)  # the caller is above two decorators
-    return client.send(request_call(with_reference(order), client.environment))
+    return send_order(client, request_call(with_reference(order), client.environment), order)
 
 
 @endpoint

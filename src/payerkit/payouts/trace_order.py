@@ -238,7 +238,7 @@ def trace(
     to_sign = read_payment(to_sign) if isinstance(to_sign, str | Path) else to_sign
     is_text = not isinstance(reference, Payment | PaymentRequest)
     order = ExpectedOrder({"reference": check_id(reference, "reference"), "amount": None} if is_text else reference)
-    if events is None and client.sandbox is not None:
+    if events is None and hasattr(client, "sandbox"):
         events = read_events(client.sandbox.events(), secret=client.sandbox.reveal_events_secret())
     requests = _read_requests(client, order)
     request = requests[0] if len(requests) == 1 else {}

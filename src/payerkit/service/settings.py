@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
@@ -91,9 +91,10 @@ class Settings(BaseModel):
     )
 
     def __init__(self, **values: Any) -> None:
-        unknown = [name for name in values if name not in type(self).model_fields]
+        known = type(self).model_fields
+        unknown = [name for name in values if name not in known]
         if unknown:
-            raise TypeError(f"sandbox() got an unexpected keyword argument {unknown[0]!r}")
+            raise TypeError(f"sandbox() got an unexpected keyword argument {unknown[0]!r}{_meant(unknown[0], known)}")
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -159,9 +160,14 @@ class CommandSettings(Settings, BaseSettings):
         known = {f"{PREFIX}{name.upper()}" for name in (*cls.model_fields, "api_key", "encryption_key")}
         for name in os.environ:
             if name.upper().startswith(PREFIX) and name.upper() not in known:
-                close = difflib.get_close_matches(name.upper(), known, n=1)
-                raise SetupError(f"{name}: there is no such setting{f'; did you mean {close[0]}?' if close else '.'}")
+                raise SetupError(f"{name}: there is no such setting{_meant(name.upper(), known)}")
         return cls(**{name: value for name, value in given.items() if name in cls.model_fields and value is not None})
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name, with the one that was probably meant."""
+    close = difflib.get_close_matches(name, [*known], n=1)
+    return f"; did you mean {close[0]}?" if close else "."
 
 
 def _sentence(name: str, message: str, *, is_given: bool) -> str:
