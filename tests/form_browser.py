@@ -16,7 +16,9 @@ from published import BANK_DETAILS, PAYER
 
 def answers_of(view: dict[str, Any]) -> dict[str, str]:
     """Return the answers that a form shows before it is sent, by their labels."""
-    cells = re.findall(r'<th scope="row">(.*?)</th><td>(?:<button.*?</button>)?(.*?)(<div.*?)?</td>', view["panel"])
+    cells = re.findall(
+        r'<th scope="row"[^>]*>(.*?)</th><td[^>]*>(?:<button.*?</button>)?(.*?)(<div.*?)?</td>', view["panel"]
+    )
     return {label: value for label, value, _ in cells}
 
 

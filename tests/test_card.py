@@ -124,11 +124,11 @@ def test_what_could_not_be_checked_is_told_with_every_verdict(card: PaymentCard)
 def test_what_could_not_be_checked_is_as_large_as_what_is_not_ok() -> None:
     """Small print would look like a pass: both lists have the same markup, and differ in their marks only."""
     card = shown(payment(APPROVAL, (TOKEN_PAYMENT[0], FEE, 0), asked=None))
-    problems, unchecked = re.split("Could not be checked", card.partition("<details>")[0])
+    problems, unchecked = re.split(">Could not be checked<", card.partition("<details>")[0])
     tags = [set(re.findall(r'<[a-z]+ class="pk-(?:point|mark|about|advice)"', part)) for part in (problems, unchecked)]
 
     assert tags[0] == tags[1]
-    assert (True, True) == (">!</span>" in problems, ">?</span>" in unchecked)
+    assert (True, True) == (">!</b>" in problems, ">?</b>" in unchecked)
 
 
 def test_the_card_is_that_of_the_arguments() -> None:
@@ -249,7 +249,7 @@ def test_lines_for_a_policy_can_be_copied() -> None:
     card = GOOD["token"].card()
     card.content.problems = (point,)
 
-    assert '→ Add to the policy:</span><pre class="pk-copied">[[fees]]\naddress = &quot;0x12&quot;</pre>' in shown(card)
+    assert '→ Add to the policy:</div><pre class="pk-copied">[[fees]]\naddress = &quot;0x12&quot;</pre>' in shown(card)
     assert '    -> Add to the policy:\n       [[fees]]\n       address = "0x12"\n' in str(card)
 
 

@@ -89,8 +89,8 @@ def test_a_row_says_what_to_do_and_has_its_source_in_small_print() -> None:
 
     assert ["! warning", "protocol fee"] == [re.sub("<[^>]*>", "", cell) for cell in cells[:2]]
     assert cells[2] == (
-        'Wrong.<span class="pk-advice">→ Add:</span><pre class="pk-copied">[[fees]]\n  percentage = 1</pre>'
-        '<span class="pk-small">a source · fee_unknown</span>'
+        'Wrong.<div class="pk-advice">→ Add:</div><pre class="pk-copied">[[fees]]\n  percentage = 1</pre>'
+        '<div class="pk-small">a source · fee_unknown</div>'
     )
 
 

@@ -76,7 +76,7 @@ def test_a_chip_says_in_words_what_its_colour_says() -> None:
 def test_advice_keeps_lines_to_copy() -> None:
     """Lines of a policy stay lines, with their indentation, and are text."""
     assert (
-        '<span class="pk-advice">→ Add:</span><pre class="pk-copied">[[fees]]\n  name = &quot;&lt;b&gt;&quot;</pre>'
+        '<div class="pk-advice">→ Add:</div><pre class="pk-copied">[[fees]]\n  name = &quot;&lt;b&gt;&quot;</pre>'
         == html.advice('Add:\n[[fees]]\n  name = "<b>"')
     )
 

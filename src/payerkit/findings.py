@@ -201,7 +201,7 @@ class PaymentFindings(Findings):
 def _what_and_why(finding: Finding) -> html.Html:
     """Return the message of a finding, what to do, and in small print its source and code."""
     source = html.small(finding.basis, finding.code)
-    return html.Html(f"{html.escape(finding.message)}{html.advice(finding.hint)}{source}")
+    return html.Html(f"{html.breakable(finding.message)}{html.advice(finding.hint)}{source}")
 
 
 def _step_label(finding: Finding) -> str:

@@ -38,6 +38,11 @@ def escape(value: object) -> str:
     return "—" if value is None else html.escape(visible(str(value)), quote=True)
 
 
+def breakable(value: object) -> str:
+    """Return a value's text escaped for HTML, which may be broken within hashes and addresses."""
+    return re.sub(r"(\w{22})(?=\w)", r"\1<wbr>", escape(value))
+
+
 def is_web_address(url: str) -> bool:
     """Return True if a URL is safe to link: http or https with a host, and only printable ASCII."""
     try:
@@ -66,6 +71,25 @@ def palette() -> str:
 
 
 @cache
+def inline(kind: Kind, look: Literal["chip", "solid", "frame"]) -> str:
+    """Return the style attribute of what has a colour, which it keeps where a notebook is not trusted.
+
+    Its style sheet is gone there, and custom properties, too; so these are the light colours, on their own ground.
+    """
+    if look == "frame":
+        return f'style="padding:10px 14px;border:2px solid {tone(kind)};border-radius:6px"'
+    colours = f"color:{tone(kind)};background:{tone(f'{kind}-ground')}"
+    if look == "solid":
+        colours = f"color:#fff;background:{tone(kind)};font-weight:bold;white-space:nowrap"
+    return f'style="padding:0 7px;border-radius:4px;{colours}"'
+
+
+def tone(name: str) -> str:
+    """Return the colour with this name in the light palette."""
+    return str(re.findall(rf"--pk-{name}: light-dark\((#\w+)", palette())[0])
+
+
+@cache
 def style() -> str:
     """Return the CSS of pictures, with the palette."""
     css = palette() + files(__package__).joinpath("picture.css").read_text("utf-8")
@@ -85,29 +109,31 @@ def page(heading: str, body: str) -> str:
 
 def title(text: object, *, beside: str = "") -> Html:
     """Return the first line of a picture. beside: HTML at its end, such as a chip."""
-    return Html(f'<div class="pk-title">{escape(text)}{" " * bool(beside)}{beside}</div>')
+    return Html(f'<div class="pk-title"><b>{breakable(text)}</b>{" " * bool(beside)}{beside}</div>')
 
 
 def chip(kind: Kind, words: str) -> Html:
     """Return words on a ground of their colour, with their mark."""
-    return Html(f'<span class="pk-chip pk-{kind}">{MARKS[kind]} {escape(words)}</span>')
+    return Html(f'<span class="pk-chip pk-{kind}" {inline(kind, "chip")}>{MARKS[kind]} {escape(words)}</span>')
 
 
 def verdict(word: str) -> Html:
     """Return a verdict, which stands out from chips."""
-    return Html(f'<span class="pk-chip pk-solid pk-{VERDICT_KINDS[word]}">{word.upper()}</span>')
+    kind = VERDICT_KINDS[word]
+    return Html(f'<span class="pk-chip pk-solid pk-{kind}" {inline(kind, "solid")}>{word.upper()}</span>')
 
 
 def badge(environment: str) -> Html:
     """Return the name of an environment as a small badge; "live" stands out."""
-    live = " pk-live" * (environment == "live")
-    return Html(f'<span class="pk-badge{live}">{escape(environment.capitalize())}</span>')
+    is_live = environment == "live"
+    live = f' pk-live" {inline("error", "solid")}' if is_live else '" style="padding:0 6px;border:1px solid"'
+    return Html(f'<span class="pk-badge{live}>{escape(environment.capitalize())}</span>')
 
 
 def advice(text: str) -> Html:
     """Return what to do. Lines after the first are to be copied, and stay lines."""
     first, _, lines = text.partition("\n")
-    shown = f'<span class="pk-advice">→ {escape(first)}</span>' if first else ""
+    shown = f'<div class="pk-advice">→ {escape(first)}</div>' if first else ""
     copied = "\n".join(map(escape, lines.splitlines()))
     return Html(shown + (f'<pre class="pk-copied">{copied}</pre>' if copied else ""))
 
@@ -115,7 +141,7 @@ def advice(text: str) -> Html:
 def small(*parts: str) -> Html:
     """Return small print, such as the source of a finding; nothing without words."""
     words = " · ".join(escape(part) for part in parts if part)
-    return Html(f'<span class="pk-small">{words}</span>' if words else "")
+    return Html(f'<div class="pk-small">{words}</div>' if words else "")
 
 
 def code(text: str) -> Html:
@@ -127,29 +153,28 @@ _LONG = 40
 """Characters from which on a cell keeps a width to read."""
 
 
+_INLINE = 'style="text-align:left;vertical-align:top"'
+"""The style of a cell where a notebook is not trusted, so that style sheets are gone."""
+
+
 def _table(sections: str, caption: str) -> Html:
-    named = f"<caption>{escape(caption)}</caption>" if caption else ""
+    named = f'<caption style="text-align:left">{escape(caption)}</caption>' if caption else ""
     return Html(f'<table class="pk-table">{named}{sections}</table>')
 
 
 def table(rows: Iterable[tuple[str, str]], *, caption: str) -> Html:
     """Return a table of names and cells, for a `picture`. Names are escaped here; cells must be HTML already."""
-    body = "".join(f'<tr><th scope="row">{escape(name)}</th><td>{cell}</td></tr>' for name, cell in rows)
+    body = "".join(
+        f'<tr><th scope="row" {_INLINE}>{escape(name)}</th><td {_INLINE}>{cell}</td></tr>' for name, cell in rows
+    )
     return _table(f"<tbody>{body}</tbody>", caption)
-
-
-_INLINE = 'style="padding: 4px 14px 4px 0; text-align: left; vertical-align: top"'
-"""The style of a cell where a notebook is not trusted, so that style sheets are gone."""
-
-_UNBROKEN = re.compile(r"(\w{22})(?=\w)")
-"""Where a hash may be broken."""
 
 
 def _cell(value: object) -> str:
     """Return a cell with its line breaks. In narrow notebooks, a long one keeps a width, and its words are broken."""
     if isinstance(value, Html) or not isinstance(value, str):
         return f"<td {_INLINE}>{escape(value)}</td>"
-    lines = _UNBROKEN.sub(r"\1<wbr>", "<br>".join(map(escape, value.split("\n"))))
+    lines = "<br>".join(map(breakable, value.split("\n")))
     return f'<td class="pk-long" {_INLINE}>{lines}</td>' if len(value) > _LONG else f"<td {_INLINE}>{lines}</td>"
 
 

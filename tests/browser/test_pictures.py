@@ -139,19 +139,25 @@ def test_a_card_is_short_until_somebody_opens_it(page: Page, tmp_path: Path) -> 
 
 
 @pytest.mark.browser_all
-def test_images_are_shown_where_a_notebook_is_not_trusted(browser: Browser, lab: Jupyter) -> None:
-    """In a colleague's notebook, without style sheets: images and words are there, in all themes and widths."""
+def test_outputs_can_be_read_where_a_notebook_is_not_trusted(browser: Browser, lab: Jupyter) -> None:
+    """In a colleague's notebook, without style sheets: images, colours, blanks and whole chips, in all themes."""
+    shown = {"stop": CARDS["stop"].card(), **PICTURES}
     path = lab.folder / "stored.ipynb"
-    write_notebook(path, "trace", "states")
+    write_notebook(path, *shown)
     notebook = json.loads(path.read_text())
     for cell in notebook["cells"]:
-        data = {"text/html": PICTURES[cell["source"]]._repr_html_()}
+        data = {"text/html": shown[cell["source"]]._repr_html_()}
         cell["outputs"] = [{"output_type": "display_data", "metadata": {}, "data": data}]
     path.write_text(json.dumps(notebook))
     with lab.open(browser, path.name, viewport=(700, 1500)) as opened:
         images = opened.page.locator(f"{OUTPUTS} img")
         expect(images).to_have_count(2)
+        chips = opened.page.locator(f"{OUTPUTS} .pk-solid")
+        card = opened.page.locator(".pk-card")
 
         assert [] == opened.look_closely(OUTPUTS)
+        assert card.inner_text().startswith("STOP Do not sign.")
+        assert "2px solid rgb(179, 38, 30)" == card.evaluate("card => getComputedStyle(card).border")
+        assert {1} == set(chips.evaluate_all("all => all.map(each => each.getClientRects().length)"))
         assert [True, True] == images.evaluate_all("all => all.map(each => each.complete && each.naturalWidth > 0)")
         assert 0 == opened.page.locator(f"{OUTPUTS} style").count()  # so it is not trusted

@@ -484,7 +484,7 @@ class Report(Overview):
     def _html_bar(self) -> str:
         """Return the states as a coloured bar, hidden from screen readers: the summary says the same."""
         parts = "".join(
-            f'<span style="flex:{count} 0 3px;background:var(--pk-{self._kinds[state]})"></span>'
+            f'<span style="flex:{count} 0 3px;background:{html.tone(self._kinds[state])}"></span>'
             for state, count in self.counts.items()
             if count
         )

@@ -362,16 +362,16 @@ def _page(content: CardContent) -> str:
 
 def _card(content: CardContent, *, foot: str = "") -> str:
     badge = "" if content.environment is None else html.badge(content.environment)
-    lead = "".join(f'<p class="pk-note">{html.escape(note)}</p>' for note in content.notes)
+    lead = "".join(f'<p class="pk-note"><b>{html.escape(note)}</b></p>' for note in content.notes)
     kind = html.VERDICT_KINDS[content.findings.verdict]
-    headline = f"<span>{html.escape(content.headline)}</span>"
+    verdict = html.verdict(content.findings.verdict)
     compared = [
         (_capital(each.name), html.escape(f"{each.value} ({each.source})" if each.source else each.value))
         for each in content.compared
     ]
     to_sign = f"{count_of(len(content.transactions), 'transaction')} to sign: what your device shows, and the bytes"
     parts = [
-        f'<div class="pk-verdict" role="status">{html.verdict(content.findings.verdict)}{headline}{badge}</div>',
+        f'<div class="pk-verdict" role="status">{verdict} <b>{html.escape(content.headline)}</b> {badge}</div>',
         f'<p class="pk-sentence">{html.escape(content.sentence)}</p>{lead}',
         _section(content.problems_title, content.problems, advice=content.advice),
         _section("Could not be checked", content.unchecked, mark="?", advice=content.policy_advice),
@@ -380,28 +380,29 @@ def _card(content: CardContent, *, foot: str = "") -> str:
         html.folded(to_sign, "".join(map(_transaction_table, content.transactions))),
         f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
     ]
-    return f'<div class="pk pk-card pk-{kind}">{"".join(parts)}<style>{_style()}</style></div>'
+    frame = f'class="pk pk-card pk-{kind}" {html.inline(kind, "frame")}'
+    return f"<div {frame}>{''.join(parts)}<style>{_style()}</style></div>"
 
 
 def _section(title: str, points: tuple[Point, ...], *, mark: str = "", advice: str = "") -> str:
     """Return a list under its title; "" without points."""
     if not points:
         return ""
-    head = f'<div class="pk-head" role="heading" aria-level="4">{title}</div>'
+    head = f'<div class="pk-head"><b>{title}</b></div>'
     last = f'<div class="pk-next">{html.advice(advice)}</div>' if advice else ""
-    return head + _list(points, mark=mark) + last
+    return head + _list(points, mark=mark, label=title) + last
 
 
-def _list(points: tuple[Point, ...], *, mark: str = "") -> str:
+def _list(points: tuple[Point, ...], *, mark: str = "", label: str = "Passed") -> str:
     """Return points as a list; of `div`s, as notebooks and forms style `ul`."""
     items = "".join(_item(point, mark or _MARKS[point.severity]) for point in shown_points(points))
-    return f'<div role="list">{items}</div>'
+    return f'<div role="list" aria-label="{label}">{items}</div>'
 
 
 def _item(point: Point, mark: str) -> str:
-    about = f'<span class="pk-about">{html.escape(point.about)}</span>' if point.about else ""
-    text = f"<div>{about}{html.escape(point.message)}{html.advice(point.advice)}</div>"
-    return f'<div class="pk-point" role="listitem"><span class="pk-mark pk-{_KINDS[mark]}">{mark}</span>{text}</div>'
+    about = f'<b class="pk-about">{html.escape(point.about)}</b> ' if point.about else ""
+    text = f"<span>{about}{html.escape(point.message)}{html.advice(point.advice)}</span>"
+    return f'<div class="pk-point" role="listitem"><b class="pk-mark pk-{_KINDS[mark]}">{mark}</b> {text}</div>'
 
 
 def _transaction_table(transaction: TransactionToSign) -> str:
