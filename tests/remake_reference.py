@@ -51,7 +51,7 @@ TASKS = {
 }
 """All public names by task, each with its place."""
 
-GROUPS = {"How to": r"\d\d-(?!explained)", "How it works": r"\d\d-explained", "Reference": "reference-"}
+GROUPS = {"How to": r"0\d|1[0-2]", "How it works": r"1[3-9]", "Reference": "reference-"}
 """The groups of the index, and how the names of their files begin."""
 
 
@@ -112,8 +112,11 @@ def documented(name: str) -> str:
     for section in re.split(r"\n(?=(?:Args|Returns|Raises|Examples?):\n)", inspect.getdoc(public(name)) or ""):
         title, _, body = section.partition(":\n")
         match title:
-            case "Args" | "Returns" | "Raises":
-                parts.append(f"**{title}**\n\n" + re.sub(r"^(?! )", "- ", inspect.cleandoc(body), flags=re.MULTILINE))
+            case "Args" | "Raises":
+                items = re.sub(r"^([\w.*, ]+): ", r"- `\1`: ", inspect.cleandoc(body), flags=re.MULTILINE)
+                parts.append(f"**{title}**\n\n{items}")
+            case "Returns":
+                parts.append(f"**Returns**\n\n{inspect.cleandoc(body)}")
             case "Example" | "Examples":
                 parts.append(f"**Example**\n\n```pycon\n{inspect.cleandoc(body)}\n```")
             case _:
@@ -167,16 +170,19 @@ def reasons() -> str:
     return markdown(["reason_code", "reason"], lines)
 
 
+ABSTRACT = r"\*(\w+) minutes?\. You will be able to (.*?)\.(?: You need (.*?)\.)?[ *]"
+"""The first lines of a notebook below its title."""
+
+
 def index(group: str) -> str:
-    """Return a group of the index: of each notebook its title, minutes and result."""
+    """Return a group of the index, from what the first cells say of their notebooks."""
     lines = []
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         if re.match(GROUPS[group], path.name):
-            first, *rest = nbformat.read(path, as_version=4).cells[0].source.split("\n\n")
-            found = re.match(r"\*\*(\d+) minutes?\.\*\* (.*)", rest[0], re.DOTALL)
-            minutes, result = found.groups() if found else ("", rest[0])
-            lines.append([f"[{first.removeprefix('# ')}]({path.name})", minutes, " ".join(result.split())])
-    return f"## {group}\n\n" + markdown(["Notebook", "Minutes", "You will be able to"], lines)
+            title, _, rest = nbformat.read(path, as_version=4).cells[0].source.partition("\n")
+            found = re.match(ABSTRACT, rest.strip())
+            lines.append([f"[{title.strip('# ')}]({path.name})", *(found.groups("nothing") if found else [""] * 3)])
+    return f"## {group}\n\n" + markdown(["Notebook", "Minutes", "You will be able to", "You need"], lines)
 
 
 def llms() -> str:

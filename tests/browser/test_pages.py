@@ -107,7 +107,7 @@ def test_the_quickstart_runs_in_jupyterlab(page: Page, tmp_path: Path) -> None:
         expect(opened.value.get_by_role("heading", name="This link has ended")).to_be_visible()
         page.bring_to_front()
         page.keyboard.press("Control+s")
-        expect(page.locator(".jp-mod-dirty")).to_have_count(0)
+        expect(page.locator(".lm-mod-current.jp-mod-dirty")).to_have_count(0)
 
     saved = json.loads((tmp_path / "payerkit-notebooks" / "00-quickstart.ipynb").read_text("utf-8"))
     outputs = json.dumps([cell.get("outputs") for cell in saved["cells"]])
