@@ -27,9 +27,9 @@ FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"  # FAU-sepolia; another contr
 MAX = 2**256 - 1
 
 
-def order(currency: str, invoice: str | None = None, amount: str = "10") -> PaymentOrder:
+def order(currency: str, invoice: str | None = None, amount: str = "10", payee: str = PAYEE) -> PaymentOrder:
     """Return an order of an amount of a currency, paid in the same one unless another is named."""
-    return PaymentOrder(payee=PAYEE, amount=amount, invoice_currency=invoice or currency, payment_currency=currency)
+    return PaymentOrder(payee=payee, amount=amount, invoice_currency=invoice or currency, payment_currency=currency)
 
 
 def data(selector: str, *values: Any) -> str:
