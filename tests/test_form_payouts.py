@@ -57,10 +57,10 @@ def test_a_form_asks_first_what_is_paid(form: PaymentForm, browser: Browser) -> 
     view = browser.press("submit")
 
     assert ("Where the money goes", "paid_to") == (section, rows[0][0])
-    assert [["wallet", "A wallet"], ["account", "A stored bank account (beyond the specification)"]] == [
+    assert [["wallet", "To a wallet"], ["account", "To a stored account"]] == [
         list(option) for option in rows[0][6]["options"]
     ]
-    assert "Choose the receiver." == lines(view)[0]
+    assert "Choose the way of payment." == lines(view)[0]
     assert ["paid_to", "amount", "invoice_currency", "payment_currency"] == [
         name for _, name in view["banner"]["lines"]
     ]
@@ -162,7 +162,7 @@ def test_an_account_is_paid_in_one_go(form: PaymentForm, browser: Browser, servi
         form.result.payout.reference,
         form.result.payout.account,
     )
-    assert "A stored bank account (beyond the specification)" == answers["Receiver"]
+    assert "To a stored account" == answers["Way of payment"]
     assert form.result.card()._repr_html_() in view["panel"]
     assert "25300923" not in json.dumps(browser.messages)
 
@@ -483,7 +483,7 @@ def test_what_cannot_be_asked_about_is_not_handed_over(
 
 
 def stored(walk: Walkthrough) -> Walkthrough:
-    """Onboard the payer of a walkthrough and store an account, and return the walkthrough."""
+    """Register the payer of a walkthrough and store an account, and return the walkthrough."""
     walk.payer.fill(PAYER)
     walk.payer.submit()
     walk.bank_details.fill(BANK_DETAILS)

@@ -182,10 +182,10 @@ def test_warnings_need_one_confirmation(client: Client) -> None:
     not_offered = browser.press("send")
     sent = browser.submit()
 
-    assert ["Send anyway", "Onboard payer"] == [each["buttons"][0][0] for each in (doubt, changed)]
+    assert ["Send anyway", "Register the payer"] == [each["buttons"][0][0] for each in (doubt, changed)]
     assert ["review", "open", "open", "done"] == [each["phase"] for each in (doubt, changed, not_offered, sent)]
     assert "1 warning below. Change the answer, or send anyway." == doubt["banner"]["title"]
-    assert "Payer onboarded, with 1 warning." in sent["banner"]["title"]
+    assert "Payer registered, with 1 warning." in sent["banner"]["title"]
 
 
 def test_a_service_message_is_shown_beside_its_field(start: Callable[..., Started]) -> None:
@@ -210,7 +210,7 @@ def test_a_refusal_about_no_field_says_what_to_do(client: Client) -> None:
 
     assert isinstance(form.error, NotFound)
     assert "The service does not know this payer. Nothing was changed." == shown["banner"]["title"]
-    assert ("Onboard the payer first.", "") in shown["banner"]["lines"]
+    assert ("Register the payer first.", "") in shown["banner"]["lines"]
     with pytest.raises(NotFound):
         form.submit()
 
@@ -387,7 +387,7 @@ def test_bank_details_wait_for_a_payer(client: Client) -> None:
     """Without a payer nothing can be sent; a bad id raises."""
     form = BankDetailsForm(client)
     form.fill(BANK_DETAILS)
-    with pytest.raises(InvalidInput, match="Onboard the payer first"):
+    with pytest.raises(InvalidInput, match="Register the payer first"):
         form.submit()
     with pytest.raises(InvalidInput, match="client_user_id"):
         form.client_user_id = ".."
@@ -513,7 +513,7 @@ def test_another_id_forgets_the_payer(client: Client) -> None:
 
     assert (False, {}, []) == (form.holder_is_payer, filled(form), form._entries.secrets)
     assert Browser(form).post("ready")["box"] is None
-    with pytest.raises(InvalidInput, match="holder_is_payer: no payer was onboarded beside this form"):
+    with pytest.raises(InvalidInput, match="holder_is_payer: no payer was registered beside this form"):
         form.holder_is_payer = True
 
 

@@ -39,7 +39,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-_CREATE_FIRST = Wording("<Create the payer first, with create_payer().|Onboard the payer first.>")
+_CREATE_FIRST = Wording("<Create the payer first, with create_payer().|Register the payer first.>")
 
 _MAY_BE_MISSING = (
     "No payer was created under this id with this key. If one was, the service does not offer this call, which is "

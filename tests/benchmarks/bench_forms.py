@@ -76,9 +76,9 @@ def measure(page: NotebookPage) -> list[bool]:
             within_budget(f"{name}: messages to show it", kilobytes(shown), size, "kB"),
         ]
     mark = page.frames.mark()
-    page.page.get_by_role("button", name="Onboard payer").nth(1).click()
+    page.page.get_by_role("button", name="Register the payer").nth(1).click()
     page.wait_idle()
-    bank = page.page.get_by_role("form", name="Bank details").first
+    bank = page.page.get_by_role("form", name="Account").first
     return [
         *passed,
         within_budget("submit an empty form", len(page.frames.since(mark)), 4, "frames"),

@@ -12,6 +12,8 @@ from published import TYPED_ACCOUNT, TYPED_PAYER
 IBAN = "GB29NWBK60161331926819"
 MISTYPED_IBAN = "GB29NWBK60161331926818"
 
+RAILS = "How the money travels (rails)"
+
 
 def said(notebook: NotebookPage) -> str:
     """Return what the form told screen readers last."""
@@ -32,7 +34,7 @@ def test_a_currency_brings_its_rails_and_fields(notebook: NotebookPage) -> None:
     expect(
         notebook.page.get_by_text("INR over swift rails usually needs account number, SWIFT/BIC and IFSC.")
     ).to_be_visible()
-    chosen = (notebook.control("Currency").input_value(), notebook.control("Rails").input_value(), focused(notebook))
+    chosen = (notebook.control("Currency").input_value(), notebook.control(RAILS).input_value(), focused(notebook))
     notebook.wait_idle()
     told = said(notebook)
     number = write(notebook, "Account number", "050100123456789")
@@ -56,13 +58,13 @@ def test_another_currency_shows_other_fields(notebook: NotebookPage) -> None:
     expect(notebook.control("Routing number")).to_be_visible()
     expect(notebook.control("IBAN")).to_be_hidden()
     enter(notebook, "Account number", "12345678")
-    notebook.control("Rails").select_option("wire")
+    notebook.control(RAILS).select_option("wire")
     enter(notebook, "Currency", "EUR")
     expect(notebook.control("IBAN")).to_be_visible()
     expect(notebook.control("Routing number")).to_be_hidden()
     expect(notebook.control("Account number")).to_be_visible()
 
-    assert "wire" == notebook.control("Rails").input_value()
+    assert "wire" == notebook.control(RAILS).input_value()
     notebook.page.get_by_role("button", name="More fields").click()
     expect(notebook.control("BSB number")).to_be_visible()
 

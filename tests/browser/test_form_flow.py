@@ -27,7 +27,7 @@ def test_a_person_checks_the_answers_and_sends(notebook: NotebookPage) -> None:
     expect(page.get_by_role("heading", name="Check your answers")).to_be_focused()
     expect(page.get_by_text("Albany")).to_be_visible()
     notebook.control("Send").press("Enter")
-    expect(page.locator(".banner [role=status]")).to_contain_text("Account added.")
+    expect(page.locator(".banner [role=status]")).to_contain_text("Account stored.")
 
     expect(page.locator(".banner")).to_be_focused()
     assert "1" == notebook.ask("len(list_payment_details(client, 'user-123'))")
@@ -35,7 +35,7 @@ def test_a_person_checks_the_answers_and_sends(notebook: NotebookPage) -> None:
 
 def send(notebook: NotebookPage) -> None:
     """Look at the answers and send them, and wait until the form says so."""
-    notebook.control("Add bank details").click()
+    notebook.control("Store the account").click()
     notebook.control("Send").click()
     expect(notebook.page.get_by_text("Sending …").first).to_be_visible()
 
@@ -77,7 +77,7 @@ def test_run_all_behind_a_press_sends_nothing_more(notebook: NotebookPage) -> No
     notebook.rewrite(f"{SOURCES['stores slowly']}form", "form.submit()")
     send(notebook)
     notebook.run_cell(1)
-    expect(notebook.page.get_by_text("Account added.")).to_be_visible()
+    expect(notebook.page.get_by_text("Account stored.")).to_be_visible()
 
     assert "Already sent." in notebook.output(1)
     assert "['GET', 'POST', 'GET']" == notebook.ask("[each.method for each in far_end.ledger]")
@@ -90,7 +90,7 @@ BUSY = "import time\nfrom payerkit.forms.form import form_lock\nwith form_lock:\
 @form_of("filled bank")
 def test_clicks_in_two_windows_send_once(notebook: NotebookPage, lab: Jupyter, browser: Browser) -> None:
     """Both wait in the queue of a busy kernel: the second was made before the form showed what came of the first."""
-    notebook.control("Add bank details").click()
+    notebook.control("Store the account").click()
     expect(notebook.control("Send")).to_be_visible()
     notebook.save()
     with lab.open(browser, notebook.path.name, keep=True) as second:
@@ -115,7 +115,7 @@ def test_what_is_typed_in_another_window_survives(notebook: NotebookPage, lab: J
         city.click()
         city.press("ControlOrMeta+a")
         city.press_sequentially("Alb")
-        notebook.control("Onboard payer").click()
+        notebook.control("Register the payer").click()
         expect(second.page.get_by_text("Sending …").first).to_be_visible()
         expect(second.page.get_by_text("The service refused the request.").first).to_be_visible()
         expect(city).to_have_value("Alb")
@@ -128,7 +128,7 @@ def test_what_is_typed_in_another_window_survives(notebook: NotebookPage, lab: J
 @form_of("slow look-up")
 def test_what_is_typed_while_accounts_are_looked_up_survives(notebook: NotebookPage) -> None:
     """A field that is left, and one that is not, keep what was typed; the kernel takes it when the look is over."""
-    notebook.control("Receiver").select_option("account")
+    notebook.control("Way of payment").select_option("account")
     notebook.control("Payer").press_sequentially("user-123")
     notebook.control("Look up").click()
     expect(notebook.page.get_by_text("Looking up the accounts …")).to_be_visible()
@@ -146,7 +146,7 @@ def test_what_is_typed_while_accounts_are_looked_up_survives(notebook: NotebookP
 @form_of("filled payer")
 def test_a_link_is_copied_or_shown_to_be_copied(notebook: NotebookPage) -> None:
     """Without the right to write to the clipboard, the link is there, selected."""
-    notebook.control("Onboard payer").click()
+    notebook.control("Register the payer").click()
     copy = notebook.page.get_by_role("button", name="Copy link: agreement")
     notebook.page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject())")
     href = notebook.page.get_by_role("link", name="Open the agreement").get_attribute("href")
@@ -163,6 +163,6 @@ def test_a_page_follows_what_a_cell_does(notebook: NotebookPage) -> None:
     """The page shows what a cell sends, and the focus of a person whose field goes away is on the banner."""
     notebook.control("Amount").focus()
     notebook.ask("form.submit()")
-    expect(notebook.page.get_by_text("Payment initiated.")).to_be_visible()
+    expect(notebook.page.get_by_text("The transactions are here.")).to_be_visible()
 
     expect(notebook.page.locator(".banner")).to_be_focused()

@@ -59,7 +59,7 @@ def test_errors_stand_beside_their_field_when_it_is_left(notebook: NotebookPage)
 def test_a_failed_submission_leads_to_the_bad_fields(notebook: NotebookPage) -> None:
     """An empty form lists the fields that need attention, beside each what it wants, and a line leads there."""
     mark = notebook.frames.mark()
-    notebook.control("Onboard payer").click()
+    notebook.control("Register the payer").click()
     expect(notebook.page.get_by_role("alert")).to_have_text("✗14 fields need attention. Nothing was sent.")
     notebook.wait_idle()
     frames = len(notebook.frames.since(mark))
@@ -77,12 +77,12 @@ def test_a_warning_is_sent_by_one_deliberate_press(notebook: NotebookPage) -> No
     """The button holds back once, and shows the answers with the warning; "Send anyway" sends."""
     fill_payer(notebook)
     enter(notebook, "Postcode", "1220")
-    notebook.control("Onboard payer").click()
+    notebook.control("Register the payer").click()
     expect(notebook.control("Send anyway")).to_be_visible()
     held_back = notebook.ask("form.result")
     notebook.control("Send anyway").click()
 
-    expect(notebook.page.locator(".banner [role=status]")).to_contain_text("Payer onboarded, with 1 warning.")
+    expect(notebook.page.locator(".banner [role=status]")).to_contain_text("Payer registered, with 1 warning.")
     assert "" == held_back.strip().removeprefix("None")
 
 
@@ -90,7 +90,7 @@ def test_a_warning_is_sent_by_one_deliberate_press(notebook: NotebookPage) -> No
 def test_a_double_click_adds_one_account(notebook: NotebookPage) -> None:
     """A double click shows the answers, and sends nothing; one on *Send* is one submission."""
     notebook.ask(f"form.fill({TYPED_ACCOUNT!r})")
-    notebook.control("Add bank details").dblclick()
+    notebook.control("Store the account").dblclick()
     expect(notebook.page.get_by_text("Check your answers")).to_be_visible()
     notebook.wait_idle()
     assert "0" == notebook.ask("len(list_payment_details(client, 'user-123'))")
@@ -105,7 +105,7 @@ def test_a_double_click_adds_one_account(notebook: NotebookPage) -> None:
 @form_of("times out")
 def test_whoever_goes_on_is_left_alone(notebook: NotebookPage) -> None:
     """An answer that comes while somebody types elsewhere does not take the focus away."""
-    notebook.control("Add bank details").click()
+    notebook.control("Store the account").click()
     notebook.control("Send").click()
     notebook.page.locator(".jp-Cell .cm-content").nth(1).click()
     notebook.page.keyboard.press("End")

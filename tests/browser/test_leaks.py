@@ -31,7 +31,7 @@ HOLDER = {
 _TYPED = json.loads((DATA / "newcomer.json").read_text("utf-8"))
 COMPANY, RUPEES = _TYPED["payer"], _TYPED["account"]
 """What the newcomer types, by the labels of the fields."""
-_PUBLIC = {"Client user id", "Company", "Country", "Nationality", "City", "State", *RUPEES} - {"Account number"}
+_PUBLIC = {"Payer id", "Company", "Country", "Nationality", "City", "State", *RUPEES} - {"Account number"}
 """What a response shows."""
 PRIVATE = [text for label, text in (COMPANY | RUPEES).items() if label not in _PUBLIC]
 PRIVATE += ["+4930901820", "erika.beispiel@example.com", "501004433", "22110"]
@@ -51,20 +51,20 @@ def _newcomer(page: NotebookPage) -> Iterator[str]:
     assert {"Use erika.beispiel@example.com", "Use 2015-03-02", "Use +4930901820"} == set(_take_offers(page))
     yield "typed"
     page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    press(page, "Onboard payer")
+    press(page, "Register the payer")
     form(page).locator("button:visible", has_text="Copy link").first.click()
     yield "sent, and a link copied"
     _sign(page)
     expect(form(page).get_by_text("approved").first).to_be_visible()
-    press(page, "Next step: Bank details")
+    press(page, "Next step: Account")
     for label, text in RUPEES.items():
         enter(page, label, text)
         page.wait_idle()
     form(page).get_by_label("The payer is also the account holder").check()
     yield "the holder filled in"
-    press(page, "Add bank details")
+    press(page, "Store the account")
     press(page, "Send")
-    expect(form(page).get_by_text("Account added.")).to_be_visible()
+    expect(form(page).get_by_text("Account stored.")).to_be_visible()
     yield "stored"
     shown = "form.payer.result, list_payment_details(client, form.payer.client_user_id)"
     page.rewrite(f"{ALONE}{WALK}form", f"display({shown})")
@@ -113,11 +113,11 @@ def _account(page: NotebookPage) -> Iterator[str]:
     for label, text in HOLDER.items():
         enter(page, label, text)
     enter(page, "Country", "DE")
-    press(page, "Add bank details")
+    press(page, "Store the account")
     expect(form(page).get_by_text("Check your answers").first).to_be_visible()
     yield "at the summary"
     press(page, "Send")
-    expect(form(page).get_by_text("Account added.")).to_be_visible()
+    expect(form(page).get_by_text("Account stored.")).to_be_visible()
     yield "sent"
     press(page, "Copy to a new account")
     yield "copied to a new account"
@@ -126,12 +126,12 @@ def _account(page: NotebookPage) -> Iterator[str]:
 def _payout(page: NotebookPage) -> Iterator[str]:
     """Pay a stored account by keyboard: no step needs the mouse."""
     keyboard = page.page.keyboard
-    field(page, "Receiver").focus()
+    field(page, "Way of payment").focus()
     keyboard.type("A st")
     page.wait_idle()  # the first letter chooses a wallet, whose fields come and go
     field(page, "Payer").press_sequentially(PAYER_ID)
     keyboard.press("Enter")
-    expect(field(page, "Bank account")).to_be_focused()
+    expect(field(page, "Account")).to_be_focused()
     keyboard.press("ArrowDown")
     yield "looked up"
     form(page).get_by_role("button", name="More fields").press("Enter")
@@ -143,7 +143,7 @@ def _payout(page: NotebookPage) -> Iterator[str]:
     expect(form(page).get_by_text("fUSDC-sepolia").filter(visible=True).first).to_be_visible()
     yield "at the summary"
     page.control("Send").press("Enter")
-    expect(page.page.get_by_text("Payment initiated.")).to_be_visible()
+    expect(page.page.get_by_text("The transactions are here.")).to_be_visible()
     yield "sent"
     page.control("Check again").press("Enter")
     expect(page.page.get_by_text("Not paid yet, as far as the service knows.")).to_be_visible()

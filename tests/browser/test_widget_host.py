@@ -55,7 +55,7 @@ def test_a_form_that_lost_its_kernel_claims_nothing(notebook: NotebookPage, loss
 @form_of("payer sent in vain")
 def test_a_kernel_that_is_lost_while_it_sends_leaves_no_false_belief(notebook: NotebookPage) -> None:
     """What had left may have been done, and nobody will say so any more: the form does."""
-    notebook.page.get_by_role("button", name="Onboard payer").click()
+    notebook.page.get_by_role("button", name="Register the payer").click()
     expect(notebook.page.get_by_text("Sending …").first).to_be_visible()
     notebook.page.evaluate("probe.kernel().restart()")
     expect(notebook.page.get_by_role("alert").get_by_text(GONE)).to_be_visible()
@@ -129,7 +129,7 @@ def test_forms_work_in_notebook_7(browser: Browser, notebook_7: Jupyter) -> None
     with notebook_7.open(browser, "seven.ipynb") as page:
         shown = page.run_cell(0, expect=15)
         fill_payer(page)
-        page.control("Onboard payer").click()
+        page.control("Register the payer").click()
         expect(page.page.get_by_text("not started").first).to_be_visible()
 
         assert 1 < shown.ms

@@ -90,7 +90,7 @@ FORMATS = {
 }
 """The formats by the names that `fields.tsv` has for them."""
 
-Section = Literal["Who", "Where", "Compliance", "Account", "Bank", "Beneficiary", "Where the money goes", "Order"]
+Section = Literal["Who", "Where", "Compliance", "Account", "Bank", "Account holder", "Where the money goes", "Order"]
 """The section of a form that shows a field; forms show their sections in this order."""
 
 Lookup = Literal["", "countries", "fiat", "currencies", "tokens"]

@@ -63,7 +63,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of all commands, from the tables beside this module."""
     parser = _Parser(
         prog="payerkit",
-        description="Onboard payers, store their bank details and check payments on Request Network's payer API. "
+        description="Register payers, store their accounts and check payments on Request Network's payer API. "
         "payerkit is not affiliated with Request Network.",
         epilog="'payerkit COMMAND --help' shows the options of a command. New here? Start with 'payerkit lab'.",
     )

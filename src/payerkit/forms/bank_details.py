@@ -1,4 +1,4 @@
-"""The form that adds bank details to a payer, then lists the payer's accounts."""
+"""The form that stores an account under a payer, then lists the payer's accounts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _COLUMNS = ("bank_name", "account_name", "currency", "rails", "account_number", 
 
 
 class BankDetailsForm(Form):
-    """A form that adds bank details to a payer, then lists the payer's accounts, masked.
+    """A form that stores an account under a payer, then lists the payer's accounts, masked.
 
     The account is registered under the payer, and belongs to the payee: the form asks for the data of the account
     holder. It shows the required fields, those that the currency usually needs on its rails, and every field with a
@@ -74,8 +74,8 @@ class BankDetailsForm(Form):
     name = "bank_details"
     members = ("client_user_id", "holder_is_payer")
     model = BankDetails
-    title = "Bank details"
-    submit_label = "Add bank details"
+    title = "Account"
+    submit_label = "Store the account"
     asking_action = "list"
     is_reviewed = True
     may_repeat = False
@@ -94,7 +94,7 @@ class BankDetailsForm(Form):
     def __init__(self, client: Client, client_user_id: str | None = None, **options: Any) -> None:
         super().__init__(client, **options)
         if client_user_id is None:
-            self.waits_for = "Onboard the payer first."
+            self.waits_for = "Register the payer first."
         else:
             self.client_user_id = client_user_id
 
@@ -125,7 +125,7 @@ class BankDetailsForm(Form):
 
         True fills the empty fields of the holder from the payer, except secrets, and the address only if all of it is
         empty; False removes what it filled in, unless it was changed. Raises InvalidInput for True if no payer was
-        onboarded beside this form.
+        registered beside this form.
         """
         with form_lock:
             return self._filled is not None
@@ -141,7 +141,7 @@ class BankDetailsForm(Form):
         The data offered before are forgotten, and what was filled in from them is removed, unless it was changed.
 
         Args:
-            payer: The form in which the payer was onboarded.
+            payer: The form in which the payer was registered.
 
         Example:
             >>> form = PayerForm(client)
@@ -184,7 +184,7 @@ class BankDetailsForm(Form):
             self._filled = None
             self._box_text = f"{count_of(len(cleared), 'field')} cleared."
         elif self._offered is None:
-            raise InvalidInput("holder_is_payer: no payer was onboarded beside this form. Fill in the account holder.")
+            raise InvalidInput("holder_is_payer: no payer was registered beside this form. Fill in the account holder.")
         else:
             if self._is_done:
                 self._reopen()
@@ -228,7 +228,7 @@ class BankDetailsForm(Form):
     def _make_spec(self) -> dict[str, Any]:
         fields = BankDetails.model_fields.items()
         optional = [name for name, field in fields if not field.is_required() and name not in _ALWAYS_SHOWN]
-        box = ("Beneficiary", _WHOSE_ACCOUNT, "The payer is also the account holder")
+        box = ("Account holder", _WHOSE_ACCOUNT, "The payer is also the account holder")
         return super()._make_spec() | {"optional": optional, "box": box}
 
     def _subject(self) -> str:
@@ -273,7 +273,7 @@ class BankDetailsForm(Form):
     def _state_of(self, response: PaymentDetail) -> FormState:
         self._search = None
         line = response.explain().next_step if response.status else ""
-        return self._listed(Banner.of("success", self._with_warnings("Account added"), line))
+        return self._listed(Banner.of("success", self._with_warnings("Account stored"), line))
 
     def _listed(self, banner: Banner) -> FormState:
         """Return the state of a form that shows the accounts of the payer."""

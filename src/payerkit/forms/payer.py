@@ -1,4 +1,4 @@
-"""The form that onboards a payer, then follows the agreement and the identity check."""
+"""The form that registers a payer, then follows the agreement and the identity check."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from payerkit.wording import in_form, visible
 
 
 class PayerForm(Form):
-    """A form that onboards a payer, then shows and updates the status of the agreement and the identity check.
+    """A form that registers a payer, then shows and updates the status of the agreement and the identity check.
 
     Display it as the last line of a cell, or fill it in from Python. Sending the same client user id again updates the
     status; it does not create a second payer.
@@ -36,7 +36,7 @@ class PayerForm(Form):
 
     Attributes:
         result: The last `PayerStatus`, or None.
-        client_user_id: The id of the payer that was onboarded last, or None.
+        client_user_id: The id of the payer that was registered last, or None.
         error: The exception of the last action, or None.
         findings: Errors, warnings and infos about the values.
         done: True when the payer was sent and the service responded.
@@ -54,7 +54,7 @@ class PayerForm(Form):
     members = ("client_user_id",)
     model = Payer
     title = "Payer"
-    submit_label = "Onboard payer"
+    submit_label = "Register the payer"
     asking_action = "refresh"
     unknown_outcome = "It is not known whether the payer was registered."
     unknown_outcome_advice = "You can send it again: the same client user id does not create a second payer."
@@ -65,7 +65,7 @@ class PayerForm(Form):
 
     @property
     def client_user_id(self) -> str | None:
-        """The id of the payer that was onboarded last, or None."""
+        """The id of the payer that was registered last, or None."""
         return self._client_user_id
 
     def as_holder(self) -> dict[str, Hidden]:
@@ -113,7 +113,7 @@ class PayerForm(Form):
         return status
 
     def _state_of(self, response: PayerStatus) -> FormState:
-        return self._shown(response, self._with_warnings("Payer onboarded"))
+        return self._shown(response, self._with_warnings("Payer registered"))
 
     def _shown(self, status: PayerStatus, title: str) -> FormState:
         """Return the state of a form that shows the status of a payer, with the next step."""

@@ -49,7 +49,7 @@ from payerkit.signing.card import PaymentCard
 from payerkit.wire import id_problem, wire_name
 from payerkit.wording import in_form, visible
 
-_CHOOSE = "Choose the receiver first: the other fields follow from it."
+_CHOOSE = "Choose the way of payment first: the other fields follow from it."
 _UNKNOWN_REQUEST = "It is not known whether the request was created."
 _UNKNOWN_REQUEST_ADVICE = (
     "Nothing has moved, and nobody can pay a request without its id. Look for it: the service lists requests by their "
@@ -111,10 +111,10 @@ class PaymentForm(Form):
     members = ("check_again", "save", "to_safe")
     model = PaymentEntry
     title = "Payment"
-    submit_label = "Initiate payment"
+    submit_label = "Get the transactions"
     asking_action = "check"
     is_reviewed = True
-    unknown_outcome = "It is not known whether the payment was initiated."
+    unknown_outcome = "It is not known whether the payment was prepared."
     unknown_outcome_advice = (
         "No money has moved: a wallet has to sign first. Send it again, and sign the transactions of one response only."
     )
@@ -480,9 +480,9 @@ class PaymentForm(Form):
 
 
 _BANNERS = {
-    "ok": Banner.of("success", "Payment initiated.", "No money moves until a wallet signs."),
-    "look": Banner.of("warning", "Payment initiated. Read the warnings before anyone signs."),
-    "stop": Banner.of("error", "Payment initiated. Do not sign it: read the errors."),
+    "ok": Banner.of("success", "The transactions are here.", "No money moves until a wallet signs."),
+    "look": Banner.of("warning", "The transactions are here. Read the warnings before anyone signs."),
+    "stop": Banner.of("error", "The transactions are here. Do not sign them: read the errors."),
 }
 
 

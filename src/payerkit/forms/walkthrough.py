@@ -18,10 +18,10 @@ from payerkit.widgets import PageWidget
 
 
 class Walkthrough(PageWidget):
-    """Three steps, one form at a time: onboard a payer, add bank details, initiate and review a payment.
+    """Three steps, one form at a time: register a payer, store an account, check a payment.
 
     A list of the steps shows the current one, and which are done or locked. Bank details are locked until the payer is
-    onboarded, since they are stored under the payer's id. Once an account is stored, the payment is filled in with the
+    registered, since they are stored under the payer's id. Once an account is stored, the payment is filled in with the
     payer and the account, unless you chose what to pay; it needs neither to pay a wallet, so its step is always open.
     The account is the payee's: nothing about its holder is taken from the payer, unless you tick the box that says that
     both are the same, or set `walk.bank_details.holder_is_payer = True`.

@@ -157,7 +157,7 @@ def _write_template(path: Path, columns: Sequence[str], records: Sequence[Mappin
 
 def _note(schema: Schema, field: SchemaField) -> str:
     owner = "Of the payer." if schema is PAYER else "Of the account and its holder, the payee."
-    if schema is BANK_DETAILS and field.section == "Beneficiary":
+    if schema is BANK_DETAILS and field.section == "Account holder":
         owner += f" Is the holder the payer? Add a column {HOLDER_IS_PAYER} with yes or no."
     needed = "Required." if field.required else "If needed."
     return f"{field.title}. {field.full_help} {needed} {owner}"
