@@ -17,6 +17,7 @@ import nbformat
 import pandas as pd
 
 import payerkit
+from cases import table_rows
 from payerkit import reference
 from payerkit._tsv import rows
 from payerkit.service.settings import CommandSettings
@@ -24,34 +25,10 @@ from test_architecture import module_of
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LLMS = Path(payerkit.__file__).with_name("llms.txt")
-TASKS = {
-    "Connect": "connect sandbox client.Client client.Timeout client.Retries",
-    "Register a payer": "create_payer get_payer_status update_agreement Payer models.PayerStatus "
-    "models.AgreementUpdate check_payer check_payers",
-    "Store bank details": "create_payment_detail list_payment_details statuses.list_many BankDetails "
-    "models.PaymentDetail check_bank_details check_all_bank_details",
-    "Pay": "initiate_payment create_request request_payment get_request PaymentOrder PayoutOrder models.Payment "
-    "models.PaymentRequest models.RequestStatus models.Transaction models.PaymentMetadata models.DeclaredFee "
-    "models.Payout payment.check_payment_order",
-    "Decide whether to sign": "check_payment check_payments decode_transactions payment.decode_calldata read_payment "
-    "samples PaymentPolicy policy.AddressBook policy.KnownAddress policy.AgreedFee policy.AcceptedAllowance "
-    "signing.PaymentCard signing.SafeHashes signing.write_safe_files",
-    "Send a table": "read_payers read_bank_details tables.propose_mapping tables.template tables.Mapping "
-    "tables.SourceTable plan_onboarding onboard add_bank_details onboarding.RunOptions onboarding.Plan "
-    "onboarding.Report onboarding.verify_onboarding",
-    "Understand and wait": "explain payer_statuses wait_for statuses.Explanation statuses.WaitReport",
-    "Follow the money": "list_requests list_payments reconcile trace payouts.Trace payouts.Leg payouts.draw_states "
-    "payouts.evidence read_events events.verify_event events.Event",
-    "Use forms": "PayerForm BankDetailsForm PaymentForm Walkthrough forms.MappingForm",
-    "Practise": "client.SandboxClient client.SandboxControls",
-    "Look things up": "reference.cheat_sheet reference.rules reference.statuses reference.currencies",
-    "Handle errors": "PayerkitError InvalidInput Refused UnknownOutcome errors.NotSent errors.WrongKey "
-    "errors.NotFound errors.RateLimited errors.ServiceError errors.UnreadableAnswer errors.InterruptedCall "
-    "errors.InterruptedRun errors.InvalidSignature",
-}
+TASKS: dict[str, str] = {row["task"]: row["names"] for row in table_rows("tasks")}
 """All public names by task, each with its place."""
 
-GROUPS = {"How to": r"0\d|1[0-2]", "How it works": r"1[3-9]", "Reference": "reference-"}
+GROUPS = {"How to": "[01]", "How it works": "2", "Reference": "reference-"}
 """The groups of the index, and how the names of their files begin."""
 
 

@@ -196,6 +196,9 @@ def test_the_cheat_sheet_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         exec(code, names)  # noqa: S102 - the package's own lines
         if code.startswith("update_agreement"):
             names["client"].sandbox.complete_kyc("user-123")
+        if code.startswith("list_payment_details"):
+            stored = payerkit.list_payment_details(names["client"], "user-123")
+            names["account"] = {"client_user_id": "user-123", "payment_details_id": stored["id"][0]}
     names["client"].close()
 
     assert cheat_sheet()["code"].str.len().max() <= pd.get_option("display.max_colwidth")
