@@ -35,8 +35,8 @@ from example_payments import (
     order,
     payment,
 )
-from payerkit import InvalidInput, PaymentOrder, PaymentPolicy
-from payerkit.findings import Finding
+from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, samples
+from payerkit.findings import Finding, payment_findings
 from payerkit.models import Payment
 from payerkit.onchain.currencies import find_deployment
 from payerkit.payment.compare import Comparison, DecodedTransaction, decode_payment
@@ -44,6 +44,7 @@ from payerkit.policy import AgreedFee
 from payerkit.signing import PaymentCard
 from payerkit.signing.card import Point, _points
 from payerkit.signing.device import calldata_digest, device_lines, digest_of
+from payerkit.wording import in_form
 from published import ANSWERS
 
 BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
@@ -61,9 +62,10 @@ def shown(card: PaymentCard | Payment) -> str:
     return card._repr_html_()
 
 
-def unfolded(card: PaymentCard | Payment) -> str:
-    """Return the text that a person sees without opening anything."""
-    visible = re.sub("<details>.*?</details>|<style>.*?</style>", "", shown(card), flags=re.DOTALL)
+def unfolded(card: PaymentCard | Payment | str) -> str:
+    """Return the text that a person sees without opening anything; of a card, or its HTML."""
+    content = card if isinstance(card, str) else shown(card)
+    visible = re.sub("<details>.*?</details>|<style>.*?</style>", "", content, flags=re.DOTALL)
     return unescape(re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", visible))).strip()
 
 
@@ -129,6 +131,25 @@ def test_what_could_not_be_checked_is_as_large_as_what_is_not_ok() -> None:
 
     assert tags[0] == tags[1]
     assert (True, True) == (">!</b>" in problems, ">?</b>" in unchecked)
+
+
+def test_advice_in_a_form_is_for_people_who_use_forms() -> None:
+    """It names no argument, option or file, which nobody can use there."""
+    hints = [in_form(row["hint"]) for row in payment_findings().values()]
+    cards = [unfolded(samples[name].card().html_for_form(lambda _: "")) for name in samples]
+
+    assert [] == re.findall(r"[a-z_]+=|--[a-z]|\[\[\w*|\.toml|[^.]* policy:", " ".join([*hints, *cards]))
+
+
+def test_a_headline_counts_what_stands_below_it() -> None:
+    """What could not be checked is decided on with the rest; a theft is called one."""
+    decisions = {name: samples[name].card() for name in samples if samples[name].card().verdict == "look"}
+
+    for card in decisions.values():
+        below = unfolded(card).partition("To decide")[2].partition("Could not be checked")[0]
+        count = len(re.findall(r" [!?] ", below))
+        assert card.content.headline.startswith("Decide on this" if count == 1 else f"Decide on these {count}")
+    assert unfolded(samples["lookalike_payee"]).startswith("STOP Stopped: this address imitates one you know.")
 
 
 def test_the_card_is_that_of_the_arguments() -> None:

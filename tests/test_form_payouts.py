@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from far_end import Behaviour, close, reply
 from form_browser import Browser, answers_of
 from payerkit import BankDetailsForm, InvalidInput, PaymentForm, UnknownOutcome, Walkthrough
 from payerkit.client import Client, Retries
+from payerkit.client.node import KeptAnswers, Question
 from payerkit.errors import Refused, ServiceError
 from payout_service import CHASE, EXAMPLE_BANK, ORDER, PENDING, TO_PAY, TX_HASH, PayoutService, listed_request
 from published import BANK_DETAILS, PAYER
@@ -163,7 +164,7 @@ def test_an_account_is_paid_in_one_go(form: PaymentForm, browser: Browser, servi
         form.result.payout.account,
     )
     assert "To a stored account" == answers["Way of payment"]
-    assert form.result.card()._repr_html_() in view["panel"]
+    assert form.result.card().sentence in view["panel"]
     assert "25300923" not in json.dumps(browser.messages)
 
 
@@ -356,6 +357,54 @@ def test_a_payment_to_a_wallet_is_followed_too(form: PaymentForm, browser: Brows
 
     assert (True, "Paid. Do not sign these transactions again.") == (status.has_been_paid, title(view))
     assert "bank" not in json.dumps(view["banner"])
+
+
+def test_a_person_agrees_beside_a_finding(form: PaymentForm, service: PayoutService) -> None:
+    """A press makes the operator's address known to the policy of the form, which then asks no more about it."""
+    form = PaymentForm(form._client, rate="1")
+    browser = Browser(form)
+    form.fill(TO_CHASE)
+    looked = browser.submit()
+    verdict, before = form.findings.verdict, len(service.sent())  # type: ignore[attr-defined]  # of a payment
+    agreed = browser.press("agree 0")
+    browser.press("agree 0")  # which is not offered any more
+
+    assert ("look", "ok") == (verdict, form.findings.verdict)  # type: ignore[attr-defined]  # of a payment
+    assert [(PAYEE, "operator")] == [(each.address, each.role) for each in form.policy.book]
+    assert (True, False) == tuple("This is the operator" in view["panel"] for view in (looked, agreed))
+    assert ("success", before) == (agreed["banner"]["kind"], len(service.sent()))
+
+
+class CountedNode(KeptAnswers):
+    """A node that counts how often it is asked."""
+
+    count = 0
+
+    def ask(self, questions: Sequence[Question]) -> list[Any]:
+        """Count the questions, and pass them on."""
+        self.count += 1
+        return self._node.ask(questions)
+
+
+def test_a_node_is_asked_by_a_person_alone(shared: Client) -> None:
+    """Once when the response comes, and by the button; neither drawing the form nor agreeing asks it again."""
+    node = CountedNode(shared.sandbox.node())
+    form = PaymentForm(shared, policy=shared.sandbox.policy(), node=node)
+    form.fill(ORDER | {"payee": PAYEE, "invoice_currency": "fUSDC-sepolia"})
+    form.fill(wallet=f"0x{'11' * 20}")
+    note, typed = form._own_notes()["wallet"], node.count
+    form.submit()
+    browser, counts = Browser(form), [node.count - typed]
+    codes = {each.code for each in form.findings}
+    for ask in (lambda: browser.post("ready"), form.ask_again, lambda: form.findings, lambda: browser.press("check")):
+        ask()
+        counts.append(node.count - typed)
+
+    assert note.startswith("It holds 1000000 fUSDC-sepolia and 1000000 ETH")
+    assert "The payment contract may take 0 fUSDC-sepolia." in note
+    assert (1, [3, 3, 3, 3, 6]) == (typed, counts)
+    assert "executed" in codes
+    assert "executed" in {each.code for each in form.findings}
 
 
 HAND_OVER: dict[str, Callable[..., None]] = {

@@ -11,7 +11,7 @@ from payerkit import _tsv, html
 from payerkit.errors import FieldProblem
 from payerkit.frames import frame_of
 from payerkit.wire import wire_name
-from payerkit.wording import in_words
+from payerkit.wording import Wording, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,8 +265,12 @@ class Placed(Protocol):
 
 @cache
 def payment_findings() -> Mapping[str, dict[str, str]]:
-    """Return the rows of `findings.tsv` of payments by key; several keys may share a code, which comes before a dot."""
-    return {row["key"]: row for row in _tsv.rows("payerkit.payment", "findings")}
+    """Return the rows of `findings.tsv` of payments by key; several keys may share a code, which comes before a dot.
+
+    A hint has other words for a form: its readers write neither code nor the file of a policy.
+    """
+    found = _tsv.rows("payerkit.payment", "findings")
+    return {row["key"]: {**row, "hint": Wording(row["hint"])} for row in found}
 
 
 def payment_finding(

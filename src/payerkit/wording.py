@@ -30,6 +30,13 @@ class Wording(str):
         text.template, text.to_write = template, to_write
         return text
 
+    def format(self, *_: object, **values: object) -> Wording:
+        """Return the text with its values; a value is no template, so what would make it one is left out there."""
+        text = super().__new__(type(self), super().format(**values))
+        plain = {name: re.sub("[<>|]", "", str(value)) for name, value in values.items()}
+        text.template, text.to_write = self.template.format(**plain), self.to_write
+        return text
+
     @classmethod
     def write(cls, words: object) -> Self:
         """Return the advice to write something."""

@@ -102,6 +102,33 @@ class Node:
             raise NodeError("the response is not JSON.") from None
 
 
+class KeptAnswers(Node):
+    """A node that is asked each question once; its answer, or that there is none, is then kept."""
+
+    def __init__(self, node: Node | str) -> None:
+        self._node = node if isinstance(node, Node) else Node(node)
+        self.name, self._kept = self._node.name, dict[str, list[Any] | NodeError]()
+
+    def __enter__(self) -> Self:
+        self._node.__enter__()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._node.__exit__(*raised)
+
+    def ask(self, questions: Sequence[Question]) -> list[Any]:
+        """Return the answers as they were when these questions were asked first. Raises NodeError likewise."""
+        asked = json.dumps(questions)
+        if asked not in self._kept:
+            try:
+                self._kept[asked] = self._node.ask(questions)
+            except NodeError as error:
+                self._kept[asked] = error
+        if isinstance(found := self._kept[asked], NodeError):
+            raise found
+        return found
+
+
 def _result(answer: dict[str, Any]) -> Any:
     error = answer.get("error")
     if not isinstance(error, dict):

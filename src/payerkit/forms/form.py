@@ -224,7 +224,15 @@ class Form(PageWidget):
         """Press the button that asks the service about what was stored, if the form has it."""
         if self._is_done and self.asking_action in {button.action for button in self._state.buttons}:
             self._error = None
-            self._run_action(self.asking_action)
+            self._ask_once()
+
+    def _ask_once(self) -> None:
+        """Ask the service, as its button does, for a form that is drawn or opened."""
+        self._run_action(self.asking_action)
+
+    def _actions_in_panel(self) -> list[str]:
+        """Return the actions of the buttons that the shown response has, beside those below it."""
+        return []
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -582,7 +590,7 @@ class Form(PageWidget):
         if message.get("action_count") != self._action_count:
             return self._view()
         action, focus = str(message.get("action")), ""
-        offered = [button.action for button in self._buttons()]
+        offered = [*(button.action for button in self._buttons()), *self._actions_in_panel()]
         offered += [own for _, own in self.field_actions.values() if self._takes_values]
         if action == "change" and self._state.phase == "review":
             self._state, focus = self._open_state(), str(message.get("field"))

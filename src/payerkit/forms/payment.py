@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from typing import Any, ClassVar, cast
 
 from payerkit import html
 from payerkit.client.client import Client, request_status_call
+from payerkit.client.node import KeptAnswers, Node, NodeError
 from payerkit.endpoints import payer_status_call, payment_call, payment_details_call
 from payerkit.errors import (
     FieldProblem,
@@ -24,7 +26,7 @@ from payerkit.errors import (
     UnreadableAnswer,
     without_internal_frames,
 )
-from payerkit.findings import Findings
+from payerkit.findings import Finding, Findings, PaymentFindings
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.form import Failure, Form, form_lock
 from payerkit.forms.stored_account import (
@@ -41,13 +43,18 @@ from payerkit.forms.stored_account import (
 )
 from payerkit.forms.view import Banner, Button, FormState, Kind, Line
 from payerkit.models import PayerStatus, Payment, PaymentOrder, PaymentRequest, RequestStatus
-from payerkit.onchain.amounts import read_rate
+from payerkit.models.payments import ComparedWith
+from payerkit.onchain.addresses import address_problem
+from payerkit.onchain.amounts import format_amount, read_rate
+from payerkit.onchain.currencies import Currency, native_currency
+from payerkit.payment.compare import NODE_URL, Comparison, node_of
+from payerkit.payment.execute import read_holdings
 from payerkit.payouts.request_calls import request_call, request_payment_call, with_reference
 from payerkit.payouts.request_list import RequestSearch
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
-from payerkit.signing.card import PaymentCard
+from payerkit.signing.card import IMITATION, PaymentCard
 from payerkit.wire import id_problem, wire_name
-from payerkit.wording import in_form, visible
+from payerkit.wording import in_form, listed, visible
 
 _CHOOSE = "Choose the way of payment first: the other fields follow from it."
 _UNKNOWN_REQUEST = "It is not known whether the request was created."
@@ -55,6 +62,23 @@ _UNKNOWN_REQUEST_ADVICE = (
     "Nothing has moved, and nobody can pay a request without its id. Look for it: the service lists requests by their "
     "reference, also before they are paid."
 )
+
+
+def holdings_words(node: str | Node, wallet: str, currency: Currency) -> str:
+    """Return what a wallet holds, as a node says, in words; why that is not known, if it does not say it."""
+    try:
+        held = read_holdings(node, wallet, currency)
+    except (NodeError, InvalidInput) as error:
+        return (
+            f"What it holds is not known: the node fails, since {error}" if isinstance(error, NodeError) else str(error)
+        )
+    coin = native_currency(currency.network)
+    amounts = [(held.balance, currency), (held.coins, coin)]
+    words = [format_amount(amount, of) for amount, of in amounts if amount is not None and of is not None]
+    may = "" if held.allowance is None else f" The payment contract may take {format_amount(held.allowance, currency)}."
+    return f"It holds {listed(words)}.{may}" if words else "The node does not say what it holds."
+
+
 _LOOKS: Mapping[str, tuple[Kind, str, str]] = {
     "not_yet": ("warning", "It is not there yet.", "A request can take a moment to appear. Look again soon."),
     "absent": ("info", "Two whole lists lack it: it was not created.", "Create a new request."),
@@ -91,11 +115,14 @@ class PaymentForm(Form):
         rate: The price of one unit of the payment currency in the invoice currency, as for `check_payment`; for a form
             that takes orders in several currencies, the rates of a policy fit better.
         policy: What you agreed to once, for all payments; card, findings and verdict are those under this policy.
+        node: The address of a node, as for `check_payment`. It is asked when the response came and by *Check again*,
+            and what a wallet holds, once the wallet is entered; never while the form is drawn.
         **options: Options of an ipywidget, such as `layout`.
 
     Attributes:
         result: The last `Payment`, or None.
         error: The exception of the last action, or None.
+        policy: The policy, with what a person agreed to beside a finding of the card.
         findings: Before sending, the findings about the order; afterwards, those about the payment, with a `verdict`.
         done: True when the payment was initiated.
 
@@ -108,7 +135,7 @@ class PaymentForm(Form):
     """
 
     name = "payment"
-    members = ("check_again", "save", "to_safe")
+    members = ("check_again", "policy", "save", "to_safe")
     model = PaymentEntry
     title = "Payment"
     submit_label = "Get the transactions"
@@ -127,10 +154,18 @@ class PaymentForm(Form):
         *,
         rate: Decimal | int | str | None = None,
         policy: PaymentPolicy | None = None,
+        node: str | Node | None = None,
         **options: Any,
     ) -> None:
         self._rate = None if rate is None else read_rate(rate)
-        self._policy = given_policy(policy)
+        self._policy, self._node = given_policy(policy), node
+        for given in (node, *self._policy.nodes.values(), os.environ.get(NODE_URL)):
+            if given:  # what is no address of a node is refused before anything is sent
+                KeptAnswers(given)
+        self._answers: KeptAnswers | None = None
+        self._card: PaymentCard | None = None
+        self._wallet = ""
+        self._holdings: tuple[Any, str] = (None, "")
         self._accounts = AccountChoice()
         self._created: PaymentRequest | None = None
         self._search: RequestSearch | None = None
@@ -142,11 +177,21 @@ class PaymentForm(Form):
     def findings(self) -> Findings:
         """Findings about the order; after sending, those about the payment, with a `verdict`."""
         with form_lock:
-            return self._card(self._result).findings if self._is_done else super().findings
+            return super().findings if self._card is None else self._card.findings
 
-    def _card(self, payment: Payment) -> PaymentCard:
-        """Return the card of a payment, which knows what the service said last, and asks nothing."""
-        return payment.card(rate=self._rate, policy=self._policy, client=self._asked)
+    @property
+    def policy(self) -> PaymentPolicy:
+        """The policy of the form: the given one, with what a person agreed to beside a finding; `save` keeps it."""
+        with form_lock:
+            return self._policy
+
+    def _compared(self, payment: Payment) -> ComparedWith:
+        """Return what a payment is compared with: what the service said last, and a node, which is not asked twice."""
+        if self._answers is None:
+            node = Comparison(payment, policy=self._policy, node=self._node).node
+            self._answers = None if node is None else KeptAnswers(node)
+        given: ComparedWith = {"rate": self._rate, "policy": self._policy, "client": self._asked}
+        return given | {"node": self._answers, "wallet": self._wallet or None}
 
     @without_internal_frames
     def check_again(self) -> RequestStatus:
@@ -167,6 +212,7 @@ class PaymentForm(Form):
             False
         """
         with self._changing():
+            self._answers = None
             if (error := self._check_payment()) is not None:
                 raise error
             return cast("AskedRequest", self._asked).status  # which it has just brought
@@ -214,8 +260,7 @@ class PaymentForm(Form):
         """
 
         def write(payment: Payment) -> None:
-            asked = self._asked
-            payment.to_safe(path, safe=safe, anyway=anyway, rate=self._rate, policy=self._policy, client=asked)
+            payment.to_safe(path, safe=safe, anyway=anyway, **self._compared(payment))
 
         self._hand_over(path, write, anyway=anyway)
 
@@ -240,7 +285,7 @@ class PaymentForm(Form):
 
     def _refuse_to_hand_over(self) -> None:
         """Raise InvalidInput for a payment that is not to be signed, by what the service has just said."""
-        findings = self._card(self._result).findings
+        findings = cast("PaymentFindings", self.findings)
         doubts = [*findings.errors, *(each for each in findings.warnings if each.field == "has_been_paid")]
         if doubts:
             raise InvalidInput(f"Not handed over. {doubts[0].message}", advice=doubts[0].hint)
@@ -297,6 +342,17 @@ class PaymentForm(Form):
             if "client_user_id" in changed and "payment_details_id" not in changed:
                 self._entries.clear(["payment_details_id"])
         self._follow_account()
+        self._follow_wallet()
+
+    def _follow_wallet(self) -> None:
+        """Ask a node once what a wallet holds of the payment currency, if both are known and there is a node."""
+        values = self._entries.visible_values()
+        wallet, currency = values["wallet"], self._policy.find_currency(values["payment_currency"])
+        node = None if currency is None else self._node or node_of(currency.network, self._policy)
+        if currency is None or node is None or not wallet or address_problem(wallet):
+            self._holdings = (None, "")
+        elif self._holdings[0] != (wallet, currency):
+            self._holdings = ((wallet, currency), holdings_words(node, wallet, currency))
 
     def _follow_receiver(self, changed: Collection[str]) -> None:
         """Choose what is paid from the fields that only one of both has, and clear those of the other."""
@@ -317,6 +373,8 @@ class PaymentForm(Form):
 
     def _own_notes(self) -> dict[str, str]:
         notes = {"payment_details_id": self._accounts.summary()} if self._accounts.client_user_id else {}
+        if self._holdings[1]:
+            notes["wallet"] = self._holdings[1]
         if "invoice_currency" in self._entries.chosen:
             notes["invoice_currency"] = "Chosen, since the account has this currency."
         return notes
@@ -326,15 +384,17 @@ class PaymentForm(Form):
 
     def _reopen(self, *, clear: bool = False) -> None:
         super()._reopen(clear=clear)
-        self._asked = None
+        self._asked = self._answers = self._card = None
         if clear:
             self._accounts, self._created, self._search = AccountChoice(), None, None
+            self._holdings = (None, "")
             self._entries.choices = {}
 
     def _outcome(self) -> str:
-        return "paid" if self._is_paid else f"verdict {self._card(self._result).verdict.upper()}"
+        return "paid" if self._is_paid else f"verdict {self._card.verdict.upper()}" if self._card else ""
 
     def _call(self, request: PaymentOrder | AccountOrder) -> Payment:
+        self._wallet = self._entries.visible_values()["wallet"]
         if isinstance(request, PaymentOrder):
             return self._make(payment_call(request, self._client.environment))
         return self._pay_account(request)
@@ -367,7 +427,7 @@ class PaymentForm(Form):
             raise InvalidInput("The payer is not compliant yet. No request was created.", fields=(problem,))
 
     def _finish(self, response: Payment) -> None:
-        self._created = self._asked = None
+        self._created = self._asked = self._answers = None
         super()._finish(response)
 
     def _fail(self, error: Failure, *, is_sending: bool) -> None:
@@ -397,17 +457,45 @@ class PaymentForm(Form):
         return (again, look, edit) if is_absent else (look, again, edit)
 
     def _state_of(self, response: Payment) -> FormState:
-        return self._shown(response, _BANNERS[self._card(response).verdict])
+        self._card = response.card(**self._compared(response))
+        headline = self._card.content.headline
+        banner = _BANNERS[self._card.verdict]
+        return self._shown(replace(banner, title=headline) if headline == IMITATION else banner)
 
     @property
     def _is_paid(self) -> bool:
         return self._asked is not None and self._asked.status.has_been_paid is True
 
-    def _shown(self, payment: Payment, banner: Banner) -> FormState:
+    @property
+    def _agreeable(self) -> list[str]:
+        """The lines of a policy that a person can agree to beside a finding; none if anything else is wrong."""
+        if self._card is None or self._card.verdict != "look":
+            return []
+        found = [each.policy_lines for each in self._card.findings if each.code in _AGREEMENTS and each.policy_lines]
+        return [*dict.fromkeys(found)]
+
+    def _actions_in_panel(self) -> list[str]:
+        return [f"agree {place}" for place in range(len(self._agreeable))]
+
+    def _controls(self, finding: Finding) -> str:
+        """Return what stands beside a finding of the card: a button with which a person agrees, and a warning."""
+        if finding.policy_lines not in self._agreeable or self._is_paid:
+            return ""
+        label, warning = _AGREEMENTS[finding.code]
+        action = f"agree {self._agreeable.index(finding.policy_lines)}"
+        button = f'<button type="button" class="button" data-action="{action}">{label}</button>'
+        return f'<span class="agree">{button} <span class="help">{warning}</span></span>'
+
+    def _agree(self, lines: str) -> None:
+        """Take lines over into the policy, and judge the payment by it."""
+        self._policy = self._policy.with_lines(lines)
+        self._state = self._state_of(self._result)
+
+    def _shown(self, banner: Banner) -> FormState:
         """Return the state of a form that shows the card of a payment."""
-        card = self._card(payment)._repr_html_()
+        card = "" if self._card is None else self._card.html_for_form(self._controls)
         buttons = [Button("Edit the order", "edit"), Button("New payment", "new")]
-        if payment.request_id:  # else there is nothing to ask about
+        if self._result.request_id:  # else there is nothing to ask about
             buttons.insert(0, Button("Check again", "check", kind="" if self._is_paid else "primary"))
         shown = html.folded("The card that was to be signed", card) if self._is_paid else card
         return FormState("done", banner=banner, html=shown, buttons=tuple(buttons))
@@ -416,7 +504,10 @@ class PaymentForm(Form):
         if action == "look_up":
             self._look_up()
         elif action == "check":
+            self._answers = None
             self._check_payment()
+        elif action in self._actions_in_panel():
+            self._agree(self._agreeable[int(action.removeprefix("agree "))])
         elif action == "look" and self._search is not None:
             self._run("Looking for the request", partial(self._search.look, self._client), self._show_look)
         else:
@@ -476,8 +567,24 @@ class PaymentForm(Form):
 
     def _show_asked(self, asked: AskedRequest) -> None:
         self._asked = asked
-        self._state = self._shown(self._result, asked.banner(pays_account=self._result.payout is not None))
+        self._card = self._result.card(**self._compared(self._result))
+        self._state = self._shown(asked.banner(pays_account=self._result.payout is not None))
 
+    def _ask_once(self) -> None:
+        self._check_payment()  # without the node, which is asked by a person
+
+
+_AGREEMENTS = {
+    "fee": (
+        "I agreed to this fee",
+        "Only if your contract or the price list of the service names it: this card is no proof of it.",
+    ),
+    "payee_operator": (
+        "This is the operator's address",
+        "Only if the operator has confirmed it over a channel that you know: whoever controls it gets the money.",
+    ),
+}
+"""The label of the button beside a finding, and the warning, by the code of the finding."""
 
 _BANNERS = {
     "ok": Banner.of("success", "The transactions are here.", "No money moves until a wallet signs."),

@@ -58,10 +58,9 @@ PAYMENT_FIELDS = Schema(
         **{name: PAYOUT_ORDER.fields[name] for name in ("amount", "invoice_currency", "payment_currency")},
         "wallet": SchemaField(
             title="Paying wallet",
-            help="Address of the wallet that is to sign: then the service looks at its balance and allowance.",
+            help="Address of the wallet that is to sign: then its balance and allowance are looked at.",
             example="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
             section="Order",
-            applies_to="account",
         ),
         "reference": replace(PAYOUT_ORDER.fields["reference"], applies_to="account"),
     },
@@ -139,13 +138,12 @@ def check_entry(
     yield from filter(None, (check_field(PAYMENT_FIELDS, name, values.get(name)) for name in asked))
     found = check_payment_order(_only(PAYMENT_ORDER, values), policy=policy, environment=environment)
     yield from (each for each in found if each.field != "payee" or paid_to == "wallet")
-    if paid_to == "account":
-        if (wallet := values.get("wallet")) and address_problem(wallet):
-            message = "Not the address of a wallet, or its capital letters do not match its checksum."
-            hint = "Copy it from the wallet: 0x and 40 digits."
-            yield error_finding(PAYMENT_FIELDS, "wallet", "wallet_form", message, hint)
-        if account is not None:
-            yield from _check_account(account, values, policy)
+    if (wallet := values.get("wallet")) and address_problem(wallet):
+        message = "Not the address of a wallet, or its capital letters do not match its checksum."
+        hint = "Copy it from the wallet: 0x and 40 digits."
+        yield error_finding(PAYMENT_FIELDS, "wallet", "wallet_form", message, hint)
+    if paid_to == "account" and account is not None:
+        yield from _check_account(account, values, policy)
 
 
 def _check_account(account: Payout, values: Mapping[str, Any], policy: PaymentPolicy) -> Iterator[Finding]:

@@ -30,6 +30,7 @@ from payerkit.forms.stored_account import PaymentEntry
 from payerkit.masking import mask
 from payerkit.models.requests import Hidden, RequestModel
 from payerkit.reasons import words_of_service
+from payerkit.signing.card import IMITATION
 from payerkit.wording import count_of, in_form, visible
 
 _FIRST = ("beneficiary_type", "company_name")
@@ -446,7 +447,12 @@ def error_banner(errors: Findings, entries: Entries) -> Banner:
     """Return a banner whose lines lead to the fields with errors."""
     count = len({finding.field for finding in errors})
     needs = "1 field needs attention" if count == 1 else f"{count} fields need attention"
-    return Banner("error", f"{needs}. Nothing was sent.", tuple(_line(finding, entries) for finding in errors))
+    is_imitation = any(finding.code.endswith("_lookalike") for finding in errors)
+    return Banner(
+        "error",
+        f"{IMITATION if is_imitation else f'{needs}.'} Nothing was sent.",
+        tuple(_line(finding, entries) for finding in errors),
+    )
 
 
 def _line(finding: Finding, entries: Entries) -> Line:

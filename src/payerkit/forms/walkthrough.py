@@ -8,6 +8,7 @@ from typing import Any
 import traitlets
 
 from payerkit.client.client import Client
+from payerkit.client.node import Node
 from payerkit.errors import without_internal_frames
 from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.payer import PayerForm
@@ -28,7 +29,7 @@ class Walkthrough(PageWidget):
 
     Args:
         client: From `connect()` or `sandbox()`.
-        rate, policy: As for `PaymentForm`.
+        rate, policy, node: As for `PaymentForm`.
         **options: Options of an ipywidget, such as `layout`.
 
     Attributes:
@@ -61,11 +62,12 @@ class Walkthrough(PageWidget):
         *,
         rate: Decimal | int | str | None = None,
         policy: PaymentPolicy | None = None,
+        node: str | Node | None = None,
         **options: Any,
     ) -> None:
         self.payer = PayerForm(client)
         self.bank_details = BankDetailsForm(client)
-        self.payment = PaymentForm(client, rate=rate, policy=policy)
+        self.payment = PaymentForm(client, rate=rate, policy=policy, node=node)
         self.payer.observe(self._on_payer_done, "done")
         self.bank_details.observe(self._on_bank_details_done, "done")
         self._forms = {form.name: form for form in (self.payer, self.bank_details, self.payment)}

@@ -21,7 +21,7 @@ from payerkit.findings import Finding, payment_finding
 from payerkit.onchain.addresses import address_problem, keccak, with_checksum
 from payerkit.onchain.amounts import format_amount, share_of, to_units
 from payerkit.onchain.calldata import NATIVE, Effect, EffectKind
-from payerkit.onchain.currencies import find_deployment, networks
+from payerkit.onchain.currencies import Currency, find_deployment, networks
 from payerkit.payment.compare import Comparison, DecodedTransaction, contract_at
 from payerkit.payment.money import HIGH_FEE, check_amount
 from payerkit.wording import listed, visible
@@ -64,6 +64,33 @@ def check_execution(compared: Comparison, node: Node | str) -> Iterator[Finding]
             yield from _Execution(compared, asked, _key(wallet)).findings()
         except NodeError as error:
             yield payment_finding("node_failed", node=asked.name, reason=str(error))
+
+
+class Holdings(NamedTuple):
+    """What a wallet has, in base units: coins, tokens, and how many of these ERC20FeeProxy may take.
+
+    The last two are None for a coin, and all where the node does not say.
+    """
+
+    coins: int | None
+    balance: int | None = None
+    allowance: int | None = None
+
+
+def read_holdings(node: Node | str, wallet: str, currency: Currency) -> Holdings:
+    """Return what a wallet has of a currency and of the coin of its network. Raises NodeError, and InvalidInput."""
+    questions: list[Question] = [("eth_chainId", []), ("eth_getBalance", [wallet, "latest"])]
+    spender = find_deployment("ERC20FeeProxy", currency.network)
+    if currency.address:
+        calls = [f"0x70a08231{_word(wallet)}"]
+        calls += [f"0xdd62ed3e{_word(wallet)}{_word(spender.address)}"] if spender else []
+        questions += [("eth_call", [{"to": currency.address, "data": data}, "latest"]) for data in calls]
+    with node if isinstance(node, Node) else Node(node) as asked:
+        chain, *held = map(_number, asked.ask(questions))
+    network = networks()[currency.network]
+    if chain != network.chain_id:
+        raise NodeError(f"it is not one of {network}.")
+    return Holdings(*held)
 
 
 class Due(NamedTuple):

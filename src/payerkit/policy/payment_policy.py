@@ -297,6 +297,23 @@ class PaymentPolicy:
         """
         Path(path).write_text(f"{self}\n" if str(self) else "", "utf-8")
 
+    def with_lines(self, lines: str) -> Self:
+        """Return the policy with the lines of a finding, which agree to a fee or name a wallet.
+
+        Args:
+            lines: `Finding.policy_lines`. A fee takes the place of one that was agreed for the same recipient.
+
+        Example:
+            >>> lines = initiate_payment(client, order).card(rate="2500").findings.warnings[0].policy_lines
+            >>> len(PaymentPolicy().with_lines(lines).fees)
+            1
+        """
+        added = tomllib.loads(lines, parse_float=Decimal)
+        fees, wallets = (_read_entries(name, added.get(name, ())) for name in ("fees", "addresses"))
+        others = [fee for fee in self.fees if fee.address not in {each.address for each in fees}]
+        book = AddressBook([*(self.addresses or ()), *wallets]) if wallets else self.addresses
+        return replace(self, fees=(*others, *fees), addresses=book)
+
     def __str__(self) -> str:
         parts = [
             "\n".join([setting_line(*each) for each in self.percentages.items()]),

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from payerkit import html
 from payerkit.findings import SEVERITIES, Finding, PaymentFindings, Severity
 from payerkit.models.payments import ComparedWith, Payment
-from payerkit.onchain.addresses import with_checksum
+from payerkit.onchain.addresses import are_alike, with_checksum
 from payerkit.onchain.amounts import format_amount, format_effect_amount
 from payerkit.onchain.calldata import UNLIMITED, Effect
 from payerkit.onchain.currencies import networks, real_money_note
@@ -24,20 +25,22 @@ from payerkit.payment.compare import Comparison, DecodedTransaction, OrderTerms
 from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.signing.device import device_lines, digest_of
 from payerkit.signing.sentence import payment_sentence
-from payerkit.wording import count_of, in_words, listed, visible
+from payerkit.wording import count_of, in_form, in_words, listed, visible
 
 
 class Point(NamedTuple):
     """One thing to know about a payment.
 
     about: the transactions and the field, capitalised; "" for the payment as a whole. advice: what to do; lines after
-    the first are to be copied.
+    the first are to be copied. finding: the first that says it. controls: what a form adds, as HTML.
     """
 
     severity: Severity
     about: str
     message: str
     advice: str
+    finding: Finding | None = None
+    controls: str = ""
 
 
 _NEVER_CHECKED = "Who controls an address, whether the wallet has enough money, and whether a contract has changed."
@@ -55,6 +58,9 @@ WITHOUT_POLICY = (
     'it: policy=PaymentPolicy.read("policy.toml"), or in a terminal --policy policy.toml.'
 )
 """What to do with the lines of findings, for those who have no policy yet."""
+
+IMITATION = "Stopped: this address imitates one you know."
+"""What stands above a payment to an address that may be there to be taken for another."""
 
 AFTER_STOP = (
     "Sign none of the transactions. If the order is wrong, correct it. Otherwise request the payment again, and if it "
@@ -118,14 +124,16 @@ class CardContent:
         self.compared_with = _compared_with(review, self.compared)
         self.problems_title = "Not ok" if is_stopped else "To decide"
         self.problems = _points((each for each in checked if each.severity != "info"), many=many)
+        if not is_stopped:  # a person decides about what could not be checked, too
+            self.problems += tuple(each for each in unchecked if each.severity != "info")
+            unchecked = tuple(each for each in unchecked if each.severity == "info")
         self.advice = AFTER_STOP if is_stopped else ""
         self.policy_advice = WITHOUT_POLICY if review.policy is NO_POLICY and is_agreeable else ""
         never = _NEVER_EXECUTED if any(each.code == "executed" for each in asked) else _NEVER_CHECKED
         self.unchecked = (*unchecked, *_own_word(self.compared), Point("info", "In any payment", never, ""))
         self.passed = _points((each for each in checked if each.severity == "info"), many=many)
-        decisions = [each for each in (*self.problems, *unchecked) if each.severity != "info"]
         self.checked_at = review.now
-        self.headline = _headline(findings.verdict, len(decisions))
+        self.headline = IMITATION if _imitates(review, findings) else _headline(findings.verdict, len(self.problems))
         self.sentence = payment_sentence(review, findings)
         self.transactions = [TransactionToSign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]]
 
@@ -137,6 +145,13 @@ def shown_points(points: tuple[Point, ...]) -> tuple[Point, ...]:
         return points
     words = f"{count_of(rest, 'more point')}, not shown here: the findings of the card have all."
     return (*points[:_MOST_POINTS], Point(points[-1].severity, "", words, ""))
+
+
+def _imitates(review: Comparison, findings: PaymentFindings) -> bool:
+    """Return True if an address looks like the one that was ordered, or that the policy knows, but is another."""
+    pairs = product(review.payments, review.orders)
+    is_alike = any(are_alike(each.recipient or "", order.payee or "") for each, order in pairs)
+    return is_alike or any(each.code.endswith("_lookalike") for each in findings.errors)
 
 
 def _headline(verdict: str, count: int) -> str:
@@ -153,7 +168,7 @@ def _points(findings: Iterable[Finding], *, many: bool) -> tuple[Point, ...]:
     by_text: dict[tuple[Severity, str, str, str], list[Finding]] = {}
     for each in findings:
         by_text.setdefault((each.severity, each.field, each.message, each.hint), []).append(each)
-    points = [Point(key[0], _about(found, many=many), *key[2:]) for key, found in by_text.items()]
+    points = [Point(key[0], _about(found, many=many), *key[2:], found[0]) for key, found in by_text.items()]
     return tuple(sorted(points, key=lambda point: SEVERITIES.index(point.severity)))
 
 
@@ -328,6 +343,24 @@ class PaymentCard:
         """
         Path(path).write_text(_page(self.content), "utf-8")
 
+    def html_for_form(self, controls: Callable[[Finding], str]) -> str:
+        """Return the card as HTML for people who write no code; controls: what stands beside a finding, as HTML."""
+
+        def adapt(points: Iterable[Point]) -> tuple[Point, ...]:
+            return tuple(
+                each._replace(
+                    advice=in_form(each.advice).strip(), controls=controls(each.finding) if each.finding else ""
+                )
+                for each in points
+            )
+
+        content = copy(self.content)
+        content.problems, content.unchecked, content.passed = map(
+            adapt, (content.problems, content.unchecked, content.passed)
+        )
+        content.policy_advice = ""
+        return _card(content)
+
     def __str__(self) -> str:
         return f"{card_text(self.content)}\n\n{compared_text(self.content)}"
 
@@ -401,7 +434,7 @@ def _list(points: tuple[Point, ...], *, mark: str = "", label: str = "Passed") -
 
 def _item(point: Point, mark: str) -> str:
     about = f'<b class="pk-about">{html.escape(point.about)}</b> ' if point.about else ""
-    text = f"<span>{about}{html.escape(point.message)}{html.advice(point.advice)}</span>"
+    text = f"<span>{about}{html.escape(point.message)}{html.advice(point.advice)}{point.controls}</span>"
     return f'<div class="pk-point" role="listitem"><b class="pk-mark pk-{_KINDS[mark]}">{mark}</b> {text}</div>'
 
 

@@ -68,7 +68,7 @@ const drawForm = (spec, model, signal, loss) => {
   const heading = create('h3', { tabindex: -1 }, title), subject = create('span', { class: 'help' }), waitsFor = div('help');
   const badge = create('span', { class: 'pk-badge pk-' + environment }, environment[0].toUpperCase() + environment.slice(1));
   const actions = drawActions(startAction), box = drawBox(spec.box, id + 'b', send);
-  const panel = create('div', { class: 'panel', click: ({ target }) => target.dataset.change && change(target.dataset.change) });
+  const panel = create('div', { class: 'panel', click: ({ target: { dataset } }) => dataset.change ? change(dataset.change) : dataset.action && startAction(dataset.action) });
   const go = (name) => phase === 'review' ? change(name) : focus(name);
   const banner = drawBanner({ timeout, signal, go });
   const arrange = (name) => name === shown.chooser && shown.arrange();
