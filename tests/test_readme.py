@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from contextlib import redirect_stdout
+from decimal import Decimal
 from functools import cache, partial
 from io import StringIO
 from pathlib import Path
@@ -121,6 +122,19 @@ def test_examples_run(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each example of the README runs."""
     monkeypatch.setenv("PAYERKIT_API_KEY", "key-of-a-test")
     exec(inspect.cleandoc(code), {})  # noqa: S102 - the README's own lines
+
+
+def test_files_of_the_settings_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The profile and the policy of the settings page can be used."""
+    files = re.findall(r"```toml\n(.*?)```", prose("notebooks/reference-settings.ipynb"), re.DOTALL)
+    for name, text in zip(
+        ["profiles.toml", "policy.toml", "addresses.csv"], [*files, "address,name,chainId"], strict=True
+    ):
+        tmp_path.joinpath(name).write_text(text, "utf-8")
+    monkeypatch.setenv("PAYERKIT_PROFILES", str(tmp_path / "profiles.toml"))
+
+    assert "staging" == payerkit.connect("staging", api_key="key-of-a-test").environment
+    assert Decimal("0.1") == payerkit.PaymentPolicy.read(tmp_path / "policy.toml").fees[0].max_percent
 
 
 def test_the_first_example_is_stopped() -> None:
