@@ -76,13 +76,24 @@ def listed_rails(currency: str) -> tuple[str, ...]:
 
 def least_amount(currency: str | None, rails: str | None) -> Decimal | None:
     """Return the least amount that reaches an account, in its currency; None if none is known."""
+    row = _paid_out_row(currency, rails)
+    return Decimal(row["least"]) if row else None
+
+
+def unlocked_on_request(currency: str | None, rails: str | None) -> str:
+    """Return what the operator unlocks on request only, such as "USD by ACH"; "" if nothing is known."""
+    return _paid_out_row(currency, rails).get("on_request", "")
+
+
+def _paid_out_row(currency: str | None, rails: str | None) -> Mapping[str, str]:
+    """Return the row of `least_amounts.tsv`, or an empty one."""
     known, code = _least_amounts(), upper_code(currency)
-    return known.get((code, (rails or "").lower()), known.get((code, "")))
+    return known.get((code, (rails or "").lower()), known.get((code, ""), {}))
 
 
 @cache
-def _least_amounts() -> Mapping[tuple[str, str], Decimal]:
-    return {(row["currency"], row["rails"]): Decimal(row["least"]) for row in rows(__package__, "least_amounts")}
+def _least_amounts() -> Mapping[tuple[str, str], Mapping[str, str]]:
+    return {(row["currency"], row["rails"]): row for row in rows(__package__, "least_amounts")}
 
 
 # Checkers

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from decimal import Decimal
 from typing import Any
 
-from payerkit.checks.requirements import least_amount
+from payerkit.checks.requirements import least_amount, unlocked_on_request
 from payerkit.checks.schema import PAYMENT_ORDER
 from payerkit.explanations import explain_word
 from payerkit.findings import Finding, payment_finding
@@ -264,6 +264,10 @@ def check_payout(compared: Comparison) -> Iterator[Finding]:
     if payout is None:
         return
     yield payment_finding("payout_account", account=f"the account {compared.account}")
+    what, least = unlocked_on_request(payout.currency, payout.rails), least_amount(payout.currency, payout.rails)
+    more = f" {what} is unlocked on request only." if what else ""
+    more += f" It pays out at least {format_number(least)} {shown(str(payout.currency)).upper()}." if least else ""
+    yield payment_finding("payout_needs", more=more)
     if payout.also_listed:
         yield payment_finding("account_repeated", others=shown(payout.also_listed, 160))
     yield from _compare_with_asked(compared, payout)
@@ -271,7 +275,7 @@ def check_payout(compared: Comparison) -> Iterator[Finding]:
     if not status.is_passed:
         yield payment_finding("account_status", meaning=status.meaning, advice=status.what_to_do)
     if len(compared.orders) == 1 and payout.currency:
-        yield from _compare_currencies(compared.orders[0], payout, compared.policy)
+        yield from compare_currencies(compared.orders[0], payout, compared.policy)
 
 
 def _compare_with_asked(compared: Comparison, payout: Payout) -> Iterator[Finding]:
@@ -290,7 +294,8 @@ def _compare_with_asked(compared: Comparison, payout: Payout) -> Iterator[Findin
                 yield payment_finding("request_differs", field=shown(member.path), what=what)
 
 
-def _compare_currencies(order: OrderTerms, payout: Payout, policy: PaymentPolicy) -> Iterator[Finding]:
+def compare_currencies(order: OrderTerms, payout: Payout, policy: PaymentPolicy) -> Iterator[Finding]:
+    """Yield what stands against an order for an account: another currency, or too small an amount."""
     invoice, currency = shown(order.invoice_currency), shown(str(payout.currency)).upper()
     if _worth(order.invoice_currency, policy) != currency:
         yield payment_finding("account_currency", invoice=invoice, currency=currency)

@@ -114,16 +114,9 @@ def request_payment(
         "request_id": check_id(request.request_id, "request"),
         "payment_reference": request.payment_reference,
         "reference": request.reference,
-        "client_user_id": client_user_id,
         "wallet": None if wallet is None else check_id(wallet, "wallet"),
     }
-    account = check_id(payment_details_id, "payment_details_id")
-    found = client.send(payment_details_call(client_user_id, payment_details_id=account))
-    payout = Payout.of_list(found, account, **ids)
-    if payout is None:
-        raise InvalidInput(
-            "payment_details_id: the payer has no account with this id; list_payment_details() returns the accounts."
-        )
+    payout = find_payout(client, client_user_id, payment_details_id, **ids)
     for warning in payout_warnings(payout, request.order):
         warnings.warn(warning, stacklevel=4)  # the caller is above two decorators
     return client.send(request_payment_call(payout, request.order, client.environment))
@@ -156,6 +149,18 @@ def get_request(client: Client, request_id: str) -> RequestStatus:
         False
     """
     return client.send(request_status_call(request_id, RequestStatus.read))
+
+
+def find_payout(client: Client, client_user_id: str, payment_details_id: str, **known: str | None) -> Payout:
+    """Return a payout to an account as the service lists it. Raises InvalidInput if the payer does not have it."""
+    account = check_id(payment_details_id, "payment_details_id")
+    found = client.send(payment_details_call(client_user_id, payment_details_id=account))
+    payout = Payout.of_list(found, account, client_user_id=client_user_id, **known)
+    if payout is None:
+        raise InvalidInput(
+            "payment_details_id: the payer has no account with this id; list_payment_details() returns the accounts."
+        )
+    return payout
 
 
 def with_reference(order: PayoutOrder) -> PayoutOrder:

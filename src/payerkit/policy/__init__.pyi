@@ -9,4 +9,6 @@ from payerkit.policy.payment_policy import (
     AgreedFee as AgreedFee,
 )
 
+from payerkit.payment.draft import draft_policy as draft_policy
+
 __all__: list[str]  # noqa: PYI035 - made from these names

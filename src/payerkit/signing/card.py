@@ -24,7 +24,7 @@ from payerkit.payment.check import MAX_TRANSACTIONS, findings_of
 from payerkit.payment.compare import Comparison, DecodedTransaction, OrderTerms
 from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.signing.device import device_lines, digest_of
-from payerkit.signing.sentence import payment_sentence
+from payerkit.signing.sentence import amount_to_pay, payment_sentence
 from payerkit.wording import count_of, in_form, in_words, listed, visible
 
 
@@ -119,7 +119,7 @@ class CardContent:
         is_agreeable = not is_stopped and any(each.policy_lines for each in findings)
         order, self.environment = review.payment.order, review.payment.environment
         note = "" if order is None else real_money_note(str(order.payment_currency), self.environment)
-        self.notes = [*filter(None, [note]), *(each.message for each in asked)]
+        self.notes = [*filter(None, [note, _paid_for(review)]), *(each.message for each in asked)]
         self.compared = [*_compared(review, order_source, sources)]
         self.compared_with = _compared_with(review, self.compared)
         self.problems_title = "Not ok" if is_stopped else "To decide"
@@ -233,6 +233,15 @@ def _compared(review: Comparison, order_source: str, sources: Mapping[str, str])
         is_needed = order.invoice_currency.lower() != order.payment_currency.lower()
         if is_needed and (rate := review.rate_of(order)):
             yield Compared("rate", f"{rate:f}", "as given" if review.rate else "by the policy")
+
+
+def _paid_for(review: Comparison) -> str:
+    """Return what a payout pays, for what; "" for anything else."""
+    if review.payment.payout is None or len(review.payments) != 1 or len(review.orders) != 1:
+        return ""
+    (payment,), (order,) = review.payments, review.orders
+    paid = amount_to_pay(review, payment)
+    return f"{paid} for {order.amount} {order.invoice_currency}; the operator's rate and fee are not published."
 
 
 def _members(review: Comparison, order: OrderTerms) -> dict[str, str]:

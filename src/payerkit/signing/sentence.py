@@ -51,7 +51,7 @@ def _pays(review: Comparison, payments: list[Effect], findings: PaymentFindings)
         pay, make = "Would ask an unknown contract to pay", "Would ask an unknown contract to make"
     purpose = f" for the account {review.account}" if review.account else ""
     if len(payments) == 1:
-        return f"{pay} {_amount_to_pay(review, payments[0])}{where} to {_payee(review, payments[0])}{purpose}"
+        return f"{pay} {amount_to_pay(review, payments[0])}{where} to {_payee(review, payments[0])}{purpose}"
     wallets = len({str(payment.recipient).lower() for payment in payments})
     to = "one wallet" if wallets == 1 else f"{_number(wallets)} wallets"
     total = _sum(review, payments, [payment.amount for payment in payments])
@@ -74,7 +74,8 @@ def _payee(review: Comparison, payment: Effect) -> str:
     return short_address(address) if is_ordered and not is_lookalike else address
 
 
-def _amount_to_pay(review: Comparison, payment: Effect) -> str:
+def amount_to_pay(review: Comparison, payment: Effect) -> str:
+    """Return what a payment pays, in whole units if its token is known."""
     token = review.token(payment.token)
     if payment.amount is None:
         return "an unknown amount"
