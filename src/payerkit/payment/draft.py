@@ -65,7 +65,7 @@ def draft_policy(
         InvalidInput: As by `check_payments`, and if `paid` is anything but a list of payments.
 
     Example:
-        >>> seen = [initiate_payment(client, order, amount=amount) for amount in ("10", "11")]
+        >>> seen = [initiate_payment(client, {**order, "amount": amount}) for amount in ("10", "11")]
         >>> print(draft_policy(seen))
         ## A draft from 2 payments. It agrees to nothing: every line is commented out.
         ## Confirm each entry, remove the # in front of its lines, and save the file, such as policy.toml.
