@@ -130,6 +130,15 @@ def test_public_names_are_documented(place: str, name: str) -> None:
     assert not hasattr(module, "__path__") or importlib.util.find_spec(f"{module.__name__}.{name}") is None
 
 
+def test_help_is_one_screen_by_task() -> None:
+    """Every public name and place stands in what `help(payerkit)` begins with, within 80 columns and 40 lines."""
+    lines = (payerkit.__doc__ or "").splitlines()
+    words = set(re.findall(r"\w+", " ".join(lines)))
+
+    assert [] == [name for name in dir(payerkit) if name not in words]
+    assert (True, True) == (len(lines) < 40, all(len(line) < 80 for line in lines[1:]))
+
+
 def test_unknown_names_are_an_error() -> None:
     """An unknown name raises AttributeError, as in any module."""
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):

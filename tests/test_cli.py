@@ -180,7 +180,35 @@ def test_a_misspelled_option_shows_those_of_its_command(capsys: pytest.CaptureFi
 
     printed = capsys.readouterr().err
     assert "[--policy FILE]" in printed
-    assert "payerkit inspect: error: unrecognized arguments: --polcy policy.toml" in printed
+    assert "payerkit inspect: error: unrecognized arguments: --polcy policy.toml. Did you mean --policy?" in printed
+
+
+def test_an_unknown_command_says_which_one_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    """The list of all commands would leave the search to the reader."""
+    with pytest.raises(SystemExit):
+        cli.main(["onbord", "payers.csv"])
+
+    assert "there is no command onbord. Did you mean onboard?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "groups", "example"),
+    [
+        ([], ["To begin", "To send a table", "To pay"], "payerkit onboard payers.csv --dry-run"),
+        (["onboard"], ["The file", "What is sent", "The service", "What is written"], "payerkit onboard payers.csv"),
+        (["inspect"], [], "payerkit inspect payment.json"),
+    ],
+)
+def test_help_has_groups_and_an_example(
+    arguments: list[str], groups: list[str], example: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who reads it looks for a task, and has something to copy."""
+    with pytest.raises(SystemExit):
+        cli.main([*arguments, "--help"])
+
+    printed = capsys.readouterr().out
+    assert [] == [group for group in groups if f"\n{group}:\n" not in printed]
+    assert example in " ".join(printed.partition("Example: ")[2].split())
 
 
 def test_an_output_that_is_cut_is_no_error(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ def shell() -> Iterator[InteractiveShell]:
         payment = payerkit.initiate_payment(client, ORDER)
         shell.user_ns |= {
             "payerkit": payerkit,
+            "create_payer": payerkit.create_payer,
             "client": client,
             "payment": payment,
             "card": payment.card(),

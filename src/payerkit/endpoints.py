@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from payerkit.client.call import Call, RequestBody
@@ -27,6 +28,7 @@ from payerkit.models import (
     PaymentOrder,
     PayoutOrder,
 )
+from payerkit.models.requests import RequestModel
 from payerkit.onchain.currencies import real_money_note
 from payerkit.payment.payee import payee_problem
 from payerkit.wire import check_id, first, our_name, wire_name
@@ -60,6 +62,20 @@ def endpoint(function: Callable[Concatenate[Client, P], R]) -> Callable[Concaten
     return call
 
 
+def takes_fields(model: type[RequestModel]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Name the fields of a model in the signature of a function that takes them as keywords, for Tab and help."""
+
+    def name_them(function: Callable[P, R]) -> Callable[P, R]:
+        shape = signature(function)
+        *others, fields = shape.parameters.values()
+        shape = shape.replace(parameters=[*others, *signature(model).parameters.values(), fields])
+        function.__signature__ = shape  # type: ignore[attr-defined]
+        return function
+
+    return name_them
+
+
+@takes_fields(Payer)
 @endpoint
 def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None, /, **fields: Any) -> PayerStatus:
     """Register a payer for compliance checks.
@@ -155,6 +171,7 @@ def update_agreement(client: Client, client_user_id: str, *, completed: bool = T
     return client.send(agreement_call(client_user_id, completed=completed))
 
 
+@takes_fields(BankDetails)
 @endpoint
 def create_payment_detail(
     client: Client,
@@ -234,6 +251,7 @@ def list_payment_details(
     return payment_details_frame(records, events=events, reveal=reveal is True)
 
 
+@takes_fields(PaymentOrder)
 @endpoint
 def initiate_payment(
     client: Client, order: PaymentOrder | Mapping[str, Any] | None = None, /, **fields: Any

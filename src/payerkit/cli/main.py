@@ -8,12 +8,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from payerkit import __version__
 from payerkit._tsv import rows
 from payerkit.errors import PayerkitError
+from payerkit.wording import did_you_mean
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,28 +57,47 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            hint = did_you_mean(unknown[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}.{hint}")
         return options, unknown
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of all commands, from the tables beside this module."""
-    parser = _Parser(
-        prog="payerkit",
-        description="Register payers, store their accounts and check payments on Request Network's payer API. "
-        "payerkit is not affiliated with Request Network.",
-        epilog="'payerkit COMMAND --help' shows the options of a command. New here? Start with 'payerkit lab'.",
-    )
+    parser = _Parser(prog="payerkit", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"payerkit {__version__}")
-    commands = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
-    parsers = {row["name"]: commands.add_parser(**row) for row in _named_rows("commands")}
+    commands = parser.add_subparsers(
+        title="commands", dest="command", required=True, metavar="COMMAND", help="see below"
+    )
+    parsers, listed = {}, []
+    for group, found in groupby(_named_rows("commands"), lambda row: row.pop("group")):
+        listed += ["", f"{group}:"]
+        for row in found:
+            listed.append(f"  {row['name']:<9} {row.pop('help')}")
+            parsers[row["name"]] = commands.add_parser(**row)
+    parser.epilog = "\n".join([*listed[1:], "", _EXAMPLE])
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in parsers:
+        parser.error(f"there is no command {arguments[0]}.{did_you_mean(arguments[0], parsers)}")
     if arguments[:1] == ["sandbox"]:  # only then: its settings are part of an extra
         _add_sandbox(parsers["sandbox"])
-    for row in _named_rows("options"):
-        kind = _KINDS[row.pop("kind")]
-        choices = {"choices": row.pop("choices").split()} if "choices" in row else {}
-        parsers[row.pop("command")].add_argument(*row.pop("option").split(), **row, **choices, **kind)
+    for (command, group), found in groupby(
+        _named_rows("options"), lambda row: (row.pop("command"), row.pop("group", ""))
+    ):
+        to = parsers[command].add_argument_group(group) if group else parsers[command]
+        for row in found:
+            kind = _KINDS[row.pop("kind")]
+            choices = {"choices": row.pop("choices").split()} if "choices" in row else {}
+            to.add_argument(*row.pop("option").split(), **row, **choices, **kind)
     return parser
+
+
+_DESCRIPTION = """\
+Register payers, store their accounts and check payments on Request Network's payer API.
+payerkit is not affiliated with Request Network."""
+
+_EXAMPLE = """\
+Example: 'payerkit onboard payers.csv --dry-run' shows what would be sent, and sends nothing.
+'payerkit COMMAND --help' shows the options of a command. New here? Start with 'payerkit lab'."""
 
 
 def _add_sandbox(parser: argparse.ArgumentParser) -> None:

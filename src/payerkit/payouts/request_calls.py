@@ -10,7 +10,7 @@ from typing import Any
 
 from payerkit.client.call import Call, RequestBody
 from payerkit.client.client import UNKNOWN_REQUEST, Client, request_status_call
-from payerkit.endpoints import endpoint, payment_details_call, send_order
+from payerkit.endpoints import endpoint, payment_details_call, send_order, takes_fields
 from payerkit.errors import InvalidInput, PayoutWarning, RealMoneyWarning, kind_of
 from payerkit.explanations import explain_word
 from payerkit.masking import holds_email
@@ -24,6 +24,7 @@ OWN_REFERENCE = "payerkit-"
 """The beginning of a reference that payerkit makes, and uses once."""
 
 
+@takes_fields(PayoutOrder)
 @endpoint
 def create_request(
     client: Client, order: PayoutOrder | Mapping[str, Any] | None = None, /, **fields: Any
