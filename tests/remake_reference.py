@@ -74,7 +74,10 @@ def signature(name: str) -> str:
     if not callable(thing):
         return last
     whole = inspect.signature(thing)
-    bare = [each.replace(annotation=each.empty) for each in whole.parameters.values()]
+    shown = list(whole.parameters.values())
+    if any(each.name == "fields" and each.kind == each.VAR_KEYWORD for each in shown):  # they stand with their object
+        shown = [each for each in shown if each.kind != each.KEYWORD_ONLY]
+    bare = [each.replace(annotation=each.empty) for each in shown]
     return f"{last}{whole.replace(parameters=bare, return_annotation=whole.empty)}"
 
 
@@ -86,10 +89,10 @@ def summary(thing: Any) -> str:
 def documented(name: str) -> str:
     """Return a public name's signature and docstring: sections as lists, examples as code; and its methods."""
     parts = [f"```python\n{signature(name)}\n```"]
-    for section in re.split(r"\n(?=(?:Args|Returns|Raises|Examples?):\n)", inspect.getdoc(public(name)) or ""):
+    for section in re.split(r"\n(?=(?:Args|Returns|Raises|Warns|Examples?):\n)", inspect.getdoc(public(name)) or ""):
         title, _, body = section.partition(":\n")
         match title:
-            case "Args" | "Raises":
+            case "Args" | "Raises" | "Warns":
                 items = re.sub(r"^([\w.*, ]+): ", r"- `\1`: ", inspect.cleandoc(body), flags=re.MULTILINE)
                 parts.append(f"**{title}**\n\n{items}")
             case "Returns":

@@ -1,4 +1,4 @@
-"""payerkit: onboard payers, store their bank details and check payments on Request Network's payer API.
+"""payerkit: register payers, store their accounts and check payments on Request Network's payer API.
 
     client = payerkit.sandbox()                to practise: nothing is real
     client = payerkit.connect("https://...")   a real service

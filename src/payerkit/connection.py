@@ -151,11 +151,6 @@ class SandboxClient(Client):
         super().close()
         self._stop()
 
-    @property
-    def is_open(self) -> bool:
-        """Return True until the service is stopped."""
-        return self._stop.alive
-
     def _picture_rows(self) -> list[tuple[str, str]]:
         """Return the names and values of its picture; the values are HTML."""
         clock = "stands still until you advance it" if self._clock == "manual" else "runs as usual"
@@ -250,19 +245,15 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
     if port:
         _running[port] = client
     if db is not None:
-        if (other := _serving.get(str(db))) is not None and other.is_open:
+        if (other := _running.get(str(db))) is not None and other._stop.alive:  # noqa: SLF001 - of this module
             advice = "close() that one first, or give both one port=, so that a cell that runs again replaces its own."
             warnings.warn(f"db: {other} keeps its data there, too, and both change it: {advice}", stacklevel=3)
-        _serving[str(db)] = client
+        _running[str(db)] = client
     return client
 
 
-_running: weakref.WeakValueDictionary[int, SandboxClient] = weakref.WeakValueDictionary()
-"""Clients of sandboxes on a port of the caller's choice: a cell that is run again replaces its own."""
-
-
-_serving: weakref.WeakValueDictionary[str, SandboxClient] = weakref.WeakValueDictionary()
-"""Clients of sandboxes that keep their data, by file or URL."""
+_running: weakref.WeakValueDictionary[int | str, SandboxClient] = weakref.WeakValueDictionary()
+"""Clients of sandboxes, by a port of the caller's choice (a cell that is run again replaces its own), and by file."""
 
 
 def open_service(

@@ -7,6 +7,7 @@ specification; a client with `api="v2"` sends those under /v1/payer to /v2/payer
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from inspect import signature
@@ -62,6 +63,10 @@ def endpoint(function: Callable[Concatenate[Client, P], R]) -> Callable[Concaten
     return call
 
 
+_sent: weakref.WeakKeyDictionary[Client, dict[str, str]] = weakref.WeakKeyDictionary()
+"""The fingerprint of the first data of each payer, by client and id."""
+
+
 def takes_fields(model: type[RequestModel]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Name the fields of a model in the signature of a function that takes them as keywords, for Tab and help."""
 
@@ -108,7 +113,8 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
     payer = Payer.of(payer, fields)
     body = RequestBody(payer.to_dict(reveal=True), payer.private_values)
     status = client.send(payer_call(payer.client_user_id, body, PayerStatus.read))
-    if client.sent_other(payer.client_user_id, body):
+    fingerprint = body.fingerprint(client.account_secret)
+    if _sent.setdefault(client, {}).setdefault(payer.client_user_id, fingerprint) != fingerprint:
         note = "This client sent other data under this client_user_id before, and the service may keep those: it shows "
         warnings.warn(f"{note}only statuses. Another payer needs another id.", stacklevel=4)
     return status

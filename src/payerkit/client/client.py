@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar,
 from urllib.parse import urlsplit
 
 from payerkit import html
-from payerkit.client.call import ApiVersion, Attempt, BrokenOffError, Call, CallEnd, Header, HttpResponse, RequestBody
+from payerkit.client.call import ApiVersion, Attempt, BrokenOffError, Call, CallEnd, Header, HttpResponse
 from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries, SharedTurn, Timeout
 from payerkit.client.transport import MAX_CONNECTIONS, MAX_RESPONSE, Transport
 from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome, kind_of
@@ -107,7 +107,6 @@ class Client:
         self.pace = Pace(default if rate == "default" else rate, clock=clock, shared=shared)
         self._keeps_pace = True
         self._is_closed = False
-        self._payers: dict[str, str] = {}
         self._transport = options.get("transport") or Transport(
             self.base_url,
             is_local=self._is_local,
@@ -229,14 +228,9 @@ class Client:
 
     @property
     def sandbox(self) -> Any:
-        """The controls of the embedded service, as `SandboxControls`, of a client that `sandbox()` returned alone."""
+        """The controls of the embedded service, as `SandboxControls`; only a client from `sandbox()` has them."""
         advice = "Use sandbox() to practise; of a sandbox elsewhere, payerkit.client.SandboxControls(client) has them."
         raise AttributeError(f"sandbox: a client from connect() has no controls of a sandbox. {advice}")
-
-    def sent_other(self, client_user_id: str, body: RequestBody) -> bool:
-        """Return True if other data of a payer were sent before; the first are remembered, by their fingerprint."""
-        fingerprint = body.fingerprint(self.account_secret)
-        return self._payers.setdefault(client_user_id, fingerprint) != fingerprint
 
     def without_retries(self) -> Client:
         """Return a client with the same connections and `pace`, which tries each call once, and at once.
