@@ -150,7 +150,7 @@ def reasons() -> str:
     return markdown(["reason_code", "reason"], lines)
 
 
-ABSTRACT = r"\*(\w+) minutes?\. You will be able to (.*?)\.(?: You need (.*?)\.)?[ *]"
+ABSTRACT = r"\*+(\w+) minutes?\.\** You will be able to (.*?)\.(?: You need (.*?)\.)?(?:[ *\n]|$)"
 """The first lines of a notebook below its title."""
 
 
