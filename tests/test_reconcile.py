@@ -423,7 +423,8 @@ def decided(world: World) -> list[object]:
     assert world.report is not None
     report = world.report
     step: Step = "bank_details" if "bank_details" in set(report.frame["step"]) else "payer"
-    frame = report.frame.drop(columns="reason").astype(object).fillna("").to_dict("records")
+    texts = report.frame.drop(columns="reason").astype(object)
+    frame = texts.where(texts.notna(), "").to_dict("records")
     entry = replace(world.entry(step), payer=b"", content=b"", since=0)  # waits are random
     return [frame, report.counts, report._count_situations(), entry]
 
