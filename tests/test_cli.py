@@ -77,18 +77,18 @@ def test_quickstart_works_against_another_process_by_one_line(tmp_path: Path) ->
     What people and time do for a live service, the controls of that sandbox do here, which its client does not have.
     """
     notebook = nbformat.read(QUICKSTART, as_version=4)
-    secret = Fernet.generate_key().decode()
-    with served("--db", "x.db", folder=tmp_path, PAYERKIT_SANDBOX_ENCRYPTION_KEY=secret) as (printed, client):
+    own = {"PAYERKIT_SANDBOX_ENCRYPTION_KEY": (secret := Fernet.generate_key().decode())}
+    with served("--db", "x.db", "--accounts-after", "0", folder=tmp_path, **own) as (printed, client):
         live = f"connect({client.base_url!r}, api_key={KEY!r})"
         for cell in notebook.cells:
-            source = cell.source.replace('sandbox(seed=1, clock="manual")', live)
+            source = cell.source.replace('sandbox(seed=1, clock="manual", accounts_after=0)', live)
             controls = "__import__('payerkit.client').client.SandboxControls(client)."
-            cell.source = source.replace("client.sandbox.", controls)
+            cell.source = source.replace("client.sandbox.", controls).replace("import Walk", "import connect, Walk")
         assert 1 == sum(live in cell.source for cell in notebook.cells)
         NotebookClient(notebook, timeout=60).execute()
-        accounts = payerkit.list_payment_details(client, "user-123")
+        accounts = payerkit.list_payment_details(client, "example-001")
 
-    assert ["Chase"] == list(accounts["bank_name"])
+    assert ["Example Bank"] == list(accounts["bank_name"])
     assert (False, False) == (KEY in printed, secret in printed)
     assert {"x.db", "x.db-wal", "x.db-shm"} >= {file.name for file in tmp_path.iterdir()}
 

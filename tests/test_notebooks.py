@@ -66,5 +66,18 @@ def test_cells_are_short(file: Path) -> None:
 
 
 def test_first_cell_starts_a_sandbox(file: Path) -> None:
-    """A notebook needs no key and no network, and is the same each time."""
-    assert "sandbox(seed=" in "".join(cells(file)[0]["source"])
+    """A notebook needs no key and no network, and is the same each time; some only explain, or check a file."""
+    first, *rest = ["".join(cell["source"]) for cell in cells(file)] or [""]
+
+    assert "sandbox(seed=" in first or "client" not in "".join([first, *rest])
+
+
+def test_a_guide_is_short(file: Path) -> None:
+    """A how-to has at most 12 cells and 450 words, an explanation 200 to 350 words; each ends with two links."""
+    every = json.loads(file.read_text("utf-8"))["cells"]
+    texts = ["".join(cell["source"]) for cell in every if cell["cell_type"] == "markdown"]
+    least, most = (200, 350) if file.name.startswith("2") else (1, 450)
+
+    assert (True, True) == (len(every) <= 12, least <= len(" ".join(texts).split()) <= most)
+    assert re.search(r"^\*\w+ minutes\. You will be able to ", texts[0], re.MULTILINE)
+    assert 2 == texts[-1].splitlines()[-1].count(".ipynb)")
