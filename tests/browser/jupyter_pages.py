@@ -50,6 +50,8 @@ PAGE_CONFIG = {
     },
 }
 OUTPUTS = ".jp-OutputArea-output"
+ITS_OWN = (".jp-InputArea-editor", ".jp-collapseHeadingButton", ".jp-InputPrompt", ".dataframe thead")
+"""What is JupyterLab's, and pandas', in a notebook."""
 PROBE = Path(__file__).with_suffix(".js").read_text("utf-8")
 
 
@@ -181,13 +183,18 @@ class NotebookPage:
             self.page.evaluate("theme => probe.theme(theme)", [THEMES[name], SHEETS[name], name == "light"])
             self.shown_theme = name
 
-    def violations(self) -> list[str]:
-        """Return what axe-core finds in the outputs, as `rule: element`."""
+    def violations(self, place: str | None = None) -> list[str]:
+        """Return what axe-core finds in the outputs, or in all of a place but what others draw, as `rule: element`."""
         if not self.page.evaluate("'axe' in window"):
             axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
             self.page.evaluate(f"{axe}\n;0")
-        found = self.page.evaluate("outputs => axe.run(outputs, {resultTypes: ['violations']})", OUTPUTS)["violations"]
-        return [f"{rule['id']}: {' '.join(map(str, node['target']))}" for rule in found for node in rule["nodes"]]
+        return self._axe(OUTPUTS) if place is None else self._axe(place, *ITS_OWN)
+
+    def _axe(self, place: str, *without: str) -> list[str]:
+        where = {"include": [[place]], "exclude": [[each] for each in without]}
+        found = self.page.evaluate("where => axe.run(where, {resultTypes: ['violations']})", where)["violations"]
+        nodes = [(rule["id"], " ".join(map(str, node["target"]))) for rule in found for node in rule["nodes"]]
+        return [f"{rule}: {target}" for rule, target in nodes if not target.startswith(".jp-WindowedPanel")]
 
     def look_closely(self, *places: str) -> list[str]:
         """Return what axe-core finds in each theme, and which of these places scroll sideways in light."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from payerkit.payouts import Leg, Trace, draw_states
 from published import ANSWERS, BANK_DETAILS, PAYER
 from test_card import PAYEE_SWAPPED, UNLIMITED
 
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 WRONG_ACCOUNT = {
     **BANK_DETAILS,
     "currency": "EUR",
@@ -161,3 +163,14 @@ def test_outputs_can_be_read_where_a_notebook_is_not_trusted(browser: Browser, l
         assert {1} == set(chips.evaluate_all("all => all.map(each => each.getClientRects().length)"))
         assert [True, True] == images.evaluate_all("all => all.map(each => each.complete && each.naturalWidth > 0)")
         assert 0 == opened.page.locator(f"{OUTPUTS} style").count()  # so it is not trusted
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("0*.ipynb")), ids=lambda path: path.stem)
+def test_whole_notebooks_can_be_used_by_everybody(browser: Browser, lab: Jupyter, path: Path) -> None:
+    """Run, with all forms and texts on one page: axe-core finds nothing, such as two landmarks of one name."""
+    shutil.copy(path, lab.folder)
+    with lab.open(browser, path.name, viewport=(1280, 3000)) as opened:
+        opened.run_all()
+
+        assert [] == opened.violations(".jp-Notebook")

@@ -20,6 +20,16 @@ const openOutbox = (model, address, loss, canSend) => {
   return { send, queue, flush, isQueued };
 };
 
+// Returns a name that no other form of the page has.
+const landmarks = new Set();
+const nameOnce = (label, signal) => {
+  let name = label;
+  for (let number = 2; landmarks.has(name); number++) name = `${label}, ${number}`;
+  landmarks.add(name);
+  signal.addEventListener('abort', () => landmarks.delete(name));
+  return name;
+};
+
 // Draws the box of a section, such as "The payer is also the account holder"; a form without one gets no nodes.
 const drawBox = ([section, help, label] = [], id, send) => {
   const input = create('input', { type: 'checkbox', id, change: () => send({ type: 'tick', is_ticked: input.checked }) });
@@ -77,7 +87,7 @@ const drawForm = (spec, model, signal, loss) => {
   const drawSection = ([name, rows]) =>
     create('fieldset', {}, create('legend', {}, create('h4', {}, name)), ...box.nodesIn(name), div('grid', ...rows.map(addField)));
   const body = div('', ...sections.map(drawSection), div('help', '* required'));
-  const form = create('form', { class: 'payerkit', novalidate: true, 'aria-label': `${title} (${environment})` },
+  const form = create('form', { class: 'payerkit', novalidate: true, 'aria-label': nameOnce(`${title} (${environment})`, signal) },
     div('title', heading, ' ', badge, ' ', subject), waitsFor, banner.node, panel, body, actions.node, spoken);
   const shown = arrangeFields(spec, fields, say);
   body.querySelector('.grid').before(shown.advice);

@@ -1,5 +1,5 @@
 // Shows one form of a Walkthrough at a time, below a list that says which step is shown, and which are done or locked.
-const drawSteps = (parts, model) => {
+const drawSteps = (parts, model, signal) => {
   const steps = parts.map(({ spec, form }) => {
     const state = create('span', { class: 'help' }), step = { ...spec, form, state, outcome: '', waits: '', lock: '', button: button('', 'step', () => go(step)) };
     step.button.append(create('span', {}, spec.title), state);
@@ -8,7 +8,7 @@ const drawSteps = (parts, model) => {
   const nextOf = (step) => steps[steps.indexOf(step) + 1];
   const nextButton = button('', 'next', () => go(nextOf(current)));
   const list = create('ol', { class: 'steps' }, ...steps.map((step) => create('li', {}, step.button)));
-  const node = create('section', { class: 'payerkit walk', 'aria-label': model.get('label') }, list, ...steps.map((step) => step.form.node), div('row', nextButton));
+  const node = create('section', { class: 'payerkit walk', 'aria-label': nameOnce(model.get('label'), signal) }, list, ...steps.map((step) => step.form.node), div('row', nextButton));
   let current = steps.find(({ name }) => name === model.get('step'));
 
   const show = () => {
@@ -46,7 +46,7 @@ const drawSteps = (parts, model) => {
 const draw = (widget) => {
   const { model, signal, loss } = widget;
   const parts = model.get('spec').forms.map((spec) => ({ spec, form: drawForm(spec, model, signal, loss) }));
-  const steps = parts.length > 1 && drawSteps(parts, model);
+  const steps = parts.length > 1 && drawSteps(parts, model, signal);
   mount(widget, steps ? steps.node : parts[0].form.node, (message) => {
     parts.find(({ spec }) => spec.name === message.form)?.form.receive(message);
     if (steps) steps.receive(message);
