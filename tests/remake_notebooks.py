@@ -1,6 +1,6 @@
 """Run the notebooks, or those whose names begin so, and store their outputs: `python tests/remake_notebooks.py 00 04`.
 
-What differs from run to run is written the way nbval is told to read it. Widgets are stored as text: without a kernel
+What differs from run to run is written the way nbval is told to read it. Widgets are stored as pictures and text: without a kernel
 their own type shows an error, and nbval does not compare it.
 """
 
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def without_widgets(outputs: list[Any]) -> list[Any]:
-    """Return the outputs with widgets as text."""
+    """Return the outputs with the pictures of widgets, and their text."""
     for output in outputs:
         output.get("data", {}).pop(WIDGET, None)
     return outputs

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from base64 import b64decode
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Literal, cast, get_args, get_origin
@@ -237,6 +239,17 @@ def test_the_browser_looks_up(client: Client) -> None:
 
     assert ("ETH-sepolia-sepolia", "ETH on Sepolia (test network)") in found
     assert {"payment_currency": "ETH on Sepolia (test network)"} == chosen["code_names"]
+
+
+def test_a_stored_form_is_a_picture_without_values(client: Client) -> None:
+    """So pages that run no widgets, such as GitHub's, show its fields, and nothing that was typed."""
+    form = PayerForm(client)
+    form.fill(PAYER)
+    shown = form._repr_mimebundle_()[0]["text/html"]
+    svg = b64decode(re.findall('base64,([^"]*)', shown)[0]).decode()
+
+    assert {"Payer", "First name", "Social security number"} <= set(re.findall("<text[^>]*>([^<]*)<", svg))
+    assert [] == [value for value in PAYER.values() if f">{value}<" in svg]
 
 
 def test_nothing_typed_is_in_any_state(client: Client) -> None:

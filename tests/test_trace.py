@@ -7,6 +7,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,8 +22,10 @@ from payerkit import InvalidInput, PaymentOrder, PayoutOrder, explain, html, rea
 from payerkit.cli import main as cli
 from payerkit.client import Client
 from payerkit.models import Payment, PaymentRequest
-from payerkit.payouts import Trace, draw_states
+from payerkit.payouts import Trace, draw_invoices, draw_states
 from payerkit.payouts.payment_list import payments_frame
+from payerkit.reference import statuses, who_is_who
+from payerkit.statuses import draw_moves
 from payout_service import client_of
 from published import ORDER as ORDER_OF_WALLET
 from test_card import PAYEE_SWAPPED
@@ -69,7 +72,7 @@ def page(name: str, records: list[Any]) -> dict[str, Any]:
 def picture_of(shown: Any) -> tuple[str, str]:
     """Return the SVG of what a notebook shows, and its words."""
     source, alt = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]*)" alt="([^"]*)"', shown._repr_html_())[0]
-    return b64decode(source).decode(), alt
+    return b64decode(source).decode(), unescape(alt)
 
 
 @table("traced_orders")
@@ -139,6 +142,45 @@ def test_many_are_a_bar_by_state() -> None:
     assert 3 == svg.count(' filled">')
     with pytest.raises(InvalidInput, match="expected a result of reconcile"):
         draw_states(frame.drop(columns="state"))
+
+
+def test_many_are_cells_of_books_chain_and_bank() -> None:
+    """Each order has three cells; below them, and as text, are the references by state."""
+    frame = pd.DataFrame({"state": ["at_the_bank"] * 29 + ["not_paid", "unmatched"], "reference": None})
+    frame.loc[29, "reference"] = "invoice-7"
+    picture = draw_invoices(frame)
+    svg, alt = picture_of(picture)
+
+    assert ["! not paid: invoice-7", "✗ unmatched: no reference"] == str(picture).splitlines()[1:]
+    assert str(picture) == alt.replace("; ", "\n")
+    assert (3 * 31, 4) == (svg.count('height="22"'), svg.count("dashed") - 1)  # one is in the style
+    with pytest.raises(InvalidInput, match="expected a result of reconcile"):
+        draw_invoices(frame.drop(columns="state"))
+
+
+def test_every_state_has_its_cells() -> None:
+    """And its line below them."""
+    words = statuses().query("of == 'order'")["status"]
+    found = str(draw_invoices(pd.DataFrame({"state": words, "reference": "a"})))
+
+    assert {word.replace("_", " ") for word in words} == set(re.findall(r"^. (.*): a$", found, re.MULTILINE))
+
+
+def test_many_are_a_bar_by_whose_move_it_is() -> None:
+    """What is yours comes first; a row that was not read is nobody's."""
+    bar = draw_moves(pd.DataFrame({"whose_move": ["nobody", "payer", "you", "payer", None]}))
+
+    assert ["1 your move", "2 payer's move", "1 nobody's move"] == picture_of(bar)[1].split(", ")
+    with pytest.raises(InvalidInput, match="expected a result of payer_statuses"):
+        draw_moves(pd.DataFrame())
+
+
+def test_who_is_who_has_the_same_in_words() -> None:
+    """The five, in the order in which the money passes them."""
+    who = [line.partition(":")[0] for line in str(who_is_who()).splitlines()]
+
+    assert ["Payer", "Wallet", "Contract", "Operator", "Bank"] == who
+    assert str(who_is_who()) == picture_of(who_is_who())[1].replace("; ", "\n")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,9 @@ from cases import pairs
 from example_payments import GOOD
 from payerkit.findings import Findings
 from payerkit.models import PayerStatus, Payment, PaymentDetail
-from payerkit.payouts import Leg, Trace, draw_states
+from payerkit.payouts import Leg, Trace, draw_invoices, draw_states
+from payerkit.reference import who_is_who
+from payerkit.statuses import draw_moves
 from published import ANSWERS, BANK_DETAILS, PAYER
 from test_card import PAYEE_SWAPPED, UNLIMITED
 
@@ -40,6 +42,9 @@ PICTURES: dict[str, Any] = {
     "states": draw_states(
         pd.DataFrame({"state": ["at_the_bank"] * 27 + ["bounced", "paid_twice", "not_paid", "paid"]})
     ),
+    "invoices": draw_invoices(pd.DataFrame({"state": ["at_the_bank"] * 28 + ["bounced", "paid"], "reference": "a"})),
+    "moves": draw_moves(pd.DataFrame({"whose_move": ["you", "payer", "service", "nobody"]})),
+    "who is who": who_is_who(),
     "findings": payerkit.check_bank_details(WRONG_ACCOUNT),
     "no findings": Findings(),
     "a long name": payerkit.check_payer({**PAYER, "country": "UK", "email": "john"}),
@@ -153,7 +158,7 @@ def test_outputs_can_be_read_where_a_notebook_is_not_trusted(browser: Browser, l
     path.write_text(json.dumps(notebook))
     with lab.open(browser, path.name, viewport=(700, 1500)) as opened:
         images = opened.page.locator(f"{OUTPUTS} img")
-        expect(images).to_have_count(2)
+        expect(images).to_have_count(5)
         chips = opened.page.locator(f"{OUTPUTS} .pk-solid")
         card = opened.page.locator(".pk-card")
 
@@ -161,7 +166,7 @@ def test_outputs_can_be_read_where_a_notebook_is_not_trusted(browser: Browser, l
         assert card.inner_text().startswith("STOP Do not sign.")
         assert "2px solid rgb(179, 38, 30)" == card.evaluate("card => getComputedStyle(card).border")
         assert {1} == set(chips.evaluate_all("all => all.map(each => each.getClientRects().length)"))
-        assert [True, True] == images.evaluate_all("all => all.map(each => each.complete && each.naturalWidth > 0)")
+        assert [True] * 5 == images.evaluate_all("all => all.map(each => each.complete && each.naturalWidth > 0)")
         assert 0 == opened.page.locator(f"{OUTPUTS} style").count()  # so it is not trusted
 
 

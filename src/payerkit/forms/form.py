@@ -29,6 +29,7 @@ from typing import Any, ClassVar, TypeVar
 
 import traitlets
 
+from payerkit import pictures
 from payerkit.checks.readings import name_of
 from payerkit.client.call import Call
 from payerkit.client.client import Client, check_client
@@ -152,6 +153,9 @@ class Form(PageWidget):
             "unknown": (self.unknown_outcome, self.unknown_outcome_advice),
             "actions": self.field_actions,
         }
+
+    def _picture(self) -> str:
+        return pictures.draw_form(self.spec["forms"][0])
 
     def show_in(self, outlet: Callable[[dict[str, Any]], None]) -> None:
         """Send the messages for pages to an outlet, too, such as a widget that shows this form and others."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import traitlets
 
+from payerkit import pictures
 from payerkit.client.client import Client
 from payerkit.client.node import Node
 from payerkit.errors import without_internal_frames
@@ -92,6 +93,9 @@ class Walkthrough(PageWidget):
     def _on_bank_details_done(self, change: Any) -> None:
         if change["new"]:
             self.payment.offer_account(self.bank_details)
+
+    def _picture(self) -> str:
+        return pictures.draw_form(self.spec["forms"][0])
 
     def __repr__(self) -> str:
         return f"<Walkthrough: {self.payer}, {self.bank_details}, {self.payment}>"

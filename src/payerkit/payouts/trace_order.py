@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import pandas as pd
 
@@ -166,23 +166,18 @@ class Trace:
 
     def _picture(self) -> html.Html:
         """Return the legs as boxes in a row, the current one filled."""
-        step = (pictures.WIDTH - 16 + _GAP) / len(self.legs)
-        shapes, words = [], []
-        for number, leg in enumerate(self.legs):
-            is_current, left = leg is self.current, 8 + number * step
+        boxes: list[tuple[html.Kind, pictures.Look, list[str]]] = []
+        words = []
+        for leg in self.legs:
+            is_current = leg is self.current
             state, day = in_words(self.state), "" if leg.since is None else f"{leg.since:%Y-%m-%d}"
-            below = [state, _MOVES[self.whose_move]] if is_current else [day]
+            move = "" if self.whose_move == "nobody" else pictures.MOVES[self.whose_move][0]
+            below = [state, move] if is_current else [day]
             look: pictures.Look = "filled" if is_current else "dashed" if leg.progress == "ahead" else "plain"
             lines = [f"{self._mark(leg)} {leg.leg}", *filter(None, below)]
-            shapes.append(pictures.box((left, 8, step - _GAP, 62), self._kind(leg), look, lines))
-            shapes += [pictures.label(left - _GAP + 2, 43, "→")] if number else []
+            boxes.append((self._kind(leg), look, lines))
             words.append(f"{leg.leg}: {state if is_current else leg.progress}")
-        return pictures.image(shapes, 78, alt=", ".join(words))
-
-
-_GAP = 16
-_MOVES = {"payer": "payer's move", "payee": "payee's move", "you": "your move", "service": "service's move"}
-_MOVES["nobody"] = ""
+        return pictures.image(pictures.in_a_row(boxes), 78, alt=", ".join(words))
 
 
 @endpoint
@@ -404,13 +399,76 @@ def draw_states(reconciled: pd.DataFrame) -> pictures.Bar:
         >>> draw_states(reconcile(orders, list_payments(client, payment_currency="USDC-sepolia")))
             1  ! not paid
     """
-    states = getattr(reconciled, "state", None)
-    if not isinstance(states, pd.Series):
-        raise InvalidInput("reconciled: expected a result of reconcile(), with its column state.")
-    counts = states.value_counts()
+    counts = _states(reconciled).value_counts()
     parts = [(str(word), count, status_kind(explain_word(word, "order"))) for word, count in counts.items()]
     return pictures.Bar(tuple(sorted(parts, key=lambda part: _ORDER.index(part[2]))))
 
 
 _ORDER: tuple[html.Kind, ...] = ("success", "info", "warning", "error")
 """Of the parts of a bar."""
+
+
+@without_internal_frames
+def draw_invoices(reconciled: pd.DataFrame) -> pictures.Picture:
+    """Return each order as three cells: in the books, on the chain, at the bank; **beyond the specification**.
+
+    Args:
+        reconciled: From `reconcile`, or a part of its rows.
+
+    Returns:
+        What a notebook shows as a picture of 30 orders a line, and `print` as text: the references by state, at most
+        five of each.
+
+    Raises:
+        InvalidInput: For anything but such a frame.
+
+    Example:
+        >>> orders = [{"reference": "invoice-1", "amount": "25.50", "invoice_currency": "USD"}]
+        >>> draw_invoices(reconcile(orders, list_payments(client, payment_currency="USDC-sepolia")))
+        ! not paid: invoice-1
+    """
+    states = _states(reconciled)
+    shapes: list[str] = []
+    for number, state in enumerate(states):
+        left, top = 58 + 22 * (number % 30), 8 + 80 * (number // 30)
+        for row, (title, kind) in enumerate(zip(("books", "chain", "bank"), _CELLS[state].split(), strict=True)):
+            shapes += [] if number % 30 else [pictures.label(10, top + 15 + 24 * row, title)]
+            shapes.append(_cell((left, top + 24 * row, 20, 22), kind))
+    top = 80 * -(-len(states) // 30)
+    lines = []
+    for place, (word, _, kind) in enumerate(draw_states(reconciled).parts, start=1):
+        found = [str(each)[:24] for each in reconciled["reference"][states == word].fillna("no reference")]
+        rest = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        lines.append(f"{html.MARKS[kind]} {in_words(word)}: {', '.join(found[:5])}{rest}")
+        shapes.append(pictures.label(10, top + 4 + 18 * place, lines[-1], kind))
+    return pictures.Picture(pictures.image(shapes, top + 16 + 18 * len(lines), alt="; ".join(lines)), "\n".join(lines))
+
+
+_CELLS = {
+    "not_paid": "success - -",
+    "partly_paid": "success warning -",
+    "unclear": "success error -",
+    "paid": "success success -",
+    "on_its_way": "success success info",
+    "at_the_bank": "success success success",
+    "bounced": "success success error",
+    "failed": "success success error",
+    "refunded": "success success error",
+    "paid_twice": "success error -",
+    "unmatched": "- error -",
+}
+"""What books, chain and bank have of an order in each state, by colour; "-" for nothing yet."""
+
+
+def _cell(place: tuple[float, float, float, float], kind: str) -> str:
+    if kind == "-":
+        return pictures.box(place, "neutral", "dashed")
+    known = cast("html.Kind", kind)
+    return pictures.box(place, known, "plain", [html.MARKS[known]])
+
+
+def _states(reconciled: pd.DataFrame) -> pd.Series[Any]:
+    states = getattr(reconciled, "state", None)
+    if not isinstance(states, pd.Series):
+        raise InvalidInput("reconciled: expected a result of reconcile(), with its column state.")
+    return states

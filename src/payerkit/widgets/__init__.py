@@ -67,6 +67,17 @@ class PageWidget(anywidget.AnyWidget):
         else:
             self._on_message(message)
 
+    def _picture(self) -> str:
+        """Return what pages show that run no widgets, as HTML without values; "" for nothing."""
+        return ""
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget for a notebook, with its picture for pages such as GitHub's."""
+        bundle = super()._repr_mimebundle_(**options)
+        if bundle and (picture := self._picture()):
+            bundle[0]["text/html"] = picture
+        return bundle
+
     def open(self) -> None:
         """Do nothing yet: `model_id`, which every display needs, opens the comm."""
 
