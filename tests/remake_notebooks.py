@@ -1,7 +1,7 @@
 """Run the notebooks, or those whose names begin so, and store their outputs: `python tests/remake_notebooks.py 00 04`.
 
-What differs from run to run is written the way nbval is told to read it. Widgets are stored as pictures and text: without a kernel
-their own type shows an error, and nbval does not compare it.
+What differs from run to run is written the way nbval is told to read it. Widgets are stored as pictures and text:
+without a kernel their own type shows an error, and nbval does not compare it.
 """
 
 from __future__ import annotations
