@@ -169,7 +169,7 @@ def test_a_number_from_a_table_hints_at_dtype(value: Any, is_number: bool) -> No
 def test_a_complete_account_has_no_warnings(place: tuple[str, str]) -> None:
     """For each row of the requirements there is an example account without warnings."""
     found = check_bank_details(account(*place))
-    former = {"currency_unknown"} if place[0] == "ZWL" else set()  # the operator lists it, ISO 4217 no longer
+    former = {"currency_unknown"} if place[0] == "ZWL" else set()  # the service lists it, ISO 4217 no longer
 
     assert ((), former) == (found.errors, codes(found.warnings))
 
@@ -321,7 +321,7 @@ def test_an_empty_choice_is_to_be_left_out(field: str) -> None:
 
 
 def test_missing_fields_are_those_of_the_only_listed_rails() -> None:
-    """With rails that the operator does not list, the findings name the listed ones and the fields that they need."""
+    """With rails that the service does not list, the findings name the listed ones and the fields that they need."""
     found = check_bank_details({**BANK_DETAILS, "currency": "AUD", "rails": "local"})
 
     assert {"rails", "swift_bic", "bsb_number", "routing_number"} == {finding.field for finding in found.warnings}

@@ -58,9 +58,8 @@ def test_a_form_asks_first_what_is_paid(form: PaymentForm, browser: Browser) -> 
     view = browser.press("submit")
 
     assert ("Where the money goes", "paid_to") == (section, rows[0][0])
-    assert [["wallet", "To a wallet"], ["account", "To a stored account"]] == [
-        list(option) for option in rows[0][6]["options"]
-    ]
+    assert [["wallet", "Wallet"], ["account", "Stored account"]] == [list(option) for option in rows[0][6]["options"]]
+    assert "beyond the specification" in form.spec["forms"][0]["marks"]["paid_to"]
     assert "Choose the way of payment." == lines(view)[0]
     assert ["paid_to", "amount", "invoice_currency", "payment_currency"] == [
         name for _, name in view["banner"]["lines"]
@@ -163,7 +162,7 @@ def test_an_account_is_paid_in_one_go(form: PaymentForm, browser: Browser, servi
         form.result.payout.reference,
         form.result.payout.account,
     )
-    assert "To a stored account" == answers["Way of payment"]
+    assert "Stored account" == answers["Way of payment"]
     assert form.result.card().sentence in view["panel"]
     assert "25300923" not in json.dumps(browser.messages)
 

@@ -645,8 +645,8 @@ def type_in(form: Any, *touched: dict[str, Any], **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("currency", "rails", "note"),
     [
-        ("inr", "swift", "Chosen as usual: the operator lists INR over swift rails."),
-        ("USD", "local", "Chosen as usual: the operator lists USD over local, swift and wire rails."),
+        ("inr", "swift", "Chosen as usual: the service lists INR over swift rails."),
+        ("USD", "local", "Chosen as usual: the service lists USD over local, swift and wire rails."),
         ("ISK", "", None),  # not listed
     ],
 )
@@ -660,7 +660,7 @@ def test_rails_follow_the_currency(bank: BankDetailsForm, currency: str, rails: 
 
 @pytest.mark.parametrize("currency", sorted({currency for currency, _ in requirements()}))
 def test_no_listed_currency_is_held_back_for_its_rails(bank: BankDetailsForm, currency: str) -> None:
-    """Whoever picks a currency need not know its rails: they are among those that the operator lists."""
+    """Whoever picks a currency need not know its rails: they are among those that the service lists."""
     type_in(bank, {"currency": currency})
 
     assert "rails_unusual" not in {finding.code for finding in bank.findings}

@@ -48,7 +48,7 @@ def test_what_an_unknown_currency_shows(currency: str, expected: tuple[str, ...]
     [("USD", ("local", "swift", "wire")), ("gbp", ("local", "swift")), ("INR", ("swift",)), ("TRY", ()), ("", ())],
 )
 def test_listed_rails(currency: str, expected: tuple[str, ...]) -> None:
-    """The rails that the operator lists follow the currency, the usual ones first."""
+    """The rails that the service lists follow the currency, the usual ones first."""
     assert expected == listed_rails(currency)
 
 

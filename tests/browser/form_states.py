@@ -114,8 +114,19 @@ def form(page: NotebookPage) -> Locator:
 
 
 def press(page: NotebookPage, name: str) -> None:
-    """Press the button with this name, as a person does."""
-    form(page).get_by_role("button", name=name, exact=True).filter(visible=True).first.click()
+    """Press the button or link with this name, as a person does, in the menu if it is there."""
+    button = form(page).get_by_role("button", name=name, exact=True).or_(form(page).get_by_role("link", name=name))
+    shown = button.filter(visible=True).first
+    menu = form(page).locator(".more:not([open]) summary").filter(visible=True).first
+    expect(shown.or_(menu).first).to_be_visible()
+    if not shown.count():
+        menu.click()
+    shown.click()
+
+
+def unfold(page: NotebookPage) -> None:
+    """Open the menu of a form that is done."""
+    form(page).locator(".more summary").filter(visible=True).first.click()
 
 
 def field(page: NotebookPage, label: str) -> Locator:
@@ -158,6 +169,7 @@ def end_kernel(page: NotebookPage) -> None:
 
 DO: dict[str, Callable[..., Any]] = {
     "press": press,
+    "unfold": unfold,
     "enter": enter,
     "write": write,
     "choose": choose,

@@ -47,7 +47,7 @@ def test_a_currency_brings_its_rails_and_fields(notebook: NotebookPage) -> None:
     assert typed == ("0501 0012 3456 789", "text")
     assert number.input_value() == ""
     assert "050100123456789" in notebook.ask("form._entries._values['account_number'].get_secret_value()")
-    expect(notebook.page.get_by_text("Chosen as usual: the operator lists INR over swift rails.")).to_be_visible()
+    expect(notebook.page.get_by_text("Chosen as usual: the service lists INR over swift rails.")).to_be_visible()
 
 
 @pytest.mark.browser_all

@@ -103,6 +103,7 @@ def test_clicks_in_two_windows_send_once(notebook: NotebookPage, lab: Jupyter, b
         second.wait_idle()
 
     assert "1" == notebook.ask("len(list_payment_details(client, 'user-123'))")
+    notebook.page.locator(".more summary").click()
     notebook.control("Refresh list").focus()
 
 
@@ -148,6 +149,7 @@ def test_a_link_is_copied_or_shown_to_be_copied(notebook: NotebookPage) -> None:
     """Without the right to write to the clipboard, the link is there, selected."""
     notebook.control("Register the payer").click()
     copy = notebook.page.get_by_role("button", name="Copy link: agreement")
+    notebook.page.locator(".more summary").click()
     notebook.page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject())")
     href = notebook.page.get_by_role("link", name="Open the agreement").get_attribute("href")
     copy.click()

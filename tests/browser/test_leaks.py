@@ -86,14 +86,14 @@ def _take_offers(page: NotebookPage) -> Iterator[str]:
 def _sign(page: NotebookPage) -> None:
     """Go to the payer's pages, and do there what they ask."""
     with page.page.context.expect_page() as agreement:
-        form(page).get_by_role("link", name="Open the agreement").click()
+        press(page, "Open the agreement")
     agreement.value.get_by_role("checkbox").check()
     agreement.value.get_by_role("button", name="Sign the agreement").click()
     expect(agreement.value.get_by_text("You have signed the agreement.")).to_be_visible()
     agreement.value.close()
     press(page, "The payer has signed")
     with page.page.context.expect_page() as check:
-        form(page).get_by_role("link", name="Open the identity check").click()
+        press(page, "Open the identity check")
     check.value.get_by_role("button").first.click()
     check.value.wait_for_load_state()
     check.value.close()
@@ -127,15 +127,15 @@ def _payout(page: NotebookPage) -> Iterator[str]:
     """Pay a stored account by keyboard: no step needs the mouse."""
     keyboard = page.page.keyboard
     field(page, "Way of payment").focus()
-    keyboard.type("A st")
-    page.wait_idle()  # the first letter chooses a wallet, whose fields come and go
+    keyboard.type("S")
+    page.wait_idle()
     field(page, "Payer").press_sequentially(PAYER_ID)
     keyboard.press("Enter")
     expect(field(page, "Account")).to_be_focused()
     keyboard.press("ArrowDown")
     yield "looked up"
     form(page).get_by_role("button", name="More fields").press("Enter")
-    for label, text in {"Paying wallet": PAYEE, "Reference": "invoice-424242", "Amount": "424242.42"}.items():
+    for label, text in {"Paying wallet": PAYEE, "Your reference": "invoice-424242", "Amount": "424242.42"}.items():
         field(page, label).press_sequentially(text)
     field(page, "Payment currency").press_sequentially("fUSDC-sepolia")
     keyboard.press("Control+Enter")  # takes the value that is being typed

@@ -12,7 +12,7 @@ from payerkit._tsv import rows
 from payerkit.checks.texts import compact, fold, upper_code
 
 _EXCLUDED = "AF BA BI BY CD CF CU ET GN GT GW HT IQ IR KP LB LY ML MM NE NI RU SD SO SS SY TN VE YE ZW"
-"""Countries whose residents the operator does not accept, from its documentation (RequestFinance)."""
+"""Countries whose residents the service does not accept, from its documentation (RequestFinance)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def country_unknown(value: str) -> bool:
 
 
 def country_excluded(value: str) -> bool:
-    """Return True if the operator does not accept residents of the country."""
+    """Return True if the service does not accept residents of the country."""
     return value.upper() in _EXCLUDED.split()
 
 

@@ -312,7 +312,7 @@ def _fiat() -> Iterator[Code]:
 
 
 def _use_of_fiat(code: str) -> tuple[int | str, ...]:
-    """Return the place of a currency: those that the operator lists, the usual ones first, the others, then funds."""
+    """Return the place of a currency: those that the service lists, the usual ones first, the others, then funds."""
     group = 2 if code in FUNDS else 0 if listed_rails(code) else 1
     return 0, group, _place(_FIRST_CURRENCIES, code), code
 

@@ -70,7 +70,7 @@ def find_requirement(currency: str, rails: str | None) -> Requirement | None:
 
 @lru_cache(1024)
 def listed_rails(currency: str) -> tuple[str, ...]:
-    """Return the rails that the operator lists for a currency, the usual ones first; none if it is not listed."""
+    """Return the rails that the service lists for a currency, the usual ones first; none if it is not listed."""
     return tuple(rails for rails in RAILS if (currency.upper(), rails) in requirements())
 
 
@@ -100,7 +100,7 @@ def _least_amounts() -> Mapping[tuple[str, str], Mapping[str, str]]:
 
 
 def rails_unusual(currency: str, rails: str | None) -> bool | str:
-    """Return the rails that the operator lists for a currency, if the given ones are not among them; else False."""
+    """Return the rails that the service lists for a currency, if the given ones are not among them; else False."""
     listed = listed_rails(currency) or ("local", "swift")  # wire is for dollars
     return " or ".join(sorted(listed)) if (rails or "local") not in listed else False
 
@@ -111,7 +111,7 @@ def currency_unlisted(currency: str) -> bool:
 
 
 def needs_unpublished(currency: str, rails: str | None) -> bool:
-    """Return True if the operator lists a currency on these rails without its requirements."""
+    """Return True if the service lists a currency on these rails without its requirements."""
     row = find_requirement(currency, rails)
     return row is not None and row.needs is None
 

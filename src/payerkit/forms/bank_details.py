@@ -212,7 +212,7 @@ class BankDetailsForm(Form):
         if "rails" not in self._entries.chosen:
             return {}
         rails = listed(listed_rails(self._followed_currency))
-        return {"rails": f"Chosen as usual: the operator lists {self._followed_currency} over {rails} rails."}
+        return {"rails": f"Chosen as usual: the service lists {self._followed_currency} over {rails} rails."}
 
     def _view(self, names: Collection[str] | None = None) -> dict[str, Any]:
         """Return the view of the form, with the fields that the currency needs.

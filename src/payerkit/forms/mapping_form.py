@@ -71,6 +71,7 @@ class MappingForm(ReplyingWidget):
         self.mapping = propose_mapping(self._again(), sheet=sheet)
         self.plan: Plan | None = None
         self.holder_is_payer = False
+        self._asked = {each.place for each in self.mapping.columns if each.is_open}
         super().__init__()
         self.set_trait("label", "Columns of the file")
 
@@ -92,10 +93,11 @@ class MappingForm(ReplyingWidget):
         return self._view()
 
     def _view(self) -> dict[str, Any]:
-        """Return the mapping as the page shows it."""
+        """Return the mapping as the page shows it: first the columns that were open at the beginning."""
+        columns = sorted(self.mapping.columns, key=lambda each: each.place not in self._asked)
         proposals, is_decided = self.mapping.proposals, not self.mapping.open and not self.mapping.problems
         return {
-            "columns": [self._column(each, proposals) for each in self.mapping.columns],
+            "columns": [self._column(each, proposals) for each in columns],
             "todo": self._todo(),
             "line": self._line() if is_decided else "",
             "can_accept": bool(self.mapping.open),

@@ -56,6 +56,7 @@ from payerkit.signing.card import IMITATION, PaymentCard
 from payerkit.wire import id_problem, wire_name
 from payerkit.wording import in_form, listed, visible
 
+_BEYOND = "Payments to stored accounts are beyond the specification: a service may not offer them."
 _CHOOSE = "Choose the way of payment first: the other fields follow from it."
 _UNKNOWN_REQUEST = "It is not known whether the request was created."
 _UNKNOWN_REQUEST_ADVICE = (
@@ -332,7 +333,8 @@ class PaymentForm(Form):
         return Findings(check_entry(values, policy=policy, environment=environment, account=account))
 
     def _make_spec(self) -> dict[str, Any]:
-        return super()._make_spec() | {"optional": OPTIONAL, "chooser": ("paid_to", _CHOOSE)}
+        spec = {"optional": OPTIONAL, "chooser": ("paid_to", _CHOOSE), "marks": {"paid_to": _BEYOND}}
+        return super()._make_spec() | spec
 
     def _follow(self, changed: Collection[str]) -> None:
         """Take over what the changed values say about others: what is paid, whose accounts, and their currency."""

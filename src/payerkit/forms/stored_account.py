@@ -35,7 +35,7 @@ PAYMENT_FIELDS = Schema(
             section=_GOES,
             format=choice_of("wallet", "account"),
             required=True,
-            option_titles=("To a wallet", "To a stored account"),
+            option_titles=("Wallet", "Stored account"),
         ),
         "payee": replace(PAYMENT_ORDER.fields["payee"], section=_GOES, applies_to="wallet"),
         "client_user_id": replace(

@@ -37,7 +37,7 @@ def currencies() -> pd.DataFrame:
         - address (string): of the token's contract; missing for fiat currencies and coins
         - is_test (bool): its network is a test network, where nothing has a value
         - payable (bool): it can be a payment currency, since a payment contract is known on its network
-        - rails (string): for a bank account in a fiat currency, the rails that the operator lists; missing if none
+        - rails (string): for a bank account in a fiat currency, the rails that the service lists; missing if none
         - needs_local, needs_swift, needs_wire (string): the fields that such an account usually needs on these rails;
           missing if that is not published
 
@@ -70,7 +70,7 @@ def _row(currency: Currency) -> dict[str, Any]:
 
 
 def _account_columns(code: str) -> Mapping[str, str | None]:
-    """Return the rails of a fiat currency that the operator lists, and what an account needs on each."""
+    """Return the rails of a fiat currency that the service lists, and what an account needs on each."""
     listed = {rails: requirements()[code, rails] for rails in RAILS if (code, rails) in requirements()}
     needs = {f"needs_{rails}": each.needs for rails, each in listed.items() if each.needs is not None}
     words = {name: ", ".join(" or ".join(group) for group in groups) for name, groups in needs.items()}

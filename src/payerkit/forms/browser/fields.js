@@ -8,7 +8,7 @@ const addAction = (input, [label, action], act) => {
   });
 };
 
-// Draws one field: label, input, help and notes. `form` has what a field asks of its form: `id`, `actions`,
+// Draws one field: label, input, help and notes. `form` has what a field asks of its form: `id`, `actions`, `marks`,
 // `queue(name, value, isTaken)`, `send(message)`, `act(action)`, `say(text)` and `arrange()`.
 const drawField = ([name, title, kind, required, help, example, { options, only, business = [] } = {}], form) => {
   const id = form.id + name, isSelect = options || kind === 'choice';
@@ -16,7 +16,9 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
   if (required) input.ariaRequired = true;
   const label = create('label', { for: id, class: required ? 'required' : '' }, title);
   const hint = create('div', { class: 'help', id: id + 'h' }), notes = create('div', { class: 'notes', id: id + 'n' });
-  const box = div('field', label, div('input', input), hint, notes);
+  const mark = (form.marks ?? {})[name];
+  const marked = mark ? [create('span', { class: 'apart', role: 'img', title: mark, 'aria-label': mark }, '†')] : [];
+  const box = div('field', label, div('input', input, ...marked), hint, notes);
   const field = { name, input, box, only, label: title, value: () => input.value };
   let own = [], choices, wasTouched;
   field.showHint = () => { hint.textContent = field.codeName || own[1] || help; };

@@ -82,7 +82,7 @@ const drawForm = (spec, model, signal, loss) => {
   const go = (name) => phase === 'review' ? change(name) : focus(name);
   const banner = drawBanner({ timeout, signal, go });
   const arrange = (name) => name === shown.chooser && shown.arrange();
-  const context = { id, send, queue, arrange, say, act: startAction, actions: spec.actions };
+  const context = { id, send, queue, arrange, say, act: startAction, actions: spec.actions, marks: spec.marks };
   const addField = (row) => (fields[row[0]] = drawField(row, context)).box;
   const drawSection = ([name, rows]) =>
     create('fieldset', {}, create('legend', {}, create('h4', {}, name)), ...box.nodesIn(name), div('grid', ...rows.map(addField)));
@@ -125,7 +125,7 @@ const drawForm = (spec, model, signal, loss) => {
     // Python has escaped the HTML.
     if (panel.innerHTML !== view.panel) panel.innerHTML = view.panel;
     if ('box' in view) box.show(view.box);
-    actions.show(view.buttons);
+    actions.show(view.buttons, phase === 'done');
     actions.node.hidden = phase === 'locked';
     // What to do about an unknown outcome is not below all that was sent.
     const next = phase === 'unknown' ? panel : spoken;

@@ -37,7 +37,8 @@ const drawBanner = ({ go, timeout, signal }) => {
   return { node, show };
 };
 
-// Draws the row of buttons below a form, as Python lists them. start(action): starts an action; the button that submits
+// Draws the row of buttons below a form, as Python lists them; those of a form that is done are in a menu, except the next
+// step. start(action): starts an action; the button that submits
 // the form does so by the event of the form. Returns the row, `show`, and `canSubmit`.
 const drawActions = (start) => {
   const node = div('row actions');
@@ -53,13 +54,17 @@ const drawActions = (start) => {
     else each.addEventListener('click', (event) => event.detail > 1 || start(action));
     return each;
   };
-  const show = (buttons) => {
-    const now = JSON.stringify(buttons);
+  // Buttons about another thing begin another line.
+  const isApart = (before, each) => before && each[4] !== before[4];
+  const drawRow = (buttons) => buttons.flatMap((each, i) =>
+    [...isApart(buttons[i - 1], each) ? [create('hr', { 'aria-hidden': true })] : [], drawButton(each)]);
+  const show = (buttons, isDone) => {
+    const now = JSON.stringify([buttons, isDone]);
     if (now === shown) return;
     shown = now;
-    // Buttons about another thing begin another line.
-    const isApart = ([, , , , about], i) => i && about !== buttons[i - 1][4];
-    node.replaceChildren(...buttons.flatMap((each, i) => [...isApart(each, i) ? [create('hr', { 'aria-hidden': true })] : [], drawButton(each)]));
+    const isShown = ([, , , kind]) => !isDone || kind.includes('primary'), others = buttons.filter((each) => !isShown(each));
+    const menu = create('details', { class: 'more' }, create('summary', { class: 'button' }, 'More'), div('row', ...drawRow(others)));
+    node.replaceChildren(...drawRow(buttons.filter(isShown)), ...others.length ? [menu] : []);
   };
   return { node, show, canSubmit };
 };
