@@ -29,7 +29,7 @@ from test_architecture import public_names
 
 FOLDER = NOTEBOOKS.parent
 README = FOLDER.joinpath("README.md").read_text("utf-8")
-FIRST = ["README.md", "notebooks/index.ipynb"]
+FIRST = ["README.md", "notebooks/index.ipynb", "notebooks/00-quickstart.ipynb"]
 OTHERS = sorted({f"notebooks/{path.name}" for path in NOTEBOOKS.glob("*.ipynb")} - {*FIRST})
 every_page = pytest.mark.parametrize("name", first_cases([*FIRST, *OTHERS], len(FIRST)))
 
