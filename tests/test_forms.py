@@ -749,15 +749,49 @@ def test_a_text_that_is_taken_stands_for_its_code(client: Client, name: str, tex
 def test_a_reading_is_offered_and_taken(
     client: Client, record: dict[str, str], name: str, text: str, label: str, value: str
 ) -> None:
-    """The note offers what a text means; only the click writes it, and the note is gone."""
+    """The note offers what a text means; a click or Tab writes it, and another click brings the text back."""
     form = PayerForm(client)
     browser = Browser(form)
     offered = browser.post("change", {**record, name: text})
     taken = browser.post("use", name=name)
+    undone = browser.post("use", name=name)
+    by_tab = browser.post("change", {name: text}, taken=[name])
 
     assert (label, text) == (offered["notes"][name][0].use, offered["values"][name])
     assert {name: value} == taken["values"]
-    assert [] == [note for note in taken["notes"].get(name, ()) if note.use or note.severity == "error"]
+    assert [("info", "Undo")] == [(note.severity, note.use) for note in taken["notes"][name]]
+    assert [{name: text}, {name: value}] == [undone["values"], by_tab["values"]]
+
+
+@pytest.mark.parametrize(
+    ("typed", "titles", "gone"),
+    [
+        ({"currency": "GBP"}, {"state": "County"}, {"Chase", "CA", "90723"}),
+        ({"country": "DE"}, {"state": "Region", "postal_code": "Postcode"}, {"Chase", "CA", "90723"}),
+        ({"currency": "XAF"}, {"state": "Region"}, {"Chase", "CA", "90723"}),
+        ({"currency": "GBP", "country": "US"}, {}, set()),
+    ],
+)
+def test_labels_and_examples_follow_country_and_currency(
+    client: Client, typed: dict[str, str], titles: dict[str, str], gone: set[str]
+) -> None:
+    """In a form for pounds there is no bank of the US; Germany has no states as the US have; so messages say it."""
+    form = BankDetailsForm(client, "user-123")
+    browser = Browser(form)
+    local = browser.post("change", typed)["local"]
+    drawn = form_fields(BankDetails)
+
+    assert titles.items() <= {name: title for name, (title, _) in local.items()}.items()
+    assert gone == {"Chase", "CA", "90723"} & {drawn[name].example for name in local}
+    assert not {"Chase", "CA", "90723"} & {example for _, example in local.values()}
+    assert [form._entries.label(name) for name in titles] == [*titles.values()]
+
+
+def test_country_is_asked_before_what_follows_from_it() -> None:
+    """A phone number and a postcode are read by the country."""
+    fields = [*form_fields(Payer)]
+
+    assert fields.index("country") < min(map(fields.index, ("phone", "state", "postcode")))
 
 
 def test_a_note_that_can_mean_nothing_offers_nothing(client: Client) -> None:

@@ -56,6 +56,13 @@ def test_what_is_used_most_comes_first(lookup: str, expected: list[str]) -> None
     assert expected == [code for code, _ in search(lookup, "").options[:3]]
 
 
+def test_test_tokens_come_first_in_a_sandbox() -> None:
+    """Of what matches equally well, a sandbox offers first what it can pay; elsewhere, money that is real."""
+    first = [search("tokens", text, is_sandbox=True).options[0][0] for text in ("", "usdc", "eth")]
+
+    assert {*first} <= {each.code for each in codes("tokens") if each.is_test}
+
+
 def test_funds_and_metals_come_last() -> None:
     """What no bank keeps an account in stands behind all money."""
     ranked = [each.code for each in codes("fiat")]

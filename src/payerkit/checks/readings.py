@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -65,6 +65,12 @@ def reading(
 def use_label(schema: Schema, field_name: str, read: str) -> str:
     """Return the label of a button that takes over a reading, without the text of a secret."""
     return f"Use {_SECRETLY[field_name] if schema.fields[field_name].is_secret else read}"
+
+
+def read_note(schema: Schema, field_name: str, read: str) -> str:
+    """Return what was done with a text that a reading took the place of, without the text of a secret."""
+    secretly = _SECRETLY.get(field_name, "").removeprefix("it ")
+    return f"Read {secretly if schema.fields[field_name].is_secret else f'as {read}'}."
 
 
 def _only(values: Iterable[str]) -> str | None:
@@ -245,7 +251,8 @@ FUNDS = frozenset(
 class Code:
     """A code with its name and its spellings: the folded texts that mean it, though others may share one.
 
-    text: everything that a search looks through, folded. use: codes that are used more sort before others.
+    text: everything that a search looks through, folded. use: codes that are used more sort before others. is_test:
+    whether it is of a token on a test network.
     """
 
     code: str
@@ -253,6 +260,7 @@ class Code:
     spellings: tuple[str, ...]
     text: str
     use: tuple[int | str, ...]
+    is_test: bool = False
 
 
 @cache
@@ -333,7 +341,8 @@ def _tokens() -> Iterator[Code]:
             yield _token(each, networks()[each.network])
     for alias, each in currency_aliases().items():
         listed = _token(each, networks()[each.network])
-        yield _code(alias, f"{listed.name}, the same as {each.id}", (), (*listed.use, alias))
+        same = _code(alias, f"{listed.name}, the same as {each.id}", (), (*listed.use, alias))
+        yield replace(same, is_test=listed.is_test)
 
 
 def _token(token: Currency, network: Network) -> Code:
@@ -350,7 +359,7 @@ def _token(token: Currency, network: Network) -> Code:
     )
     is_marked = network.is_test and "Testnet" not in network.title
     name = f"{token.ticker} on {network.title}{' (test network)' if is_marked else ''}"
-    return _code(token.id, name, spellings, use)
+    return replace(_code(token.id, name, spellings, use), is_test=network.is_test)
 
 
 def _place(first: Sequence[str], item: str) -> int:

@@ -48,6 +48,7 @@ from payerkit.forms.view import (
     failure_banner,
     field_notes,
     form_answers,
+    form_fields,
     form_sections,
     meant,
     search,
@@ -503,7 +504,7 @@ class Form(PageWidget):
 
     def _view(self, names: Collection[str] | None = None) -> dict[str, Any]:
         """Return the view of the form, with the values of the named fields, by default of all; secrets are masked."""
-        phase, fields = self._state.phase, self._entries.fields
+        phase, fields, drawn = self._state.phase, self._entries.fields, form_fields(self.model)
         shown = self._state.html + ("" if phase == "open" else self._state.answers)
         findings = self._entries.findings() if self._takes_values else Findings()
         values = {
@@ -520,6 +521,7 @@ class Form(PageWidget):
             "waits": self._waits() if self._is_done else "",
             "notes": field_notes(self._entries, findings, self._own_notes() if self._takes_values else {}),
             "held": self._entries.held,
+            "local": {name: (field.title, field.example) for name, field in fields.items() if field != drawn[name]},
             "values": values,
             "code_names": {name: name_of(fields[name].lookup, value) for name, value in values.items()},
             "choices": self._entries.choices,
@@ -545,10 +547,15 @@ class Form(PageWidget):
         kind, fields, touched = message["type"], self._entries.fields, dict(message["touched"])
         before = self._entries.visible_values()
         for name, value in touched.items():
-            is_code = name in message.get("taken", ())
-            self._touch(name, meant(fields[name].lookup, value) if is_code else value)
+            is_taken = name in message.get("taken", ())
+            self._touch(name, meant(fields[name].lookup, value) if is_taken else value)
+            if is_taken and self._takes_values:
+                self._entries.take_reading(name)
         if kind == "use":
-            self._touch(message["name"], self._entries.reading(message["name"]))
+            self._touch(message["name"], None)
+            if self._takes_values:
+                self._entries.use_or_undo(message["name"])
+                self._note_change()
             touched[message["name"]] = None
         if self._takes_values:
             self._follow(touched)
@@ -559,7 +566,8 @@ class Form(PageWidget):
             case "search":
                 if changed:  # a field that was left by a click into this one
                     self._post(self._change_view(changed))
-                found = search(fields[message["name"]].lookup, message["text"])
+                is_sandbox = self._client.environment == "sandbox"
+                found = search(fields[message["name"]].lookup, message["text"], is_sandbox=is_sandbox)
                 return {"name": message["name"], "search_id": message["search_id"], **found._asdict()}
             case "action":
                 return self._act(message)

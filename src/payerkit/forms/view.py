@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
+from functools import cache
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, get_args
 
 from payerkit import html
+from payerkit._tsv import rows
 from payerkit.checks.inputs import by_field_name, strip_blanks, unwrap_secret
-from payerkit.checks.readings import FUNDS, Code, codes, find_code, name_of, reading, use_label
+from payerkit.checks.readings import FUNDS, Code, codes, find_code, name_of, read_note, reading, use_label
 from payerkit.checks.schema import SchemaField, Section
 from payerkit.checks.texts import fold
 from payerkit.errors import (
@@ -45,8 +47,14 @@ def form_fields(model: FormModel) -> dict[str, SchemaField]:
     """Return the fields of a model by name, in the order of the form: section by section."""
     sections = get_args(Section)
     first = {name: place for place, name in enumerate(_FIRST)}
-    fields = model.request_schema.fields.items()
-    return dict(sorted(fields, key=lambda item: (sections.index(item[1].section), first.get(item[0], len(first)))))
+    fields = model.request_schema.fields
+    order = [*model.request_schema.fields]
+    if "address_line1" in order:  # what an address and a phone number look like follows from the country
+        order.remove("country")
+        order.insert(order.index("address_line1"), "country")
+        order.sort(key="phone".__eq__)
+    found = sorted(order, key=lambda name: (sections.index(fields[name].section), first.get(name, len(first))))
+    return {name: fields[name] for name in found}
 
 
 class Entries:
@@ -66,6 +74,7 @@ class Entries:
         self.choices: dict[str, dict[str, str]] = {}
         self._check = check
         self._values: dict[str, Any] = {}
+        self._typed: dict[str, Any] = {}
         self._trimmed: dict[str, Finding] = {}
         self.service_messages: dict[str, Finding] = {}
 
@@ -75,12 +84,15 @@ class Entries:
         self._trimmed.pop(name, None)
         self.service_messages.pop(name, None)
         self._values.pop(name, None)
+        self._typed.pop(name, None)
         self.chosen.discard(name)
         if value is not None and value != "":
             is_secret = self.fields[name].is_secret and isinstance(value, str)
             self._values[name] = Hidden(value) if is_secret else value
             if info is not None:
                 self._trimmed[name] = info
+        if name in {"country", "currency"}:
+            self.fields = local_fields(form_fields(self.model), self._values)
 
     def choose(self, name: str, value: str) -> None:
         """Set a value as the choice of the form, which an entered one replaces; "" clears it."""
@@ -95,6 +107,26 @@ class Entries:
     def reading(self, name: str) -> str | None:
         """Return the one value that the text in a field can mean, if it is not right already."""
         return reading(self.model.request_schema, name, self._values.get(name), self._values)
+
+    def take_reading(self, name: str) -> None:
+        """Replace the text in a field by its reading, if it has one; the text can be had back."""
+        if (read := self.reading(name)) is not None:
+            typed = self._values[name]
+            self.set_value(name, read)
+            self._typed[name] = typed
+
+    def use_or_undo(self, name: str) -> None:
+        """Take the reading of a field, or bring the text back whose reading was taken."""
+        if name in self._typed:
+            self.set_value(name, self._typed[name])
+        else:
+            self.take_reading(name)
+
+    def taken_notes(self) -> dict[str, Note]:
+        """Return what is said beside the fields whose text was replaced by its reading."""
+        schema = self.model.request_schema
+        said = {name: read_note(schema, name, unwrap_secret(self._values[name])) for name in self._typed}
+        return {name: Note("info", visible(text), use="Undo") for name, text in said.items()}
 
     def fill(self, *values: Mapping[Any, Any]) -> set[str]:
         """Set values by field name or wire name; later mappings win. Return the names of the fields.
@@ -338,12 +370,40 @@ def _missing_message(field: SchemaField, holder: str) -> str:
     return f"{'Choose' if field.options or field.is_chosen else 'Enter'} the {label}."
 
 
+@cache
+def _local_words() -> Sequence[Mapping[str, str]]:
+    return [*rows(__package__, "local_words")]
+
+
+def local_fields(fields: Mapping[str, SchemaField], values: Mapping[str, Any]) -> dict[str, SchemaField]:
+    """Return fields with the labels and examples of the country that was entered, else of the currency's.
+
+    In a country that the table lacks, labels fit any country, and there are no examples. The fields are drawn for the
+    US, which stay as they are.
+    """
+    country, currency = (str(values.get(name, "")).upper() for name in ("country", "currency"))
+    places = [each["country"] for each in _local_words() if each["currency"] == currency]
+    place = country or (places[0] if places else "" if currency in {"", "USD"} else "*")
+    if place in {"", "US"}:
+        return dict(fields)
+    known = {each["country"] for each in _local_words()}
+    own = {each["field"]: each for each in _local_words() if each["country"] == (place if place in known else "*")}
+    return {
+        name: replace(field, title=own[name]["title"] or field.title, example=own[name]["example"])
+        if name in own
+        else field
+        for name, field in fields.items()
+    }
+
+
 def field_notes(entries: Entries, findings: Findings, own: Mapping[str, str] | None = None) -> dict[str, list[Note]]:
     """Return the notes beside each touched field; the first one offers the reading of its text, if there is one.
 
     own: notes of the form, which come first.
     """
     notes = {name: [Note("info", text)] for name, text in (own or {}).items()}
+    for name, note in entries.taken_notes().items():
+        notes.setdefault(name, []).append(note)
     for finding in findings:
         if finding.field in entries.touched:
             basis = f"({finding.basis})" if finding.severity == "warning" and finding.basis else ""
@@ -481,15 +541,19 @@ class Suggestions(NamedTuple):
     more: int
 
 
-def search(lookup: str, text: str) -> Suggestions:
-    """Return the codes and names that contain all words of a text, best first, then those that are used most."""
+def search(lookup: str, text: str, *, is_sandbox: bool = False) -> Suggestions:
+    """Return the codes and names that contain all words of a text, best first, then those that are used most.
+
+    is_sandbox: of tokens that are equally good, those of test networks come first.
+    """
     folded = fold(text)
     words = folded.split()
     found = [each for each in codes(lookup) if all(word in each.text for word in words)]
     exact = find_code(lookup, text)
     if exact is not None and exact not in found:  # meant without a word of the text, such as "on"
         found.append(exact)
-    found.sort(key=lambda each: (each is not exact, _rank(each, folded)))  # a stable sort: codes are sorted by use
+    # A stable sort: codes are sorted by use.
+    found.sort(key=lambda each: (each is not exact, _rank(each, folded), is_sandbox and not each.is_test))
     # The only code that contains a text may be met by chance: inside a word, or as a fund.
     is_alone = len(found) == 1 and found[0].code not in FUNDS and _rank(found[0], folded) < _INSIDE
     is_clear = bool(words) and (exact is not None or is_alone)

@@ -20,20 +20,22 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
   const marked = mark ? [create('span', { class: 'apart', role: 'img', title: mark, 'aria-label': mark }, '†')] : [];
   const box = div('field', label, div('input', input, ...marked), hint, notes);
   const field = { name, input, box, only, label: title, value: () => input.value };
-  let own = [], choices, wasTouched;
+  let own = [], local = [title, example], choices, wasTouched;
   field.showHint = () => { hint.textContent = field.codeName || own[1] || help; };
   // Says what is held of a secret, or gives an example of what to enter.
   field.showExample = () => {
-    const shown = own[2] || example;
+    const shown = own[2] || local[1];
     input.placeholder = field.held === undefined ? shown && 'e.g. ' + shown : field.held || 'Entered, not shown';
   };
   field.setHolder = (holder) => {
     own = holder === 'business' ? business : [];
-    field.label = label.textContent = own[0] || title;
+    field.label = label.textContent = own[0] || local[0];
     field.showHint();
     field.nameButtons?.();
     field.showExample();
   };
+  // The label and the example as in the country that was entered.
+  field.setLocal = (found) => { local = found ?? [title, example]; };
   // Python may find the options while the form is filled in.
   field.setChoices = (found) => {
     const { value } = input, now = JSON.stringify(found);
@@ -70,6 +72,8 @@ const drawField = ([name, title, kind, required, help, example, { options, only,
     form.arrange(name);
   });
   input.addEventListener('change', field.commitEdit);
+  // Tab takes what a text means; whoever leaves with a click is offered it.
+  onKey(input, (event) => event.key === 'Tab' && !hasModifier(event) && !event.shiftKey && !isSelect && kind !== 'lookup' && field.isEdited && field.commit(true));
   box.addEventListener('focusout', ({ relatedTarget }) => {
     if (box.contains(relatedTarget)) return;
     if (field.isEdited || !wasTouched) field.commit();

@@ -113,6 +113,7 @@ const drawForm = (spec, model, signal, loss) => {
       const field = fields[name], masked = view.held[name];
       if (phase === 'done' || (view.page !== id && masked !== field.held)) field.forget?.();
       field.setHeld?.(masked);
+      field.setLocal(view.local[name]);
       field.showNotes(view.notes[name] || []);
     }
     if (view.needs) shown.setNeeds(view.needs);
