@@ -199,11 +199,12 @@ SERVICES = {
     "stores slowly": "service(slow(stored))",
 }
 """Services to which bank details are sent, by what they do."""
-SAMPLES = ("honest", "declared_fee", "other_payee")
+SAMPLES = ("honest", "declared_fee", "other_payee", "lookalike_payee")
 SOURCES = {
     "payer": PAYER,
     "bank": BANK,
     "payment": PAYMENT,
+    "node": f"{SANDBOX}form = PaymentForm(client, node=client.sandbox.node())\n",
     "walk": WALK,
     "filled payer": f"{PAYER}form.fill(TYPED_PAYER)\n",
     "filled bank": f"{BANK}form.fill(TYPED_ACCOUNT)\n",
