@@ -65,6 +65,11 @@ def told(found: PaymentFindings, asked: str) -> str:
     return " ".join(sorted(code for code in codes if code[0] != "+" or code in asked.split()))
 
 
+def unsaid(found: PaymentFindings, words: str | list[str]) -> list[str]:
+    """Return those of some words that the text of findings does not have."""
+    return [each for each in ([words] if isinstance(words, str) else words) if each not in str(found)]
+
+
 APPROVAL = (TOKEN, data("095ea7b3", FEE_PROXY, 10_000_000), 0)
 TOKEN_PAYMENT = (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10_000_000, REFERENCE, 0, DEAD), 0)
 ETH_FEE_PROXY = "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687"
