@@ -7,24 +7,13 @@ from typing import Any
 from eth_abi import encode
 
 from cases import table_rows
+from example_addresses import BATCH, CONVERTED, DEAD, FEE_PROXY, MAIN_PROXY, MAIN_USDC, NAMES, PAYEE, REFERENCE, TOKEN
 from payerkit import PaymentOrder, PaymentPolicy, PayoutOrder
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
 from payerkit.onchain.calldata import functions
-from payerkit.onchain.currencies import find_currency, find_deployment, token_list
+from payerkit.onchain.currencies import find_deployment, token_list
 from payerkit.policy import AcceptedAllowance, AddressBook, AgreedFee, KnownAddress
-
-PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
-OTHER = "0x1111111111111111111111111111111111111111"
-DEAD = "0x000000000000000000000000000000000000dEaD"
-ZERO = f"0x{0:040x}"
-THIRD = "0x2222222222222222222222222222222222222222"
-REFERENCE = b"\x12\x34\x56\x78\x9a\xbc\xde\xf0"
-TOKEN = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"  # fUSDC-sepolia
-FEE_PROXY = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"  # on sepolia
-BATCHES = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
-FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"  # FAU-sepolia; another contract on mainnet
-MAX = 2**256 - 1
 
 
 def order(currency: str, invoice: str | None = None, amount: str = "10", payee: str = PAYEE) -> PaymentOrder:
@@ -72,40 +61,11 @@ def unsaid(found: PaymentFindings, words: str | list[str]) -> list[str]:
 
 APPROVAL = (TOKEN, data("095ea7b3", FEE_PROXY, 10_000_000), 0)
 TOKEN_PAYMENT = (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10_000_000, REFERENCE, 0, DEAD), 0)
-ETH_FEE_PROXY = "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687"
-ETH_PROXY = "0x171Ee0881407d4c0C11eA1a2FB7D5b4cdED71e6e"
-ERC20_PROXY = "0x88Ecc15fDC2985A7926171B938BB2Cd808A5ba40"
 WEI = 10 * 10**18
 USDC, ETH = order("fUSDC-sepolia"), order("ETH-sepolia-sepolia")
 
-GOOD: dict[str, Payment] = {
-    "token": payment(APPROVAL, TOKEN_PAYMENT, asked=USDC),
-    "enough allowance": payment(TOKEN_PAYMENT, asked=USDC),
-    "allowance taken back first": payment(
-        (TOKEN, data("095ea7b3", FEE_PROXY, 0), 0), APPROVAL, TOKEN_PAYMENT, asked=USDC
-    ),
-    "token without fee": payment(
-        (TOKEN, data("095ea7b3", ERC20_PROXY, 10_000_000), 0),
-        (ERC20_PROXY, data("0784bca3", TOKEN, PAYEE, 10_000_000, REFERENCE), 0),
-        asked=USDC,
-    ),
-    "coin": payment((ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, 0, DEAD), WEI), asked=ETH),
-    "coin, exact": payment((ETH_FEE_PROXY, data("d7c95e98", PAYEE, WEI, REFERENCE, 0, DEAD), WEI), asked=ETH),
-    "coin without fee": payment((ETH_PROXY, data("eb7d8df3", PAYEE, REFERENCE), WEI), asked=ETH),
-}
-"""Payments that match their order exactly."""
-
-
-MATIC_PROXY = "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9"  # named in tables
-
-
-BATCH = "0x3cF63891928B8CeebB81C95426600a18cd59C03f"  # BatchConversionPayments on mainnet
-MAIN_PROXY = FAU
-MAIN_USDC, MAIN_WBTC = (str(find_currency(name).address) for name in ("USDC-mainnet", "WBTC-mainnet"))  # type: ignore[union-attr]
 MAIN = order("USDC-mainnet")
 MAIN_PAYMENT = (MAIN_PROXY, data("c219a14d", MAIN_USDC, PAYEE, 10**7, REFERENCE, 0, DEAD), 0)
-CONVERTED = "0xc861aE0Cd70b73b0C8F1D62Fa669E6D1d7D7e0aB"  # EthConversionProxy on sepolia
-HASHES = ["0x775EB53d00DD0Acd3EC1696472105d579B9b386b", "0xBB3546497A53Cd710BEb11b84C5240327F145BCB"]
 
 
 def converted(amount: int, *path: str) -> tuple[str, str, int]:
@@ -128,9 +88,6 @@ PAYABLE = [
 
 ONE_OF_EACH = {(currency.kind, currency.network, currency.decimals): currency for currency in PAYABLE}
 """One of each kind, network and number of decimals, on which a payment depends."""
-
-NAMES = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, str | bytes)}
-"""What the tables of cases call by the names of this module: addresses and the reference."""
 
 
 def read(cell: Any) -> Any:
@@ -170,6 +127,9 @@ def _policy(members: dict[str, Any]) -> PaymentPolicy:
     rates = {tuple(pair.split("/")): rate for pair, rate in members.pop("rates", {}).items()}
     return PaymentPolicy(**members, rates=rates)
 
+
+GOOD: dict[str, Payment] = {row["why"]: row["paid"] for row in table_rows("good_payments", read)}
+"""Payments that match their order exactly."""
 
 MANY = (BATCH, data("92cddb91", [(2, [(PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0)] * 300)], [], DEAD), 0)
 SWAPPED: list[tuple[str, Payment, str]] = [

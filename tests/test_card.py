@@ -13,26 +13,8 @@ import pytest
 
 import payerkit
 from cases import table
-from example_payments import (
-    APPROVAL,
-    DEAD,
-    ETH,
-    ETH_FEE_PROXY,
-    FEE_PROXY,
-    GOOD,
-    HARMLESS,
-    OTHER,
-    PAYEE,
-    REFERENCE,
-    SWAPPED,
-    TOKEN,
-    TOKEN_PAYMENT,
-    USDC,
-    WEI,
-    data,
-    payment,
-    read,
-)
+from example_addresses import DEAD, ETH_FEE_PROXY, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import APPROVAL, ETH, GOOD, HARMLESS, SWAPPED, TOKEN_PAYMENT, USDC, WEI, data, payment, read
 from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, samples
 from payerkit.findings import Finding, payment_findings
 from payerkit.models import Payment

@@ -7,24 +7,8 @@ from typing import Any
 import pytest
 
 from cases import table
-from example_payments import (
-    DEAD,
-    FEE_PROXY,
-    MAIN_PROXY,
-    MAIN_USDC,
-    MAX,
-    OTHER,
-    PAYEE,
-    REFERENCE,
-    TOKEN,
-    TOKEN_PAYMENT,
-    data,
-    order,
-    payment,
-    read,
-    told,
-    unsaid,
-)
+from example_addresses import DEAD, FEE_PROXY, MAIN_PROXY, MAIN_USDC, MAX, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import TOKEN_PAYMENT, data, order, payment, read, told, unsaid
 from payerkit import PaymentPolicy, check_payment
 from payerkit._tsv import rows
 from payerkit.models import Payment

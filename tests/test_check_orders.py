@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from example_payments import BATCH, DEAD, MAIN_USDC, OTHER, PAYEE, codes, data
+from example_addresses import BATCH, DEAD, MAIN_USDC, OTHER, PAYEE
+from example_payments import codes, data
 from payerkit import InvalidInput, PaymentPolicy, check_payment, read_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from example_payments import DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN, USDC, data, order, payment
+from example_addresses import DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import USDC, data, order, payment
 from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, check_payment, decode_transactions
 from payerkit.payment.compare import OrderTerms, read_order
 from payerkit.policy import AgreedFee

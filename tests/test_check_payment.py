@@ -11,20 +11,14 @@ import pytest
 
 import payerkit
 import payerkit.payment
+from example_addresses import DEAD, FEE_PROXY, MAX, OTHER, PAYEE, REFERENCE, TOKEN
 from example_payments import (
     APPROVAL,
-    DEAD,
-    FEE_PROXY,
     GOOD,
     HARMLESS,
-    MAX,
     ONE_OF_EACH,
-    OTHER,
     PAYABLE,
-    PAYEE,
-    REFERENCE,
     SWAPPED,
-    TOKEN,
     TOKEN_PAYMENT,
     USDC,
     codes,

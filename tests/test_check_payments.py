@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import payerkit
-from example_payments import DEAD, FEE_PROXY, OTHER, PAYEE, TOKEN, data
+from example_addresses import DEAD, FEE_PROXY, OTHER, PAYEE, TOKEN
+from example_payments import data
 from payerkit import InvalidInput, PaymentPolicy, check_payments, samples
 from payerkit.models import Payment
 from payerkit.policy import AddressBook, AgreedFee, KnownAddress

@@ -16,25 +16,8 @@ from hypothesis import strategies as st
 
 import payerkit
 from cases import table, table_rows
-from example_payments import (
-    APPROVAL,
-    DEAD,
-    FEE_PROXY,
-    GOOD,
-    MAX,
-    OTHER,
-    PAYEE,
-    REFERENCE,
-    TOKEN,
-    TOKEN_PAYMENT,
-    USDC,
-    as_json,
-    codes,
-    data,
-    payment,
-    read,
-    told,
-)
+from example_addresses import DEAD, FEE_PROXY, MAX, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import APPROVAL, GOOD, TOKEN_PAYMENT, USDC, as_json, codes, data, payment, read, told
 from far_end import FarEnd, reply
 from payerkit import InvalidInput, check_payment, decode_transactions
 from payerkit.findings import PaymentFindings

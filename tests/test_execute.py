@@ -11,7 +11,8 @@ import pytest
 from eth_utils import to_canonical_address
 
 from cases import table
-from example_payments import HARMLESS, PAYEE, TOKEN, TOKEN_PAYMENT, USDC, codes, payment, read
+from example_addresses import PAYEE, TOKEN
+from example_payments import HARMLESS, TOKEN_PAYMENT, USDC, codes, payment, read
 from local_chain import PAYER
 from node import LocalNode, find_anvil, in_front_of, running_node
 from payerkit import PaymentPolicy, check_payment, initiate_payment, sandbox

@@ -13,26 +13,8 @@ from typing import Any
 
 import pytest
 
-from example_payments import (
-    BATCH,
-    CONVERTED,
-    DEAD,
-    FEE_PROXY,
-    HASHES,
-    MAIN,
-    MAIN_USDC,
-    MAX,
-    OTHER,
-    PAYEE,
-    REFERENCE,
-    TOKEN,
-    TOKEN_PAYMENT,
-    USDC,
-    data,
-    detail,
-    order,
-    payment,
-)
+from example_addresses import BATCH, CONVERTED, DEAD, FEE_PROXY, HASHES, MAIN_USDC, MAX, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import MAIN, TOKEN_PAYMENT, USDC, data, detail, order, payment
 from local_chain import PAYER, Chain
 from payerkit import PaymentPolicy
 from payerkit.onchain.calldata import NATIVE

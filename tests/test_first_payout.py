@@ -13,7 +13,8 @@ import pytest
 
 import payerkit
 from cases import table
-from example_payments import DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN, as_json, codes, data, read
+from example_addresses import DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import as_json, codes, data, read
 from far_end import reply
 from payerkit import InvalidInput, PaymentPolicy, check_payment, create_request, explain, request_payment
 from payerkit._tsv import rows

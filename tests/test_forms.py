@@ -13,7 +13,7 @@ import pytest
 
 import payerkit
 from cases import table
-from example_payments import TOKEN
+from example_addresses import TOKEN
 from far_end import Behaviour, FarEnd, close, reply
 from form_browser import ORDER, Browser, Started, answers_of, opened
 from payerkit import (

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from example_payments import GOOD, OTHER, USDC
+from example_addresses import OTHER
+from example_payments import GOOD, USDC
 from payerkit import PaymentPolicy, samples
 from payerkit.cli import main as cli
 from payerkit.models import Payment

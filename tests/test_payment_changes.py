@@ -13,25 +13,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from example_payments import (
-    BATCH,
-    DEAD,
-    ETH_FEE_PROXY,
-    FEE_PROXY,
-    GOOD,
-    MAIN,
-    MAIN_USDC,
-    MAX,
-    OTHER,
-    PAYEE,
-    REFERENCE,
-    TOKEN,
-    USDC,
-    data,
-    detail,
-    order,
-    payment,
-)
+from example_addresses import BATCH, DEAD, ETH_FEE_PROXY, FEE_PROXY, MAIN_USDC, MAX, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import GOOD, MAIN, USDC, data, detail, order, payment
 from payerkit import PaymentPolicy, check_payment
 from payerkit.models import Payment
 from payerkit.onchain.currencies import find_currency, networks, token_list

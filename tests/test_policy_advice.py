@@ -12,26 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import table_rows
-from example_payments import (
-    DEAD,
-    ETH_FEE_PROXY,
-    FEE_PROXY,
-    GOOD,
-    HASHES,
-    MAX,
-    OTHER,
-    PAYEE,
-    REFERENCE,
-    SWAPPED,
-    TOKEN,
-    TOKEN_PAYMENT,
-    USDC,
-    codes,
-    converted,
-    data,
-    payment,
-    read,
-)
+from example_addresses import DEAD, ETH_FEE_PROXY, FEE_PROXY, HASHES, MAX, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import GOOD, SWAPPED, TOKEN_PAYMENT, USDC, codes, converted, data, payment, read
 from example_payments import order as order_of
 from payerkit import PaymentPolicy, check_payment, samples
 from payerkit._tsv import rows

@@ -11,7 +11,8 @@ import pytest
 from eth_abi import encode
 from eth_hash.auto import keccak
 
-from example_payments import DEAD, GOOD, MAIN, MAIN_PAYMENT, PAYEE, SWAPPED, data
+from example_addresses import DEAD, PAYEE
+from example_payments import GOOD, MAIN, MAIN_PAYMENT, SWAPPED, data
 from example_payments import payment as response
 from payerkit import InvalidInput, read_payment
 from payerkit.models import Payment
