@@ -12,6 +12,7 @@ from eth_utils import to_canonical_address
 
 from cases import table
 from example_addresses import PAYEE, TOKEN
+from example_payments import GOOD as HONEST
 from example_payments import HARMLESS, TOKEN_PAYMENT, USDC, codes, payment, read
 from local_chain import PAYER
 from node import LocalNode, find_anvil, in_front_of, running_node
@@ -25,12 +26,12 @@ from payerkit.models import Payment
 from payerkit.onchain.addresses import keccak
 from payerkit.payment.compare import NODE_URL, Comparison
 from payerkit.payment.execute import check_execution
-from test_executed_payments import FRESH, KINDS, TOKENS, approval, chain_of, dues
+from test_executed_payments import FRESH, KINDS, TOKENS, chain_of, dues
 
 POOR = f"0x{'a5' * 20}"
 """A wallet that has coins for gas, and nothing else."""
 
-APPROVED = approval(TOKEN, "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE", 10**7)
+GOOD = HONEST["token"]
 
 
 @pytest.fixture(scope="session")
@@ -112,9 +113,6 @@ def test_what_is_only_unusual_is_not_stopped(
     node = nodes("mainnet" if Comparison(paid).network == "mainnet" else "sepolia")
 
     assert not [each for each in executed(paid, node) if each.severity == "error"], (why, code)
-
-
-GOOD = payment(APPROVED, TOKEN_PAYMENT, asked=USDC)
 
 
 def test_what_was_executed_is_said_in_one_line(node: LocalNode) -> None:

@@ -13,75 +13,23 @@ from typing import Any
 
 import pytest
 
-from example_addresses import BATCH, CONVERTED, DEAD, FEE_PROXY, HASHES, MAIN_USDC, MAX, OTHER, PAYEE, REFERENCE, TOKEN
-from example_payments import MAIN, TOKEN_PAYMENT, USDC, data, detail, order, payment
+from cases import table_rows
+from example_addresses import DEAD, FAU, HASHES, MAIN_USDC, MAX, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import read
 from local_chain import PAYER, Chain
 from payerkit import PaymentPolicy
 from payerkit.onchain.calldata import NATIVE
-from payerkit.onchain.currencies import Currency, find_currency, find_deployment
-from test_payment_changes import AGREED, ALL, DECLARED, Answer, Honest
+from payerkit.onchain.currencies import Currency, find_currency
+from test_payment_changes import ALL, Answer, Honest
 
 FRESH = f"0x{'a4' * 20}"
 """A wallet that allows nobody anything: for payments that approve what they need."""
 
 TOKENS = {"sepolia": ("fUSDC-sepolia", "FAU-sepolia"), "mainnet": ("USDC-mainnet", "DAI-mainnet")}
-FAU = "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"  # on sepolia
-
-
-def contract(name: str, network: str = "sepolia") -> str:
-    """Return the address of a payment contract."""
-    found = find_deployment(name, network)
-    assert found is not None
-    return found.address
-
-
-def approval(token: str, spender: str, amount: int) -> tuple[str, str, int]:
-    """Return a transaction that allows a contract to take tokens."""
-    return (token, data("095ea7b3", spender, amount), 0)
-
-
-TEST_BATCH, TO_TOKEN = contract("BatchConversionPayments"), contract("Erc20ConversionProxy")
-OLD_BATCH = contract("BatchPayments", "mainnet")
-COIN = (PAYEE, 10**19, [HASHES[1]], REFERENCE, 0, 0, 0)
-TO_COIN = (PAYEE, 10**9, HASHES, REFERENCE, 0, 0, 0)
-TO_FAU = (PAYEE, 10**9, [HASHES[0], FAU], REFERENCE, 0, 10**19, 0)
-BY_RATE = PaymentPolicy(
-    rates={("ETH-sepolia-sepolia", "USD"): Decimal(2500), ("FAU-sepolia", "USD"): Decimal(1)},
-    rate_tolerance=Decimal(1),
-    batch_fee=Decimal(0),
-)
 EXACT = PaymentPolicy(batch_fee=Decimal(0))
-ETH, DOLLARS = order("ETH-sepolia-sepolia"), order("ETH-sepolia-sepolia", "USD")
-FAU_DOLLARS = order("FAU-sepolia", "USD")
-
-FEE_LEG = (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10**4, REFERENCE, 0, DEAD), 0)
-WITH_LEG = payment(approval(TOKEN, FEE_PROXY, 10**7 + 10**4), TOKEN_PAYMENT, FEE_LEG, asked=USDC,
-                   metadata={"protocolFee": DECLARED, "stepsRequired": 3})  # fmt: skip
-OLD_ETH = (OLD_BATCH, data("73535e55", [PAYEE], [10**19], [REFERENCE], [0], DEAD), 10**19)
-OLD_LISTS = [[PAYEE], [10**7], [REFERENCE], [0], DEAD]
-OTHERS: list[tuple[str, list[tuple[str, str, int]], Any, PaymentPolicy]] = [
-    ("converted to a coin", [(CONVERTED, data("ac473c8a", *TO_COIN[:5], DEAD, 0), 4 * 10**15)], DOLLARS, BY_RATE),
-    ("converted to a token",
-     [approval(FAU, TO_TOKEN, 10**19), (TO_TOKEN, data("3af2c012", *TO_FAU[:5], DEAD, *TO_FAU[5:]), 0)],
-     FAU_DOLLARS, BY_RATE),
-    ("a batch, converted to a coin",
-     [(TEST_BATCH, data("92cddb91", [(4, [TO_COIN])], [], DEAD), 4 * 10**15)], DOLLARS, BY_RATE),
-    ("a batch, converted to a token",
-     [approval(FAU, TEST_BATCH, 10**19), (TEST_BATCH, data("b677bf0e", [TO_FAU], [], DEAD), 0)], FAU_DOLLARS, BY_RATE),
-    ("a batch of coins", [(TEST_BATCH, data("92cddb91", [(3, [COIN])], [], DEAD), 10**19)], ETH, EXACT),
-    ("a batch of coins, by its own function",
-     [(TEST_BATCH, data("333ec062", [COIN], True, DEAD), 10**19)], ETH, EXACT),
-    ("a batch of one token",
-     [approval(MAIN_USDC, BATCH, 10**7), (BATCH, data("92cddb91", [(1, [detail(MAIN_USDC)])], [], DEAD), 0)],
-     MAIN, EXACT),
-    ("an older batch of coins", [OLD_ETH], order("ETH-mainnet"), EXACT),
-    ("an older batch of one token",
-     [approval(MAIN_USDC, OLD_BATCH, 10**7), (OLD_BATCH, data("c6e6d98b", MAIN_USDC, *OLD_LISTS), 0)], MAIN, EXACT),
-    ("an older batch of tokens",
-     [approval(MAIN_USDC, OLD_BATCH, 10**7), (OLD_BATCH, data("fa733142", [MAIN_USDC], *OLD_LISTS), 0)], MAIN, EXACT),
-]  # fmt: skip
-KINDS: dict[str, Honest] = ALL | {"a fee of its own": Honest.of(WITH_LEG, policy=AGREED)}
-KINDS |= {name: Honest.of(payment(*calls, asked=asked), policy=policy) for name, calls, asked, policy in OTHERS}
+KINDS: dict[str, Honest] = ALL | {
+    row["why"]: Honest.of(row["paid"], policy=row["policy"]) for row in table_rows("executed_payments", read)
+}
 """Honest payments of each kind that can be ok, which escrows, swaps, receivables and contracts for one cannot be."""
 
 
@@ -149,7 +97,7 @@ def contradiction(honest: Honest, answer: Answer) -> str:
     """
     moved, left = executed(honest, answer)
     policy, due = honest.options.get("policy", EXACT), dues(honest)
-    if policy is BY_RATE and not any(moved.values()):
+    if policy.rate_tolerance and not any(moved.values()):
         return ""  # within the agreed tolerance of a rate, the maximum may be too little: then nothing is paid
     paid: Counter[tuple[str, str]] = Counter()
     for each in due:

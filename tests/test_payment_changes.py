@@ -13,12 +13,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from example_addresses import BATCH, DEAD, ETH_FEE_PROXY, FEE_PROXY, MAIN_USDC, MAX, OTHER, PAYEE, REFERENCE, TOKEN
-from example_payments import GOOD, MAIN, USDC, data, detail, order, payment
+from cases import table_rows
+from example_addresses import FEE_PROXY, MAX, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import GOOD, data, read
 from payerkit import PaymentPolicy, check_payment
 from payerkit.models import Payment
 from payerkit.onchain.currencies import find_currency, networks, token_list
-from payerkit.policy import AgreedFee
 from test_check_orders import ASKED, batch
 from test_check_orders import orders as orders_of
 
@@ -55,29 +55,8 @@ class Honest:
         return answer
 
 
-AGREED = PaymentPolicy(
-    fees=[AgreedFee(address=OTHER, max_percent=Decimal("0.1"))], rates={("ETH-sepolia-sepolia", "USD"): Decimal(2500)}
-)
-DECLARED = {"percentage": "0.1", "address": OTHER}
-FEE = (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, 10**4, OTHER), 0)
-DOLLARS = order("ETH-sepolia-sepolia", "USD")
-ETH_FEE = (ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, 4 * 10**12, OTHER), 4004 * 10**12)
-BATCHED = [(MAIN_USDC, data("095ea7b3", BATCH, 10**7), 0), (BATCH, data("9af8a581", [detail(MAIN_USDC)], [], DEAD), 0)]
-HONEST: dict[str, Honest] = {name: Honest.of(good) for name, good in GOOD.items()} | {
-    "token with a fee": Honest.of(
-        payment(
-            (TOKEN, data("095ea7b3", FEE_PROXY, 10**7 + 10**4), 0),
-            FEE,
-            asked=USDC,
-            metadata={"protocolFee": DECLARED, "stepsRequired": 2, "approvalTransactionIndex": 0},
-        ),
-        policy=AGREED,
-    ),
-    "coin with a fee, by a rate": Honest.of(
-        payment(ETH_FEE, asked=DOLLARS, metadata={"protocolFee": DECLARED}), policy=AGREED
-    ),
-    "batch": Honest.of(payment(*BATCHED, asked=MAIN), policy=PaymentPolicy(batch_fee=Decimal(0))),
-}
+HONEST: dict[str, Honest] = {name: Honest.of(good) for name, good in GOOD.items()}
+HONEST |= {row["why"]: Honest.of(row["paid"], policy=row["policy"]) for row in table_rows("agreed_payments", read)}
 """Honest payments. What a policy agrees to is a range, for fees that the service does not declare, for the fee of a
 batch contract and for amounts by a peg; no payment here is ok by such a range, and the rate fits without a rest."""
 

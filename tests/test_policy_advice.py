@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import table_rows
-from example_addresses import DEAD, ETH_FEE_PROXY, FEE_PROXY, HASHES, MAX, OTHER, PAYEE, REFERENCE, TOKEN
-from example_payments import GOOD, SWAPPED, TOKEN_PAYMENT, USDC, codes, converted, data, payment, read
-from example_payments import order as order_of
+from cases import table, table_rows
+from example_addresses import DEAD, ETH_FEE_PROXY, FEE_PROXY, HASHES, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import GOOD, SWAPPED, TOKEN_PAYMENT, codes, converted, data, payment, read
 from payerkit import PaymentPolicy, check_payment, samples
 from payerkit._tsv import rows
 from payerkit.models import Payment
@@ -30,8 +29,6 @@ max_percent = "1"
 "FAU-sepolia/USD" = "1"
 """
 ORDER = {"payee": PAYEE, "amount": "10", "invoice_currency": "fUSDC-sepolia", "payment_currency": "fUSDC-sepolia"}
-NEW = "0x2222222222222222222222222222222222222222"
-BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
 
 
 def added(text: str, hint: str) -> str:
@@ -63,14 +60,9 @@ def advised(paid: Any, order: Any, text: str, folder: Path) -> list[str]:
     return verdicts
 
 
-def approve(amount: int, spender: str = FEE_PROXY, token: str = TOKEN) -> tuple[str, str, int]:
-    """Return an approval."""
-    return (token, data("095ea7b3", spender, amount), 0)
-
-
-def pay(fee: int = 0, token: str = TOKEN) -> tuple[str, str, int]:
-    """Return a payment of 10 of a token, with a fee."""
-    return (FEE_PROXY, data("c219a14d", token, PAYEE, 10**7, REFERENCE, fee, OTHER if fee else DEAD), 0)
+def pay(fee: int) -> tuple[str, str, int]:
+    """Return a payment of 10 fUSDC with a fee."""
+    return (FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, fee, OTHER), 0)
 
 
 def ether(wei: int) -> tuple[str, str, int]:
@@ -81,48 +73,17 @@ def ether(wei: int) -> tuple[str, str, int]:
 CHARGED = {"percentage": "9.99999", "address": OTHER}
 """The declaration of a fee; payments here take at most as much."""
 
-DETAIL = (PAYEE, 10**7, [TOKEN], REFERENCE, 0, 0, 0)
-BATCHED = (BATCH, data("92cddb91", [(2, [DETAIL])], [], DEAD), 0)
-IN_USD = ORDER | {"invoice_currency": "USD"}
-IN_ETH = IN_USD | {"payment_currency": "ETH-sepolia-sepolia"}
-RENAMED = {name: name_of.replace("fUSDC", "USDCn") for name, name_of in ORDER.items()}
-NO_PAYEE = {name: value for name, value in ORDER.items() if name != "payee"}
-THIRD = int(Decimal(10**19) / 3)
-
-ADVICE = [
-    ("a fee", [approve(10_010_000), pay(10_000)], ORDER),
-    ("a fee that no decimal number is", [approve(10_033_333), pay(33_333)], ORDER),
-    ("a fee just below the usual limit", [approve(10_999_999), pay(999_999)], ORDER),
-    ("an unlimited allowance", [approve(MAX), pay()], ORDER),
-    ("a large allowance", [approve(10**9), pay()], ORDER),
-    ("an allowance that remains", [pay(), approve(1)], ORDER),
-    ("a pegged token, at par", [pay()], IN_USD),
-    ("a pegged token, near par", [pay()], IN_USD | {"amount": "10.0317"}),
-    ("a rate", [pay()], IN_USD | {"invoice_currency": "EUR", "amount": "9.13"}),
-    ("a rate for ether", [ether(4 * 10**15)], IN_ETH),
-    ("a rate of more digits than people write", [ether(THIRD)], IN_ETH),
-    ("a token by its other name", [pay()], RENAMED),
-    ("by its other name, with a peg", [pay()], RENAMED | {"invoice_currency": "USD"}),
-    ("a new token", [approve(10**7, token=NEW), pay(token=NEW)], dict.fromkeys(ORDER, "NEW-sepolia") | NO_PAYEE
-     | {"payee": PAYEE, "invoice_currency": "NEW-sepolia", "payment_currency": "NEW-sepolia"}),
-    ("no payee", [pay()], NO_PAYEE),
-    ("a batch", [approve(10**7, BATCH), BATCHED], ORDER),
-    ("a conversion", [(*converted(10**9, *HASHES)[:2], 404 * 10**13)], IN_ETH),
-    ("all at once", [approve(MAX), pay(10_000)], RENAMED | {"payee": None, "invoice_currency": "USD"}),
-]  # fmt: skip
+IN_ETH = ORDER | {"invoice_currency": "USD", "payment_currency": "ETH-sepolia-sepolia"}
 
 
 @pytest.mark.parametrize("text", ["", FULL], ids=["an empty policy", "a policy"])
-@pytest.mark.parametrize(("calls", "order"), [row[1:] for row in ADVICE], ids=[row[0] for row in ADVICE])
-def test_the_lines_of_findings_make_a_payment_ok(calls: Any, order: Any, text: str, tmp_path: Path) -> None:
+@table("payments_to_agree_to", read)
+def test_the_lines_of_findings_make_a_payment_ok(paid: Payment, order: Any, text: str, tmp_path: Path) -> None:
     """Whoever agrees to what a finding says copies its lines, and the payment is ok from then on.
 
     Only a token, and the rate of a conversion, have to be known before an amount can be compared.
     """
     text = text.replace('batch_fee = "0.3"\n', "") if order == ORDER else text
-    has_fee = any(OTHER[2:] in call for _, call, _ in calls)
-    paid = payment(*calls, asked=None, metadata={"protocolFee": CHARGED} if has_fee else {})
-
     first, second, last = advised(paid, order, text, tmp_path)
 
     assert ("look", "ok") == (first, last)
@@ -155,7 +116,9 @@ def test_what_the_lines_clear_is_this_payment_only(tmp_path: Path) -> None:
     """The lines for one payment do not clear one that takes more."""
     file = tmp_path / "policy.toml"
     declared = {"protocolFee": CHARGED}
-    found = check_payment(payment(approve(10_010_000), pay(10_000), asked=None, metadata=declared), ORDER)
+    found = check_payment(
+        payment((TOKEN, data("095ea7b3", FEE_PROXY, 10_010_000), 0), pay(10_000), asked=None, metadata=declared), ORDER
+    )
     file.write_text("".join(added("", each.hint) for each in found if ":\n" in each.hint), "utf-8")
     policy = PaymentPolicy.read(file)
 
@@ -164,36 +127,16 @@ def test_what_the_lines_clear_is_this_payment_only(tmp_path: Path) -> None:
     assert "ok" == check_payment(payment(TOKEN_PAYMENT, asked=None), ORDER, policy=policy).verdict
 
 
-def taken(*calls: Any, **declared: Any) -> Payment:
-    """Return a payment in fUSDC whose service declares a protocol fee."""
-    return payment(*calls, asked=USDC, metadata={"protocolFee": {"address": OTHER, **declared}})
-
-
-def leg(amount: int, recipient: str = OTHER) -> tuple[str, str, int]:
-    """Return a payment of its own to the recipient of a fee."""
-    return (FEE_PROXY, data("c219a14d", TOKEN, recipient, amount, REFERENCE, 0, DEAD), 0)
-
-
-TWO = [DETAIL, (OTHER, 50_000, [TOKEN], REFERENCE, 0, 0, 0)]
-IN_DOLLARS = order_of("fUSDC-sepolia", "USD")
 STOPPED = [
-    ("a fee to a stranger, and what can be agreed to", payment(approve(MAX), pay(10_000), asked=USDC), ""),
-    ("a fee of 20 %", taken(approve(MAX), pay(2 * 10**6), percentage=20), ""),
-    ("a fee, and a leg that makes it 11.9 %", taken(pay(10**5), leg(1_090_000), percentage=12), ""),
-    ("a payment to the wallet of a batch fee", payment((BATCH, data("92cddb91", [(2, TWO)], [], OTHER), 0), asked=USDC),
-     'batch_fee = "20"'),
-    ("3 % more, unlimited", payment(approve(MAX), pay(), asked=order_of("fUSDC-sepolia", "USD", "9.7")), ""),
-    ("10 times as much", payment(pay(), asked=order_of("fUSDC-sepolia", "USD", "1")), ""),
-    ("somebody else, near par", payment(leg(10_050_000, NEW), asked=IN_DOLLARS), ""),
-    ("a maximum of twice the cost", payment((*converted(10**9, *HASHES)[:2], 8 * 10**15), asked=order_of(
-        "ETH-sepolia-sepolia", "USD")), '[rates]\n"ETH-sepolia-sepolia/USD" = "2500"'),
-    ("an amount off its rate", payment(ether(5 * 10**15), asked=order_of("ETH-sepolia-sepolia", "USD")),
-     '[rates]\n"ETH-sepolia-sepolia/USD" = "2500"'),
+    *((row["why"], row["paid"], row["text"]) for row in table_rows("payments_with_lines", read)),
     *((f"review: {name}", paid, "") for name, paid, _ in SWAPPED if paid != GOOD["coin"]),
-    *((f"fee: {row['why']}", row["paid"], str(row["options"].get("policy", ""))) for row in table_rows("fees", read)
-      if row["verdict"] == "stop"),
+    *(
+        (f"fee: {row['why']}", row["paid"], str(row["options"].get("policy", "")))
+        for row in table_rows("fees", read)
+        if row["verdict"] == "stop"
+    ),
     *((f"sample: {name}", paid, "") for name, paid in samples.items() if check_payment(paid).verdict == "stop"),
-]  # fmt: skip
+]
 """Payments that are stopped, with what is agreed to already; many have other findings, which do have lines."""
 
 
