@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import table
+from example_addresses import OTHER, PAYEE
 from payerkit import InvalidInput
 from payerkit.onchain.addresses import are_alike, lookalikes
 from payerkit.policy import AddressBook, KnownAddress
 
-PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 LOOKALIKE = "0x6923" + "0" * 32 + "c7d7"
-OTHER = "0x1111111111111111111111111111111111111111"
 
 
 def test_the_book_of_a_safe_is_read(tmp_path: Path) -> None:

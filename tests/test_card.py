@@ -13,7 +13,7 @@ import pytest
 
 import payerkit
 from cases import table
-from example_addresses import DEAD, ETH_FEE_PROXY, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN
+from example_addresses import BATCHES, DEAD, ETH_FEE_PROXY, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN
 from example_payments import APPROVAL, ETH, GOOD, HARMLESS, SWAPPED, TOKEN_PAYMENT, USDC, WEI, data, payment, read
 from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, samples
 from payerkit.findings import Finding, payment_findings
@@ -26,7 +26,6 @@ from payerkit.signing.device import calldata_digest, device_lines, digest_of
 from payerkit.wording import in_form
 from published import ANSWERS
 
-BATCH = "0x67818703c92580c0e106e401F253E8A410A66f8B"  # BatchConversionPayments on sepolia
 ORDERED_WIRE = USDC.to_dict(reveal=True)
 UNLIMITED = next(row[1] for row in HARMLESS if row[0] == "unlimited")
 PAYEE_SWAPPED = next(row[1] for row in SWAPPED if row[0] == "payee")
@@ -203,7 +202,7 @@ def test_a_transaction_outside_of_the_list_says_where_it_stands() -> None:
 def batch_of(count: int) -> tuple[str, str, int]:
     """Return a batch of payments to as many wallets."""
     details = [(f"0x{(1 << 159) + number:040x}", 10**7, [TOKEN], REFERENCE, 0, 0, 0) for number in range(count)]
-    return (BATCH, data("92cddb91", [(2, details)], [], DEAD), 0)
+    return (BATCHES, data("92cddb91", [(2, details)], [], DEAD), 0)
 
 
 UNKNOWN_CALL = (OTHER, "0xdeadbeef" + "00" * 50_000, 0)
@@ -237,7 +236,7 @@ def test_what_a_card_leaves_out_is_counted() -> None:
 
 def test_all_payments_that_the_service_makes_at_once_are_shown() -> None:
     """An honest batch has up to 200: none of them is left out of the card."""
-    text = str(payment((TOKEN, data("095ea7b3", BATCH, 2 * 10**9), 0), batch_of(200), asked=USDC).card())
+    text = str(payment((TOKEN, data("095ea7b3", BATCHES, 2 * 10**9), 0), batch_of(200), asked=USDC).card())
 
     assert 200 == len(re.findall(r"pays \d+ +10 fUSDC-sepolia to 0x", text))
     assert "not shown here" not in text.partition("Transaction 1")[2]

@@ -20,35 +20,27 @@ from payerkit.policy import AddressBook, AgreedFee, KnownAddress
 ALIKE = PAYEE[:6] + "0" * 32 + PAYEE[-4:]
 
 
-def payment(number: int = 1, *, payee: str = PAYEE, amount: int = 10, reference: int | None = None) -> Payment:
-    """Return an honest payment that has a request id and a reference of its own."""
+def payment(
+    number: int = 1, *, payee: str = PAYEE, amount: int = 10, reference: int | None = None, **members: Any
+) -> Payment:
+    """Return an honest payment that has a request id and a reference of its own, unless members name others."""
     mark = bytes([number if reference is None else reference] * 8)
     call = data("c219a14d", TOKEN, payee, amount * 10**6, mark, 0, DEAD)
     response = {
         "requestId": f"01{number:064x}",
         "paymentReference": f"0x{mark.hex()}",
         "transactions": [{"to": FEE_PROXY, "data": call, "value": 0}],
+        **members,
     }
     order = {"payee": payee, "amount": str(amount), "invoice_currency": "fUSDC-sepolia"}
     return payerkit.read_payment(response, order=order | {"payment_currency": "fUSDC-sepolia"})
 
 
-def same_id(changed: Payment) -> Payment:
-    """Return a payment with the request id of the first one."""
-    response = changed.to_dict(reveal=True) | {"requestId": payment().request_id}
-    return payerkit.read_payment(response, order=changed.order)
-
-
-def with_id(changed: Payment, request_id: str) -> Payment:
-    """Return a payment with another request id."""
-    return payerkit.read_payment({**changed.to_dict(reveal=True), "requestId": request_id}, order=changed.order)
-
-
-SHOUTED = with_id(payment(2, amount=11), f"01{255:064X}")
-WHISPERED = with_id(payment(7, amount=12), f" 01{255:064x}")
+SHOUTED = payment(2, amount=11, requestId=f"01{255:064X}")
+WHISPERED = payment(7, amount=12, requestId=f" 01{255:064x}")
 REPEATED: list[tuple[str, Payment, str]] = [
     ("the same response twice", payment(), "request id, reference and payee with token and amount"),
-    ("the same request, at another rate", same_id(payment(2, amount=11)), "request id"),
+    ("the same request, at another rate", payment(2, amount=11, requestId=payment().request_id), "request id"),
     ("the same reference, which one payment uses up", payment(2, amount=11, reference=1), "reference"),
     ("the same payee and amount, ordered again", payment(2), "payee, token and amount"),
 ]
@@ -67,9 +59,8 @@ def test_what_is_perhaps_paid_already_stops(second: Payment, what: str) -> None:
 def test_ids_are_compared_without_case() -> None:
     """The same request is paid twice, too, if somebody changes the case of its id."""
     assert ["stop", "ok", "stop"] == check_payments([SHOUTED, payment(), WHISPERED])["verdict"].to_list()
-    assert ["ok", "ok"] == check_payments([with_id(payment(), " "), with_id(payment(2, amount=11), "")])[
-        "verdict"
-    ].to_list()  # a missing id is no id
+    without = check_payments([payment(requestId=" "), payment(2, amount=11, requestId="")])
+    assert ["ok", "ok"] == without["verdict"].to_list()  # a missing id is no id
 
 
 def test_invoices_of_their_own_may_be_equal_but_not_a_request() -> None:
@@ -104,10 +95,7 @@ def test_each_payment_of_a_batch_is_compared() -> None:
 
 def test_payments_of_their_own_are_not_compared_away() -> None:
     """Another payee, another amount or another network is another payment, and a missing id is no id."""
-    without_id = [{**payment(n, amount=n).to_dict(reveal=True), "requestId": None} for n in (4, 5)]
-    others = [
-        payerkit.read_payment(each, order=payment(4 + n, amount=4 + n).order) for n, each in enumerate(without_id)
-    ]
+    others = [payment(number, amount=number, requestId=None) for number in (4, 5)]
     frame = check_payments([payment(), payment(2, amount=11), payment(3, payee=OTHER), *others])
 
     assert {"ok"} == {*frame["verdict"]}, frame["findings"].to_list()

@@ -129,32 +129,25 @@ def test_what_was_executed_is_said_in_one_line(node: LocalNode) -> None:
 
 
 SIGNATURE = keccak(b"Transfer(address,address,uint256)").hex()
-CHANGES = {
-    "the same": "",
-    "it keeps a part": "6064 6063 6044 35 02 04 6044 52",  # the amount times 99, by 100
-    "it is paused": "5f 5f fd",
-    "it only logs a transfer": f"6044 35 5f 52 6024 35 6004 35 7f{SIGNATURE} 6020 5f a3 6001 5f 52 6020 5f f3",
-}
-"""What a token does with `transferFrom` before it goes on, in EVM code."""
+LOGS = f"6044 35 5f 52 6024 35 6004 35 7f{SIGNATURE} 6020 5f a3 6001 5f 52 6020 5f f3"
+CHANGES = [
+    pytest.param("", [], id="the same"),
+    pytest.param("6064 6063 6044 35 02 04 6044 52", ["executed_payee"], id="it keeps a part"),  # 99 of 100
+    pytest.param("5f 5f fd", ["executed_fails"], id="it is paused"),
+    pytest.param(LOGS, ["executed_payee"], id="it only logs a transfer"),
+]
+"""What a token does with `transferFrom` before it goes on, in EVM code, and what is found."""
 
 
 def wrapper(inner: str, change: str) -> str:
     """Return code that hands every call on to other code, but changes `transferFrom`."""
-    body = CHANGES[change].replace(" ", "")
+    body = change.replace(" ", "")
     copied = f"365f5f37 5f3560e01c6323b872dd141560{4 + 15 + len(body) // 2:02x}57".replace(" ", "")
     called = f"{copied}{body}5b5f5f365f73{inner[2:]}5af43d5f5f3e"
     return f"0x{called}60{len(called) // 2 + 6:02x}573d5ffd5b3d5ff3"
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ("the same", []),
-        ("it keeps a part", ["executed_payee"]),
-        ("it is paused", ["executed_fails"]),
-        ("it only logs a transfer", ["executed_payee"]),
-    ],
-)
+@pytest.mark.parametrize(("change", "expected"), CHANGES)
 def test_what_a_token_does_is_seen(change: str, expected: list[str], node: LocalNode) -> None:
     """The bytes are the same in all cases, and a token's log proves nothing."""
     inner = f"0x{'c0' * 20}"
@@ -168,13 +161,10 @@ def test_what_a_token_does_is_seen(change: str, expected: list[str], node: Local
 @pytest.mark.parametrize(
     ("paid", "words"),
     [
-        pytest.param(
-            GOOD, "It cannot go through yet: the wallet has 0 fUSDC-sepolia, and the payment needs 10", id="tokens"
-        ),
-        pytest.param(
-            payment(TOKEN_PAYMENT, asked=USDC), "the contract may take 0 fUSDC-sepolia from the wallet", id="allowance"
-        ),
+        (GOOD, "It cannot go through yet: the wallet has 0 fUSDC-sepolia, and the payment needs 10"),
+        (payment(TOKEN_PAYMENT, asked=USDC), "the contract may take 0 fUSDC-sepolia from the wallet"),
     ],
+    ids=["tokens", "allowance"],
 )
 def test_what_is_missing_is_said_with_numbers(paid: Payment, words: str, node: LocalNode) -> None:
     """It is to look at: the payment may be right, and the wallet not yet filled."""

@@ -10,30 +10,28 @@ from typing import Any
 import pytest
 
 from cases import DATA, table
+from example_addresses import FEE_PROXY, PAYEE, TOKEN
 from payerkit import InvalidInput, PaymentPolicy, check_payment, samples
 from payerkit.errors import NotSent
 from payerkit.onchain.currencies import find_currency
 from payerkit.policy import AcceptedAllowance, AddressBook, AgreedFee, KnownAddress
 from payerkit.policy.payment_policy import NO_POLICY, PERCENTAGES, address_line, rate_lines, token_line
 
-PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 FEES = "0xfeE5000000000000000000000000000000000001"
-PROXY = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
-TEST_USDC = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"  # listed as fUSDC-sepolia
-RENAMED_TOKEN: dict[str, Any] = {"id": "USDC-sepolia", "network": "sepolia", "address": TEST_USDC, "decimals": 6}
+RENAMED_TOKEN: dict[str, Any] = {"id": "USDC-sepolia", "network": "sepolia", "address": TOKEN, "decimals": 6}
 NEW_TOKEN: dict[str, Any] = {"id": "USDT0-matic", "network": "matic", "address": FEES, "decimals": 6}
 
 POLICY = PaymentPolicy(
     fees=(AgreedFee(address=FEES.lower(), max_percent=Decimal("0.1"), name='The "protocol" fee', max_amount="25.0"),),
     allowances=(
-        AcceptedAllowance(token="fUSDC-sepolia", spender=PROXY, most=Decimal("1E+3")),
-        AcceptedAllowance(token="fUSDT-sepolia", spender=PROXY),
+        AcceptedAllowance(token="fUSDC-sepolia", spender=FEE_PROXY, most=Decimal("1E+3")),
+        AcceptedAllowance(token="fUSDT-sepolia", spender=FEE_PROXY),
     ),
     addresses=AddressBook(
         [
             KnownAddress(address=PAYEE, name="Example Payee é", network="sepolia"),
             KnownAddress(address=FEES, name="Everywhere"),
-            KnownAddress(address=PROXY, name="On a chain without a name here", network="59144", role="operator"),
+            KnownAddress(address=FEE_PROXY, name="On a chain without a name here", network="59144", role="operator"),
         ]
     ),
     rates={("ETH-sepolia-sepolia", "USD"): Decimal("2500.50"), ("A/B-matic", "USD"): Decimal("1E-7")},
@@ -199,13 +197,13 @@ def test_a_further_token_may_be_another_id_of_a_listed_one() -> None:
     """The service's newer ids name tokens that the list has under another id: they are the same currency."""
     policy = PaymentPolicy(
         tokens=[RENAMED_TOKEN],
-        allowances=[AcceptedAllowance(token="USDC-sepolia", spender=PROXY, most="1000")],
+        allowances=[AcceptedAllowance(token="USDC-sepolia", spender=FEE_PROXY, most="1000")],
         rates={("fUSDC-sepolia", "EUR"): "0.9"},
     )
     listed = find_currency("fUSDC-sepolia")
-    asked = [("fUSDC-sepolia", PROXY.lower()), ("fUSDT-sepolia", PROXY), ("fUSDC-sepolia", FEES)]
+    asked = [("fUSDC-sepolia", FEE_PROXY.lower()), ("fUSDT-sepolia", FEE_PROXY), ("fUSDC-sepolia", FEES)]
 
-    assert listed == policy.find_currency("usdc-sepolia") == policy.find_token("sepolia", TEST_USDC.lower())
+    assert listed == policy.find_currency("usdc-sepolia") == policy.find_token("sepolia", TOKEN.lower())
     assert [policy.allowances[0], None, None] == [policy.accepted_allowance(*each) for each in asked]
     assert Decimal("0.9") == policy.rate("USDC-sepolia", "eur") == policy.rate("fUSDC-sepolia", "EUR")
     assert policy.rate("fUSDT-sepolia", "EUR") is None
@@ -232,7 +230,7 @@ KNOWN_WALLETS = PaymentPolicy(addresses={PAYEE: "Example Payee"}, fees=[*POLICY.
         (FEES[:6] + "1" * 32 + FEES[-4:], FEES),  # like the wallet of an agreed fee
         (PAYEE, None),  # known itself
         (FEES.lower(), None),  # likewise
-        (PROXY, None),  # like nobody
+        (FEE_PROXY, None),  # like nobody
         (None, None),
     ],
 )
@@ -243,7 +241,7 @@ def test_a_wallet_is_compared_with_all_that_the_policy_knows(address: str | None
 
 def test_names_come_from_the_address_book_and_the_fees() -> None:
     """A wallet is called as the address book calls it; the recipient of a fee has at least the name of the fee."""
-    names = [KNOWN_WALLETS.name_of(address, "sepolia") for address in (PAYEE.lower(), FEES, PROXY)]
+    names = [KNOWN_WALLETS.name_of(address, "sepolia") for address in (PAYEE.lower(), FEES, FEE_PROXY)]
 
     assert ["Example Payee", 'The "protocol" fee', None] == names
 

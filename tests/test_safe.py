@@ -11,7 +11,7 @@ import pytest
 from eth_abi import encode
 from eth_hash.auto import keccak
 
-from example_addresses import DEAD, PAYEE
+from example_addresses import DEAD, FEE_PROXY, PAYEE, TOKEN
 from example_payments import GOOD, MAIN, MAIN_PAYMENT, SWAPPED, data
 from example_payments import payment as response
 from payerkit import InvalidInput, read_payment
@@ -21,10 +21,9 @@ from test_check_payments import payment
 
 SAFE = "0x111CEEee040739fD91D29C34C33E6B3E112F2177"
 AT = datetime.fromtimestamp(1763769600, UTC)
-TOKEN, PROXY = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
-APPROVE = {"to": TOKEN, "data": data("095ea7b3", PROXY, 10_000_000), "value": "0"}
+APPROVE = {"to": TOKEN, "data": data("095ea7b3", FEE_PROXY, 10_000_000), "value": "0"}
 PAY = {
-    "to": PROXY,
+    "to": FEE_PROXY,
     "data": data("c219a14d", TOKEN, PAYEE, 10_000_000, bytes.fromhex("44d119773d96f724"), 0, DEAD),
     "value": "0",
 }
@@ -80,7 +79,7 @@ def test_one_transaction_is_called_directly() -> None:
 
     assert "0x7a2dcc12e4715442cc8a139f08ebab33adef02a9b6a7efaaedef95a67ca5892a" == found.message_hash
     assert "0x947aa7800f2b56e5d334d4e2c120543a3d3b18f6476392003a877730750695a4" == found.safe_tx_hash
-    assert (0, PROXY) == (found.operation, found.to)
+    assert (0, FEE_PROXY) == (found.operation, found.to)
 
 
 @pytest.mark.parametrize(
