@@ -178,6 +178,20 @@ def tunnel(port: int) -> Behaviour:
     return behave
 
 
+def socks(port: int) -> Behaviour:
+    """Be a SOCKS5 proxy that connects to a port of this machine, whatever address is requested."""
+
+    def serve(connection: socket.socket, _: Received) -> None:
+        connection.recv(100)
+        connection.sendall(b"\x05\x00")
+        connection.recv(300)
+        with socket.create_connection(("127.0.0.1", port), 20) as other:
+            connection.sendall(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00")
+            join_sockets(connection, other)
+
+    return serve
+
+
 def join_sockets(one: socket.socket, other: socket.socket) -> None:
     """Hand on what comes from either socket to the other, until either closes."""
     # In one thread: TLS is not to be read and written by two at once. Not with select(), which takes descriptors below

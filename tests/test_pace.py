@@ -145,10 +145,9 @@ def test_calls_are_spaced(meet: Meet, clock: HandClock) -> None:
     assert [pytest.approx(0.2)] * 2 == clock.waits
 
 
-def test_retries_keep_the_pace(connected: Connect, clock: HandClock) -> None:
+def test_retries_keep_the_pace(meet: Meet, clock: HandClock) -> None:
     """An attempt that failed counts as a call, too."""
-    with FarEnd([reset, GOOD]) as far:
-        status(connected(far.url, rate=0.01, **clock.options()))
+    status(meet(reset, GOOD, rate=0.01)[1])
 
     assert 100 == pytest.approx(sum(clock.waits))
 
@@ -176,10 +175,9 @@ def test_one_pace_for_all_threads_and_copies() -> None:
     assert max(moments) < 11 * 0.25 + 0.01
 
 
-def test_a_turn_that_is_given_up_leaves_no_gap() -> None:
+def test_a_turn_that_is_given_up_leaves_no_gap(clock: HandClock) -> None:
     """After a run was stopped, the next call does not wait for the turns of its workers."""
-    clock, pace = HandClock(), Pace(1)
-    pace.clock = clock.now
+    pace = Pace(1, clock=clock.now)
     pace.wait_turn(clock.wait)
     for _ in range(50):
         pace.wait_turn(lambda _: True)
@@ -215,12 +213,13 @@ def test_the_deadline_is_that_of_the_work(meet: Meet, clock: HandClock) -> None:
     assert (ServiceError, [1000]) == (type(error), clock.waits)
 
 
-def test_a_wait_that_the_service_requests_counts_against_the_deadline(connected: Connect, clock: HandClock) -> None:
+def test_a_wait_that_the_service_requests_counts_against_the_deadline(meet: Meet, clock: HandClock) -> None:
     """Waits for Retry-After are made within the time of a call, however often the service requests them."""
-    with FarEnd([reply(429, headers={"Retry-After": "20"})]) as far:
-        error = failure(connected(far.url, timeout=30, retries=payerkit.client.Retries(attempts=10), **clock.options()))
+    often = payerkit.client.Retries(attempts=10)
+    far, client = meet(reply(429, headers={"Retry-After": "20"}), timeout=30, retries=often)
+    error = failure(client)
 
-        assert (RateLimited, 20, [20], 2) == (type(error), error.retry_after, clock.waits, len(far.ledger))
+    assert (RateLimited, 20, [20], 2) == (type(error), error.retry_after, clock.waits, len(far.ledger))
 
 
 def test_retry_after_pauses_all_calls(meet: Meet, clock: HandClock) -> None:
@@ -262,14 +261,13 @@ def test_a_429_without_a_wait_is_raised_at_once(meet: Meet, clock: HandClock) ->
     assert [1] == clock.waits
 
 
-def test_pauses_grow_until_the_service_responds(connected: Connect) -> None:
+def test_pauses_grow_until_the_service_responds(meet: Meet) -> None:
     """1, 2, 4, 8, 16 seconds, then five minutes; any other response begins anew."""
-    clock, pauses = HandClock(), list[float]()
-    with FarEnd([*[LIMITED] * 7, reply(404), LIMITED]) as far:
-        client = connected(far.url, timeout=1000, **clock.options())
-        for _ in range(9):
-            failure(client)
-            pauses.append(client.pace.pause_left())
+    pauses = list[float]()
+    _, client = meet(*[LIMITED] * 7, reply(404), LIMITED, timeout=1000)
+    for _ in range(9):
+        failure(client)
+        pauses.append(client.pace.pause_left())
 
     assert [*FIRST_PAUSES, BLOCKED, BLOCKED, 0, 1] == pauses
 
@@ -296,21 +294,19 @@ def test_a_long_pause_is_told_and_not_waited(meet: Meet, clock: HandClock) -> No
     assert 50 == clock.waits[-1]
 
 
-def test_a_pause_keeps_an_outcome_unknown(connected: Connect) -> None:
+def test_a_pause_keeps_an_outcome_unknown(meet: Meet, clock: HandClock) -> None:
     """A call that may have happened, and whose repetition a pause prevents, stays unknown."""
-    with FarEnd([reply(503, headers={"Retry-After": "50"}), LIMITED]) as far:
-        clock = HandClock()
-        client = connected(far.url, **clock.options())
+    far, client = meet(reply(503, headers={"Retry-After": "50"}), LIMITED)
 
-        def pause_longer(seconds: float) -> None:
-            clock.wait(seconds)
-            client.pace.record(RateLimited("elsewhere", retry_after=500), clock.now())
+    def pause_longer(seconds: float) -> None:
+        clock.wait(seconds)
+        client.pace.record(RateLimited("elsewhere", retry_after=500), clock.now())
 
-        client._sleep = pause_longer
-        with pytest.raises(payerkit.UnknownOutcome):
-            payerkit.update_agreement(client, "user-123")
+    client._sleep = pause_longer
+    with pytest.raises(payerkit.UnknownOutcome):
+        payerkit.update_agreement(client, "user-123")
 
-        assert 1 == len(far.ledger)
+    assert 1 == len(far.ledger)
 
 
 def test_a_pause_can_be_skipped(clock: HandClock, pace: Pace) -> None:
@@ -382,10 +378,9 @@ def test_a_run_goes_on_after_a_block(refusals: int, is_stopped: bool, clock: Han
     assert is_stopped == ("as too frequent 8 times in a row. Call again later, with a lower rate" in stop.reason)
 
 
-def test_a_stop_ends_a_pause() -> None:
+def test_a_stop_ends_a_pause(pace: Pace) -> None:
     """A run that is stopped while all calls pause ends at once, without a call."""
-    clock, stop = HandClock(), StopSignal()
-    pace = Pace(clock=clock.now)
+    stop = StopSignal()
     pace.record(RateLimited("slow down", retry_after=50), 0)
 
     def stopped(_: float) -> bool:
@@ -396,10 +391,9 @@ def test_a_stop_ends_a_pause() -> None:
         RateLimiter(pace, stop, wait=stopped).call(lambda: pytest.fail("sent after the stop"))
 
 
-def test_a_run_does_not_begin_in_a_pause_of_hours() -> None:
+def test_a_run_does_not_begin_in_a_pause_of_hours(clock: HandClock, pace: Pace) -> None:
     """If a call before the run was told to wait for very long, the run ends and says how long it is."""
-    clock, stop = HandClock(), StopSignal()
-    pace = Pace(clock=clock.now)
+    stop = StopSignal()
     pace.record(RateLimited("slow down", retry_after=LONGEST_WAIT + 1), 0)
     with pytest.raises(RunStopped):
         RateLimiter(pace, stop, wait=clock.wait).call(lambda: pytest.fail("sent in the pause"))

@@ -27,21 +27,7 @@ from urllib3.util import Retry
 import payerkit
 from clocks import within
 from conftest import KEY
-from far_end import (
-    Behaviour,
-    FarEnd,
-    Received,
-    close,
-    drip,
-    join_sockets,
-    kept,
-    make_certificate,
-    message,
-    raw,
-    reply,
-    reset,
-    tunnel,
-)
+from far_end import FarEnd, Received, close, drip, kept, make_certificate, message, raw, reply, reset, socks, tunnel
 from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client, Timeout
 from payerkit.client import transport as pool
@@ -123,14 +109,6 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, addresses: list[tuple[str, int]]
         return found if host == "localhost" else look_up(host, *arguments)
 
     monkeypatch.setattr(socket, "getaddrinfo", answer)
-
-
-def through(session: requests.Session, send: Callable[..., requests.Response]) -> requests.Session:
-    """Return a session whose adapter sends in a way of its own."""
-    adapter = HTTPAdapter()
-    adapter.send = send  # type: ignore[method-assign]  # as a class of the user's would
-    session.mount("http://", adapter)
-    return session
 
 
 @pytest.mark.parametrize("whole", WHOLE.values(), ids=WHOLE)
@@ -568,20 +546,6 @@ def test_a_redirect_of_a_session_is_neither_followed_nor_read(connected: Connect
     assert (Refused, True) == (type(error), "elsewhere.example.com" in str(error))
 
 
-def socks(port: int) -> Behaviour:
-    """Be a SOCKS5 proxy that connects to a port of this machine, whatever address is requested."""
-
-    def serve(connection: socket.socket, _: Received) -> None:
-        connection.recv(100)
-        connection.sendall(b"\x05\x00")
-        connection.recv(300)
-        with socket.create_connection(("127.0.0.1", port), 20) as other:
-            connection.sendall(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00")
-            join_sockets(connection, other)
-
-    return serve
-
-
 def test_socks_works_through_a_session(connected: Connect, new_session: NewSession) -> None:
     """Calls go through the SOCKS proxy of a session; one that refuses proves that nothing was sent."""
     broken = new_session(proxies={"http": "socks5h://127.0.0.1:9"})
@@ -604,7 +568,7 @@ def test_a_closed_client_leaves_the_session_open(connected: Connect, new_session
 
 @pytest.mark.parametrize("way", [reset, close], ids=["reset", "close"])
 def test_a_response_that_breaks_off_behind_a_proxy_proves_nothing(
-    connected: Connect, new_session: NewSession, certificate: tuple[Path, SSLContext], way: Behaviour
+    connected: Connect, new_session: NewSession, certificate: tuple[Path, SSLContext], way: Any
 ) -> None:
     """urllib3 calls it an error of the proxy; the write has left all the same, and is not sent again."""
     with FarEnd([way], tls=certificate[1]) as far, FarEnd([tunnel(far.port)]) as proxy:
@@ -677,19 +641,6 @@ def test_a_hook_that_raises_for_status_quotes_nothing(connected: Connect, new_se
     assert [] == [secret for secret in (KEY, PAYER["ssn"], PAYER["email"]) if secret in str(error)]
 
 
-def test_an_error_that_causes_itself_is_followed_once(connected: Connect, new_session: NewSession) -> None:
-    """An adapter that raises an error's own cause makes a circle of causes; the call ends."""
-
-    def send(*_: Any, **__: Any) -> requests.Response:
-        one, other = ConnectionError("one"), OSError("other")
-        one.__cause__, other.__cause__ = other, one
-        raise one
-
-    session = through(new_session(), send)
-
-    assert UnknownOutcome is type(failure(create, connected("http://127.0.0.1:9", session=session)))
-
-
 def test_a_session_without_an_adapter_is_refused(connected: Connect, new_session: NewSession) -> None:
     """A session that cannot send to the address is refused when the client is made."""
     session = new_session()
@@ -720,31 +671,36 @@ def test_a_late_attempt_has_a_bounded_wait() -> None:
     assert 0 <= retries.wait_after(ServiceError("failed"), 4000) <= 8
 
 
-def test_a_response_that_cannot_be_closed_hides_no_failure(connected: Connect, new_session: NewSession) -> None:
-    """A hand-made adapter whose response has no stream ends in payerkit's error, not in one of its own."""
-
-    def send(request: requests.PreparedRequest, **_: Any) -> requests.Response:
-        response = requests.Response()
-        response.status_code, response.request, response.url = 200, request, str(request.url)
-        return response
-
-    session = through(new_session(), send)
-
-    assert UnknownOutcome is type(failure(create, connected("http://127.0.0.1:9", session=session)))
+def cause_itself(*_: Any, **__: Any) -> requests.Response:
+    """Raise an error's own cause, which makes a circle of causes."""
+    one, other = ConnectionError("one"), OSError("other")
+    one.__cause__, other.__cause__ = other, one
+    raise one
 
 
-def test_an_adapter_that_quotes_the_request_is_redacted(
-    connected: Connect, new_session: NewSession, caplog: pytest.LogCaptureFixture
+def give_no_stream(request: requests.PreparedRequest, **_: Any) -> requests.Response:
+    """Return a response that can be neither read nor closed."""
+    response = requests.Response()
+    response.status_code, response.request, response.url = 200, request, str(request.url)
+    return response
+
+
+def quote_all(request: requests.PreparedRequest, **_: Any) -> requests.Response:
+    """Put key and body into an error."""
+    raise OSError(f"{request.headers} {request.body!r}")
+
+
+@pytest.mark.parametrize("send", [cause_itself, give_no_stream, quote_all])
+def test_an_adapter_of_the_users_that_fails_is_an_unknown_outcome(
+    send: Any, connected: Connect, new_session: NewSession, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An adapter of the user's may put key and body into its error: neither is in payerkit's, nor in the log."""
-
-    def send(request: requests.PreparedRequest, **_: Any) -> requests.Response:
-        raise OSError(f"{request.headers} {request.body!r}")
-
-    session = through(new_session(), send)
+    """Whatever it raises or returns, the call ends in payerkit's error; neither that nor the log quotes the request."""
+    session, adapter = new_session(), HTTPAdapter()
+    adapter.send = send  # type: ignore[method-assign]  # as a class of the user's would
+    session.mount("http://", adapter)
     with caplog.at_level("DEBUG"):
         error = failure(create, connected("http://127.0.0.1:9", session=session))
 
     shown = f"{error} {caplog.text}"
-    assert "POST /v2/payer ->" in caplog.text
+    assert (UnknownOutcome, True) == (type(error), "POST /v2/payer ->" in caplog.text)
     assert [] == [secret for secret in (KEY, PAYER["ssn"], PAYER["email"]) if secret in shown]
