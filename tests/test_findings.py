@@ -64,6 +64,15 @@ def test_a_line_of_text_is_complete() -> None:
     assert "  error  iban: Wrong. Compare it.  [two: a source]" == str(MIXED.errors).splitlines()[1]
 
 
+def test_facts_are_folded() -> None:
+    """What is only worth knowing stands behind one line, below what needs a person."""
+    shown = Findings([finding("info", message="A fact."), finding("error", message="A fault.")])._repr_html_()
+
+    assert ["A fault.", "<details><summary>1 info</summary>", "A fact."] == sorted(
+        ("A fact.", "<details><summary>1 info</summary>", "A fault."), key=shown.index
+    )
+
+
 def test_html_is_an_inert_table() -> None:
     """A notebook shows one row per finding; markup is escaped."""
     shown = Findings([finding("error", message="<script>alert(1)</script>")])._repr_html_()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal, Protocol, Self, cast
@@ -11,7 +11,7 @@ from payerkit import _tsv, html
 from payerkit.errors import FieldProblem
 from payerkit.frames import frame_of
 from payerkit.wire import wire_name
-from payerkit.wording import Wording, in_words
+from payerkit.wording import Wording, count_of, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,11 +126,13 @@ class Findings(tuple[Finding, ...]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [
-            (html.chip(item.severity, item.severity), self._about(item), _what_and_why(item))
-            for item in self._worst_first()
-        ]
-        return html.picture(html.grid(("severity", *self._head), rows, caption=self._caption()))
+        facts = self.infos
+        told = self._grid((item for item in self._worst_first() if item.severity != "info"), self._caption())
+        return html.picture(told, html.folded(count_of(len(facts), "info"), self._grid(facts, "")) if facts else "")
+
+    def _grid(self, found: Iterable[Finding], caption: str) -> html.Html:
+        rows = [(html.chip(each.severity, each.severity), self._about(each), _what_and_why(each)) for each in found]
+        return html.grid(("severity", *self._head), rows, caption=caption)
 
     _head = ("field", "what is wrong, and what to do")
     """The columns of the picture, behind the severity."""

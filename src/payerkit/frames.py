@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +26,23 @@ def frame_of(rows: Iterable[Any], dtypes: Mapping[str, Any], *, index: Any = Non
     """Return rows, each a dict or a sequence, as a DataFrame with these columns; what a dict lacks is missing."""
     import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
 
-    return pd.DataFrame([*rows], columns=[*dtypes], dtype=object, index=index).astype(dtypes)
+    return _shown(pd.DataFrame([*rows], columns=[*dtypes], dtype=object, index=index).astype(dtypes))
+
+
+def _shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame that a notebook shows with unbroken ids, and that says so if it has no rows."""
+    kind: Any = type(frame)
+    itself = weakref.ref(frame)
+
+    def picture() -> str | None:
+        whole: Any = itself()
+        drawn = kind._repr_html_(whole)  # None if notebooks are set to show frames as text
+        style = "<style>.pk-frame .dataframe td {white-space: nowrap}</style>"
+        note = "" if len(whole) else "<p>No rows.</p>"
+        return drawn and f'<div class="pk-frame">{style}{drawn}{note}</div>'
+
+    object.__setattr__(frame, "_repr_html_", picture)  # of this frame alone: what is selected from it is as usual
+    return frame
 
 
 def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.wording import visible
 
 TRANSACTION_COLUMNS = columns(
-    "step place network contract to function selector does token recipient recipient_name amount amount_base "
+    "does recipient amount token step place network contract to function selector recipient_name amount_base "
     "fee fee_base fee_recipient fee_recipient_name reference value spender allowance max_to_spend canonical "
     "note",
     int64="step",
@@ -50,7 +50,8 @@ def decode_transactions(
         policy: Its address book and fees name wallets, and it may know further tokens.
 
     Returns:
-        One row per call, and one per payment of a batch. A call that cannot be decoded is a row with a note.
+        One row per call, and one per payment of a batch. A call that cannot be decoded is a row with a note. First
+        come does, recipient, amount and token.
 
         - step (int64): the transaction, counted from 0; place (Int64): the payment in its batch, counted from 0
         - network, contract, to (string): contract is the name and version deployed at `to`, or the token there

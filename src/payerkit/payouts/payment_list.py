@@ -24,8 +24,8 @@ from payerkit.wire import check_id, our_name, pandas_time, read_decimal, read_ti
 from payerkit.wording import listed
 
 DTYPES = columns(
-    "payment_id request_id payment_reference reference timestamp type amount currency payment_currency "
-    "source_network destination_network source_tx_hash destination_tx_hash has_been_paid",
+    "reference timestamp type amount currency payment_currency has_been_paid source_network destination_network "
+    "payment_id request_id payment_reference source_tx_hash destination_tx_hash",
     time="timestamp",
     object="amount",
     boolean="has_been_paid",
@@ -193,14 +193,14 @@ def list_payments(  # noqa: PLR0913 - the published filters, each by name
         reveal: Show what is known of the customer, and references that hold an e-mail address.
 
     Returns:
-        One row per payment. Columns: `payment_id`, `request_id`, `payment_reference`, `reference`; `timestamp` (UTC);
-        `type`; `amount` (Decimal), `currency` and `payment_currency` as the service has them; `source_network`,
-        `destination_network`, `source_tx_hash`, `destination_tx_hash`; `has_been_paid` (boolean): whether the whole
-        request is paid; a column per type of fee (Decimal), such as `fee_crypto_to_fiat`, `fee_protocol` at least,
-        missing if its amounts are unknown or in several currencies; `fees_usd` (Decimal), the fees in US dollars,
-        missing if one is unknown; `fees`, all of them as text; `note` and `detection_source`, if the service has them;
-        `customer`, masked; `duplicate_of` (Int64): the row that has the same payment already. One
-        transaction may make several payments: these are no duplicates. Text has dtype `string`.
+        One row per payment. Columns: `reference`; `timestamp` (UTC); `type`; `amount` (Decimal), `currency` and
+        `payment_currency` as the service has them; `has_been_paid` (boolean): whether the whole request is paid;
+        `source_network`, `destination_network`; `payment_id`, `request_id`, `payment_reference`, `source_tx_hash`,
+        `destination_tx_hash`; a column per type of fee (Decimal), such as `fee_crypto_to_fiat`, `fee_protocol` at
+        least, missing if its amounts are unknown or in several currencies; `fees_usd` (Decimal), the fees in US
+        dollars, missing if one is unknown; `fees`, all of them as text; `note` and `detection_source`, if the service
+        has them; `customer`, masked; `duplicate_of` (Int64): the row that has the same payment already. One transaction
+        may make several payments: these are no duplicates. Text has dtype `string`.
 
     Raises:
         InvalidInput: Without a filter, and for values that cannot be sent. Nothing was sent.

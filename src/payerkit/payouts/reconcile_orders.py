@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from payerkit.payouts.coverage import OrdersToReconcile
 
 _DTYPES = columns(
-    "reference request_id amount invoice_currency state paid times_paid payments paid_amount "
-    "payment_currency paid_at tx_hash bank_status bank_status_at reason whose_move what_to_do",
+    "reference state whose_move what_to_do amount invoice_currency paid times_paid payments paid_amount "
+    "payment_currency paid_at bank_status bank_status_at reason request_id tx_hash",
     object="amount paid_amount",
     boolean="paid",
     Int64="times_paid payments",
@@ -100,15 +100,15 @@ def reconcile(
             a call for each, and a sandbox's events. Without it, nothing is sent.
 
     Returns:
-        One row per order, in their order, then one per payment that is for none of them. Columns: `reference`,
-        `request_id`, `amount` (Decimal) and `invoice_currency` of the order; `state`: not_paid, as far as is known,
-        partly_paid (also if the bank has the part), unclear, paid (in crypto), on_its_way, at_the_bank (`fiat_sent` was
-        reported), bounced, failed, refunded, paid_twice, or unmatched; `paid` (boolean): whether in full, missing if
-        that is not known; `times_paid` (Int64): how often in full, missing if not known; `payments` (Int64):
-        how many there are; `paid_amount` (Decimal), their sum as the service lists it, and `payment_currency`;
-        `paid_at`; `tx_hash`, all of them; `bank_status`, the last off-ramp status, `bank_status_at`, and `reason`, why
-        it failed; `whose_move` and `what_to_do`. Text has dtype `string`, times are in UTC. A reference that holds an
-        e-mail address is masked.
+        One row per order, in their order, then one per payment that is for none of them. Columns: `reference`; `state`:
+        not_paid, as far as is known, partly_paid (also if the bank has the part), unclear, paid (in crypto),
+        on_its_way, at_the_bank (`fiat_sent` was reported), bounced, failed, refunded, paid_twice, or unmatched;
+        `whose_move` and `what_to_do`; `amount` (Decimal) and `invoice_currency` of the order; `paid` (boolean): whether
+        in full, missing if that is not known; `times_paid` (Int64): how often in full, missing if not known; `payments`
+        (Int64): how many there are; `paid_amount` (Decimal), their sum as the service lists it, and `payment_currency`;
+        `paid_at`; `bank_status`, the last off-ramp status, `bank_status_at`, and `reason`, why it failed; `request_id`;
+        `tx_hash`, all of them. Text has dtype `string`, times are in UTC. A reference that holds an e-mail address is
+        masked.
 
     Raises:
         InvalidInput: For orders that cannot be read, for two of one request, for anything but such frames, and if

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REQUEST_DTYPES = columns(
-    "request_id payment_reference reference created_at status has_been_paid amount invoice_currency payment_currency "
+    "reference created_at status has_been_paid amount invoice_currency payment_currency request_id payment_reference "
     "tx_hash payee payer",
     time="created_at",
     object="amount",
@@ -60,10 +60,10 @@ def list_requests(
         reveal: Show references that hold an e-mail address.
 
     Returns:
-        One row per request. Columns: `request_id`, `payment_reference`, `reference`; `created_at` (UTC); `status`, the
-        service's word; `has_been_paid` (boolean): whether all of it is paid on the blockchain; `amount` (Decimal),
-        `invoice_currency`, `payment_currency`; `tx_hash`, `payee` and `payer` as the service has them. Text has dtype
-        `string`.
+        One row per request. Columns: `reference`; `created_at` (UTC); `status`, the service's word; `has_been_paid`
+        (boolean): whether all of it is paid on the blockchain; `amount` (Decimal), `invoice_currency`,
+        `payment_currency`; `request_id`, `payment_reference`; `tx_hash`, `payee` and `payer` as the service has them.
+        Text has dtype `string`.
 
     Raises:
         InvalidInput: For values that cannot be sent. Nothing was sent.

@@ -165,8 +165,8 @@ def _reason(client_user_id: str, snapshot: Snapshot, events: Events) -> str | No
 
 
 _DTYPES = columns(
-    "client_user_id kyc_status agreement_status compliant accounts accounts_approved accounts_open accounts_failed "
-    "account_statuses whose_move what_to_do reason since checked_at error payer_key",
+    "client_user_id whose_move what_to_do kyc_status agreement_status compliant accounts accounts_approved "
+    "accounts_open accounts_failed account_statuses reason since checked_at error payer_key",
     boolean="compliant",
     Int64="accounts accounts_approved accounts_open accounts_failed",
     time="since checked_at",
@@ -206,15 +206,15 @@ def payer_statuses(  # noqa: PLR0913 - what can be chosen, each by name
         reveal: Show ids that are e-mail addresses, which are masked otherwise.
 
     Returns:
-        One row per payer, in the order of the ids. Columns: `client_user_id`; `kyc_status` and `agreement_status`;
-        `compliant` (boolean), derived from these two if the service does not say it; `accounts` (Int64, as are the next
-        three), the number of accounts; `accounts_approved`, `accounts_open` and `accounts_failed`, without those that
-        are deactivated or replaced (a failed account is replaced by an account in the same currency with the same
-        holder or number that has not failed); `account_statuses`, such as "1 approved, 1 pending"; `whose_move`: payer,
-        payee, you, service or nobody; `what_to_do`; `reason`, why the payer or an account was rejected, which only
-        `events` say; `since`, if `previous` has the same statuses, the time from which they are known to hold;
-        `checked_at`; `error`, why a payer could not be read; `payer_key`,
-        which is the same for the same payer and key. Text has dtype `string`, times are in UTC.
+        One row per payer, in the order of the ids. Columns: `client_user_id`; `whose_move`: payer, payee, you, service
+        or nobody; `what_to_do`; `kyc_status` and `agreement_status`; `compliant` (boolean), derived from these two if
+        the service does not say it; `accounts` (Int64, as are the next three), the number of accounts;
+        `accounts_approved`, `accounts_open` and `accounts_failed`, without those that are deactivated or replaced (a
+        failed account is replaced by an account in the same currency with the same holder or number that has not
+        failed); `account_statuses`, such as "1 approved, 1 pending"; `reason`, why the payer or an account was
+        rejected, which only `events` say; `since`, if `previous` has the same statuses, the time from which they are
+        known to hold; `checked_at`; `error`, why a payer could not be read; `payer_key`, which is the same for the same
+        payer and key. Text has dtype `string`, times are in UTC.
 
     Raises:
         InvalidInput: For ids that cannot be sent, options out of range, and anything but such a frame as `previous`
@@ -238,7 +238,8 @@ def payer_statuses(  # noqa: PLR0913 - what can be chosen, each by name
     if limiter.stop.is_interrupted:
         raise KeyboardInterrupt
     frame = snapshots_frame(found, client.account_secret, last, reveal=reveal is True)
-    return frame.assign(since=_unchanged_since(frame, known))
+    frame["since"] = _unchanged_since(frame, known)
+    return frame
 
 
 def snapshots_frame(found: Mapping[str, Snapshot], secret: bytes, events: Events, *, reveal: bool) -> pd.DataFrame:
