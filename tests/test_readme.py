@@ -124,6 +124,14 @@ def test_examples_run(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exec(inspect.cleandoc(code), {})  # noqa: S102 - the README's own lines
 
 
+@pytest.mark.slow
+def test_the_picture_of_the_index_is_drawn_so() -> None:
+    """Who is who is as `python tests/remake_pictures.py` draws it."""
+    pictures = pytest.importorskip("remake_pictures", reason="playwright is not installed", exc_type=ImportError)
+
+    assert pictures.who_is_who() == pictures.PICTURES.joinpath("who-is-who.svg").read_bytes()
+
+
 def test_files_of_the_settings_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The profile and the policy of the settings page can be used."""
     files = re.findall(r"```toml\n(.*?)```", prose("notebooks/reference-settings.ipynb"), re.DOTALL)
