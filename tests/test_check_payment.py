@@ -212,8 +212,7 @@ MESSAGES = list(rows("payerkit.payment", "findings"))
 @pytest.mark.parametrize("row", MESSAGES, ids=lambda row: str(row["key"]))
 def test_every_message_is_used_and_tells_what_to_do(row: dict[str, str]) -> None:
     """An error or a warning has a hint, and no message is left over."""
-    folder = Path(payerkit.__file__).parent / "payment"
-    source = "".join(path.read_text("utf-8") for path in folder.glob("*.py"))
+    source = "".join(path.read_text("utf-8") for path in Path(payerkit.__file__).parent.rglob("*.py"))
 
     assert f'"{row["key"]}"' in source
     assert (row["severity"] == "info") or row["hint"]
