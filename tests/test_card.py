@@ -13,8 +13,8 @@ import pytest
 
 import payerkit
 from cases import table
-from example_addresses import BATCHES, DEAD, ETH_FEE_PROXY, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN
-from example_payments import APPROVAL, ETH, GOOD, HARMLESS, SWAPPED, TOKEN_PAYMENT, USDC, WEI, data, payment, read
+from example_addresses import BATCHES, DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN
+from example_payments import APPROVAL, ETH, GOOD, HARMLESS, SWAPPED, TOKEN_PAYMENT, USDC, data, payment, read
 from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, samples
 from payerkit.findings import Finding, payment_findings
 from payerkit.models import Payment
@@ -458,22 +458,7 @@ def test_what_is_no_calldata_has_no_digest(call: str | None) -> None:
     assert (None, 1) == (digest_of(unreadable), len(device_shows(PAYEE, call, 0)))
 
 
-@pytest.mark.parametrize(
-    ("transaction", "first"),
-    [
-        (APPROVAL, "Approve: the device reads this call."),
-        ((TOKEN, data("a9059cbb", PAYEE, 10_000_000), 0), "Send: the device reads this call."),
-        ((PAYEE, "0x", WEI), "A plain transfer."),
-        *((transaction, "Bytes only (blind signing): compare the calldata digest.") for transaction in [
-            TOKEN_PAYMENT,
-            (ETH_FEE_PROXY, data("b868980b", PAYEE, REFERENCE, 0, DEAD), WEI),
-            (PAYEE, "0x" + REFERENCE.hex(), WEI),  # a coin's transfer with a reference
-            (TOKEN, data("39509351", FEE_PROXY, 5), 0),  # increaseAllowance: not among the calls that all devices read
-            (TOKEN, APPROVAL[1] + "00", 0),  # a byte too many
-            (PAYEE, "0xdeadbeef", 0),
-        ]),
-    ],
-)  # fmt: skip
+@table("device_shows", read)
 def test_devices_read_a_few_calls_and_show_the_bytes_of_all_others(transaction: Any, first: str) -> None:
     """The card tells which; value and network, which the digest does not cover, stand beside it."""
     value = "10 ETH" if transaction[2] else "0 ETH"
