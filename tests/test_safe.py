@@ -11,6 +11,7 @@ import pytest
 from eth_abi import encode
 from eth_hash.auto import keccak
 
+from cases import table
 from example_addresses import DEAD, FEE_PROXY, PAYEE, TOKEN
 from example_payments import GOOD, MAIN, MAIN_PAYMENT, SWAPPED, data
 from example_payments import payment as response
@@ -136,22 +137,7 @@ def test_a_payment_to_stop_is_refused(tmp_path: Path) -> None:
     assert file.exists()
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"safe": "0x111CEEee040739fD91D29C34C33E6B3E112F2178"}, "safe: .*checksum"),  # a digit mistyped
-        ({"safe": f"sep:{SAFE}"}, "safe: expected an address"),
-        ({"safe": None}, "safe: expected an address"),
-        ({"nonce": -1}, "nonce: "),
-        ({"nonce": True}, "nonce: "),
-        ({"nonce": "7"}, "nonce: "),
-        ({"version": "1.4.2"}, r"version: expected one of .*1\.4\.1"),
-        ({"version": "1.2.0"}, "version: no MultiSendCallOnly of 1.2.0 is known on sepolia"),
-        ({"version": "1.2.0", "multi_send": SAFE}, "multi_send: .* it has none"),
-        ({"multi_send": SAFE}, "multi_send: not a MultiSendCallOnly of 1.4.1: .*0x9641"),  # it could do anything
-    ],
-    ids=str,
-)
+@table("safe_refused")
 def test_unusable_arguments_are_refused(changed: dict[str, Any], words: str) -> None:
     """The message names the argument."""
     with pytest.raises(InvalidInput, match=words):
