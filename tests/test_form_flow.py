@@ -383,7 +383,7 @@ def test_one_action_is_next(shared: Client) -> None:
     primary = [[each[0] for each in step["buttons"] if "primary" in each[3]] for step in steps]
     waits = [step["waits"] for step in steps]
 
-    assert [["Copy link"], ["Copy link"], ["Ask again"], []] == primary
+    assert [["Copy link: agreement"], ["Copy link: identity check"], ["Ask again"], []] == primary
     assert "Waits for the payer: identity check, agreement" == waits[0]
     assert ["Waits for the payer: identity check", "Waits for the service: identity check", ""] == waits[1:]
     chips = [re.findall('<span class="pk-chip[^>]*>(.*?)</span>', step["panel"])[0] for step in steps]

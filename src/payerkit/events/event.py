@@ -63,7 +63,7 @@ class Event(Response):
     timestamp: Annotated[datetime | None, Strict(), read_by(partial(read_time, milliseconds=True))] = Field(
         None, title="Time"
     )
-    client_user_id: str | None = Field(None, title="Client user id")
+    client_user_id: str | None = Field(None, title="Payer id")
     kyc_status: str | None = Field(None, title="Identity check")
     agreement_status: str | None = Field(None, title="Agreement")
     is_compliant: StrictBool | None = Field(None, title="Compliant")

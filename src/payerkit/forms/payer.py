@@ -57,7 +57,7 @@ class PayerForm(Form):
     submit_label = "Register the payer"
     asking_action = "refresh"
     unknown_outcome = "It is not known whether the payer was registered."
-    unknown_outcome_advice = "You can send it again: the same client user id does not create a second payer."
+    unknown_outcome_advice = "You can send it again: the same payer id does not create a second payer."
 
     _agreement_url: str | None = None
     _kyc_url: str | None = None
@@ -146,7 +146,7 @@ class PayerForm(Form):
         """Return the buttons that copy the link of a page, for the payer, and open it; none without a web address."""
         if url is None or not html.is_web_address(url):
             return []
-        copy = Button("Copy link", url=url, kind="primary copy" if is_next else "copy", about=page)
+        copy = Button(f"Copy link: {page}", url=url, kind="primary copy" if is_next else "copy", about=page)
         return [copy, Button(f"Open the {page}", url=url, about=page)]
 
     def _run_action(self, action: str) -> None:

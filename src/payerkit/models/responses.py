@@ -245,7 +245,7 @@ class PaymentDetail(Response):
     _is_created = True
 
     id: str | None = Field(None, title="Id")
-    client_user_id: str | None = Field(None, title="Client user id")
+    client_user_id: str | None = Field(None, title="Payer id")
     bank_name: str | None = Field(None, title="Bank")
     account_name: str | None = Field(None, title="Account holder")
     beneficiary_type: str | None = Field(None, title="Holder type")

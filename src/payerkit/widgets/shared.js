@@ -38,7 +38,7 @@ const drawCopyButton = (label, text, about, what) => {
       field.select();
     }
   };
-  return setAttributes(button(label, '', copy), { 'aria-label': `${label}: ${about}` });
+  return setAttributes(button(label, '', copy), { 'aria-label': [label, about].filter(Boolean).join(': ') });
 };
 
 // JupyterLab and Notebook 7 handle keys in a form as commands, such as "d d" to delete the cell. Notebook 7 listens on the

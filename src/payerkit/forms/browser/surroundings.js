@@ -46,7 +46,7 @@ const drawActions = (start) => {
   const canSubmit = () => !!node.querySelector('[type="submit"]');
   const drawButton = ([label, action, url, kind, about]) => {
     const className = kind.includes('primary') ? 'go' : '';
-    if (kind.includes('copy')) return setAttributes(drawCopyButton(label, url, about, 'link'), { class: `button ${className}` });
+    if (kind.includes('copy')) return setAttributes(drawCopyButton(label, url, '', 'link'), { class: `button ${className}` });
     if (url) return create('a', { class: 'button ' + className, href: url, target: '_blank', rel: 'noopener noreferrer' }, label);
     const each = button(label, className);
     if (action === 'submit') each.type = 'submit';
