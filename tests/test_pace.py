@@ -309,17 +309,6 @@ def test_a_pause_keeps_an_outcome_unknown(meet: Meet, clock: HandClock) -> None:
     assert 1 == len(far.ledger)
 
 
-def test_a_pause_can_be_skipped(clock: HandClock, pace: Pace) -> None:
-    """A sandbox whose clock is turned by hand accepts calls again at once, and so does its client send them."""
-    pace.record(RateLimited("slow down", retry_after=300), 0)
-    pace.skip(200)
-    left = pace.pause_left()
-    pace.skip(200)
-    pace.wait_turn(clock.wait)
-
-    assert (100, []) == (left, clock.waits)
-
-
 def test_a_burst_counts_once(clock: HandClock, pace: Pace) -> None:
     """Of many calls that are refused together, one makes the pause; those after it make the next."""
     for refusals, pause in [(1, 1), (2, 2)]:

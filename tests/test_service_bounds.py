@@ -31,7 +31,7 @@ from payerkit.service.clock import Identifiers
 from payerkit.service.errors import Problem
 from payerkit.service.faults import FaultInjector
 from payerkit.service.settings import Settings
-from payerkit.service.world import BLOCK_SECONDS, BREACH, CallLimits, World
+from payerkit.service.world import CallLimits, World
 from published import PAYER
 
 
@@ -280,7 +280,7 @@ def test_a_service_that_stops_says_so() -> None:
 
 
 def test_no_limit_counts_the_controls() -> None:
-    """A live service does not have them, and a user who is blocked advances the clock with one."""
+    """A live service does not have them."""
     with payerkit.sandbox(live_like=True) as opened:
         headers = {"x-api-key": opened.reveal_key()}
         urls = [f"{opened.base_url}{path}" for path in ["/sandbox/clock"] * 20 + ["/v2/payer/x"]]
@@ -289,24 +289,17 @@ def test_no_limit_counts_the_controls() -> None:
     assert [*[200] * 20, 404] == statuses
 
 
-def refused(moments: Iterable[float], *, advanced: float = 0) -> list[int]:
-    """Return which calls at some moments are refused; before the last one, the clock is advanced."""
+def refused(moments: Iterable[float]) -> list[int]:
+    """Return which calls at some moments are refused."""
     times = [1000.0 + moment for moment in moments]
     limits = CallLimits(Settings(live_like=True), clock=lambda: now)
     found = []
     for place, now in enumerate(times):  # noqa: B007 - the clock reads it
-        if place == len(times) - 1:
-            limits.advance(advanced)
         try:
             limits.count()
         except Problem as problem:
             found += [place] if (problem.status, problem.headers) == (429, {}) else []  # not how long to wait
     return found
-
-
-BURST = [place / 1000 for place in range(5 + BREACH)]
-"""As many calls as are a breach."""
-END = BURST[-1]
 
 
 @pytest.mark.parametrize(
@@ -319,26 +312,9 @@ END = BURST[-1]
         ([0] * 5 + [60] * 6, [10]),  # however long it is quiet
         ([place / 5 for place in range(100)], []),  # five a second can go on for good
         ([place / 8 for place in range(20)], [11, 14, 17, 19]),  # of eight a second, three are refused
-        ([*BURST, END + 2, END + BLOCK_SECONDS - 0.001, END + BLOCK_SECONDS], [*range(5, 5 + BREACH + 2)]),  # blocked
+        ([*[0] * 60, 11], [*range(5, 60)]),  # nobody is refused for longer than a moment
     ],
 )
 def test_the_live_limit_is_five_calls_a_second(moments: list[float], expected: list[int]) -> None:
-    """Calls beyond it are refused; whoever goes on regardless is refused altogether for five minutes."""
+    """Calls beyond it are refused."""
     assert expected == refused(moments)
-
-
-@pytest.mark.parametrize(
-    "moments",
-    [
-        [place / 8 for place in range(400)],  # refusals that are rare
-        [11.0 * place for place in range(4) for _ in range(5 + BREACH - 1)],  # fewer than fifty in a burst
-    ],
-)
-def test_a_breach_that_is_not_sustained_does_not_block(moments: list[float]) -> None:
-    """Refusals that are rare, or fewer than fifty in a burst, cost nothing but themselves."""
-    assert len(moments) not in refused([*moments, moments[-1] + 11])
-
-
-def test_a_block_is_shortened_by_the_clock() -> None:
-    """Advancing the sandbox's clock spares the wait."""
-    assert [*range(5, 5 + BREACH)] == refused([*BURST, END], advanced=BLOCK_SECONDS)

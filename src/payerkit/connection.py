@@ -201,9 +201,8 @@ def sandbox(  # noqa: PLR0913 - what can be chosen, each by name
             others connect with `connect(client.base_url, api_key=...)`. By default, one new key; with `db`, the keys in
             PAYERKIT_SANDBOX_API_KEY (alice:KEY,bob:KEY), or the one beside or in the database.
         faults: The fault plan, see above; "" for none.
-        live_like: True for the live service's limits, and `kyc_required`: 5 calls per second, more are refused with 429
-            and no Retry-After; after 50 refusals within 10 s, every call is refused for 5 minutes. Limits go by real
-            time; `client.sandbox.advance()` shortens them. The client keeps to 5 calls per second, as a live one does.
+        live_like: True for the live service's limit, and `kyc_required`: 5 calls per second, more are refused with 429
+            and no Retry-After, by real time. The client keeps to 5 calls per second, as a live one does.
         settings: Further settings by name, which `payerkit sandbox --help` lists, too:
             `kyc_after`, `accounts_after`, `payouts_after`: seconds until a submitted identity check or new bank details
             are decided (5 and 2), and from a payment to the money at the bank (5). `decide_after` replaces these three;

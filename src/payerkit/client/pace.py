@@ -225,11 +225,6 @@ class Pace:
         """Return the seconds until a call may leave again, 0 if calls are not paused."""
         return max(0.0, self._paused_until - self.clock())
 
-    def skip(self, seconds: float) -> None:
-        """Let a pause end so much earlier, as if the time had passed: after a sandbox's clock was turned by hand."""
-        with self._lock:
-            self._paused_until -= seconds
-
     def wait_turn(self, wait: Callable[[float], object], *, longest: float = math.inf) -> float:
         """Wait until a call may leave, and return that time, for `record`.
 

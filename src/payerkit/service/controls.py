@@ -52,7 +52,6 @@ def advance_clock(body: ClockRequest, session: WorldSession) -> Mapping[str, Any
     session.update_world(advanced=WorldRow.advanced + body["seconds"])
     session.now += body["seconds"]
     session.settle()
-    session.world.limits.advance(body["seconds"])
     return {"clock": session.settings.clock, "now": format_time(session.now)}
 
 

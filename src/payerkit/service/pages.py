@@ -20,7 +20,7 @@ from payerkit.service.faults import FAULTS, FAULTS_HEADER
 from payerkit.service.keys import API_KEY_VARIABLE
 from payerkit.service.settings import Settings
 from payerkit.service.tables import PayerRow
-from payerkit.service.world import BLOCK_SECONDS, LIVE_RATE, SANDBOX_PATH, Step, Worlds, WorldSession
+from payerkit.service.world import LIVE_RATE, SANDBOX_PATH, Step, Worlds, WorldSession
 
 router = APIRouter(include_in_schema=False)
 
@@ -84,7 +84,6 @@ async def show_home(request: Request) -> Response:
         refused_bank=accounts.REFUSED_BANK,
         payout_banks=payouts.TEST_BANKS,
         live_rate=LIVE_RATE,
-        block_minutes=BLOCK_SECONDS / 60,
         settings=settings,
         first_url=shlex.quote(f"{(settings.public_url or str(request.base_url)).rstrip('/')}/v2/payer"),
         key_variable=API_KEY_VARIABLE,

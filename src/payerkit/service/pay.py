@@ -460,9 +460,7 @@ class HoldingRequest(TypedDict):
     allowance: NotRequired[AnyText]
 
 
-async def get_currency(
-    currency: PathId,
-) -> Currency:
+async def get_currency(currency: PathId) -> Currency:
     """Return the currency in the path. Raises Problem (404) if the token list does not have it."""
     found = find_currency(currency)
     if found is None:

@@ -53,25 +53,6 @@ QUOTE_SECONDS = 900
 """How long the amounts of a payment are promised; invented."""
 
 
-class AddressOfRequest(TypedDict):
-    """The address of a customer."""
-
-    street: NotRequired[fields.AnyText]
-    city: NotRequired[fields.AnyText]
-    state: NotRequired[fields.AnyText]
-    postalCode: NotRequired[fields.AnyText]
-    country: NotRequired[fields.AnyText]
-
-
-class CustomerOfRequest(TypedDict):
-    """Who the customer is; the sandbox returns it, and does nothing else with it."""
-
-    firstName: NotRequired[fields.AnyText]
-    lastName: NotRequired[fields.AnyText]
-    email: NotRequired[fields.AnyText]
-    address: NotRequired[AddressOfRequest]
-
-
 class NewPayoutRequest(TypedDict):
     """A request that is paid out to a bank account: it names no payee."""
 
@@ -80,7 +61,6 @@ class NewPayoutRequest(TypedDict):
     paymentCurrency: fields.NonEmptyText
     isCryptoToFiatAvailable: Literal[True]
     reference: NotRequired[Annotated[str, Field(min_length=1, max_length=255)]]
-    customerInfo: NotRequired[CustomerOfRequest]
 
 
 class PayoutStateRequest(TypedDict):
@@ -403,7 +383,7 @@ def _request_of(bill: BillRow) -> dict[str, Any]:
         "requestId": bill.request_id,
         "paymentReference": bill.payment_reference,
         "hasBeenPaid": bill.is_paid,
-        "customerInfo": bill.body.get("customerInfo"),
+        "customerInfo": None,  # payerkit sends none
         "reference": bill.body.get("reference"),
     }
 

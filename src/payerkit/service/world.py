@@ -7,7 +7,6 @@ import hmac
 import json
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -278,47 +277,22 @@ def _in_transaction(endpoint: Callable[..., Any], *, write: bool, status: int) -
 LIVE_RATE = 5
 """Calls a second that the live service allows by default, by the operator's documentation."""
 
-BLOCK_SECONDS = 300.0
-"""For how long the live service refuses every call after a sustained breach, by the same documentation."""
-
-BREACH = 50
-"""Refusals within BREACH_SECONDS that count as a sustained breach; invented, since the documentation has no number."""
-
-BREACH_SECONDS = 10.0
-
 
 class CallLimits:
-    """Counts the calls of the API.
-
-    Time is real, whatever the service's clock is, since calls take real time; only what the clock is advanced by is
-    added, so that a block need not be waited for.
-    """
+    """Counts the calls of the API. Time is real, whatever the service's clock is, since calls take real time."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._live_like = settings.live_like
         self._clock = clock
-        self._ahead = 0.0
-        self._refused: deque[float] = deque(maxlen=BREACH)
-        self._blocked_until = -math.inf
         self._credit, self._credited = float(LIVE_RATE), -math.inf
-
-    def advance(self, seconds: float) -> None:
-        """Let time leap forward."""
-        self._ahead += seconds  # by one call at a time: each advances the clock in a transaction of the world
 
     def count(self) -> None:
         """Count a call: five at once, then five a second. Raises Problem (429), which does not say how long to wait."""
         if not self._live_like:
             return
-        now = self._clock() + self._ahead
-        if now < self._blocked_until:
-            raise Problem(429, "Too Many Requests")
+        now = self._clock()
         self._credit = min(LIVE_RATE, self._credit + (now - self._credited) * LIVE_RATE)
         self._credited = now
         if self._credit < 1:
-            self._refused.append(now)
-            if len(self._refused) == BREACH and now - self._refused[0] <= BREACH_SECONDS:
-                self._blocked_until = now + BLOCK_SECONDS
-                self._refused.clear()
             raise Problem(429, "Too Many Requests")
         self._credit -= 1
