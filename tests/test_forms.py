@@ -767,7 +767,7 @@ def test_a_reading_is_offered_and_taken(
     ("typed", "titles", "gone"),
     [
         ({"currency": "GBP"}, {"state": "County"}, {"Chase", "CA", "90723"}),
-        ({"country": "DE"}, {"state": "Region", "postal_code": "Postcode"}, {"Chase", "CA", "90723"}),
+        ({"country": "DE"}, {"state": "Region"}, {"Chase", "CA", "90723"}),
         ({"currency": "XAF"}, {"state": "Region"}, {"Chase", "CA", "90723"}),
         ({"currency": "GBP", "country": "US"}, {}, set()),
     ],

@@ -48,7 +48,7 @@ def _newcomer(page: NotebookPage) -> Iterator[str]:
     for label, text in COMPANY.items():
         enter(page, label, text)
         page.wait_idle()
-    assert {"Use erika.beispiel@example.com", "Use 2015-03-02", "Use +4930901820"} == set(_take_offers(page))
+    assert {"Use +4930901820"} == set(_take_offers(page))  # the country came after it; Tab took the others
     yield "typed"
     page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     press(page, "Register the payer")
