@@ -92,6 +92,7 @@ def _sign(page: NotebookPage) -> None:
     expect(agreement.value.get_by_text("You have signed the agreement.")).to_be_visible()
     agreement.value.close()
     press(page, "The payer has signed")
+    page.wait_idle()  # its buttons are drawn anew
     with page.page.context.expect_page() as check:
         press(page, "Open the identity check")
     check.value.get_by_role("button").first.click()
