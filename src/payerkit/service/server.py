@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,6 @@ from payerkit.service.world import Worlds
 
 _START_SECONDS = 30.0
 _STOP_SECONDS = 5.0
-_TICK_SECONDS = 0.1
 
 _QUEUE = 1024
 """Connections that may wait to be accepted."""
@@ -76,41 +75,6 @@ class _Protocol(H11Protocol):
             super().send_400_response(msg)
         else:
             self.transport.close()
-
-
-class _Server(uvicorn.Server):
-    """uvicorn's server, which ends without a wait."""
-
-    _loop: asyncio.AbstractEventLoop | None = None
-    _stopping: asyncio.Event
-
-    def stop(self) -> None:
-        """End the server, from any thread; once it has ended, or before it has started, this is no error."""
-        self.should_exit = True
-        with suppress(RuntimeError):  # its loop is closed
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._stopping.set)
-
-    async def main_loop(self) -> None:
-        """Tick as uvicorn does, every 0.1 s, but notice `stop` at once."""
-        self._stopping, self._loop = asyncio.Event(), asyncio.get_running_loop()
-        ticks = 0
-        while not await self.on_tick(ticks):
-            ticks += 1
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), _TICK_SECONDS)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close everything; uvicorn's own way, which waits for calls that run, always takes 0.1 s."""
-        for listening in [*self.servers, *(sockets or ())]:
-            listening.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
-        for _ in range(10):  # a closed connection is known as such after a turn or two of the loop
-            if not (self.server_state.connections or self.server_state.tasks):
-                return
-            await asyncio.sleep(0)
-        await super().shutdown(sockets)
 
 
 class Service:
@@ -163,7 +127,7 @@ class Service:
             app = create_app(worlds, settings, host=host if is_shared else "localhost")
             self._resources = resources.pop_all()
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
-        self._server = _Server(uvicorn_config(app))
+        self._server = uvicorn.Server(uvicorn_config(app))
 
     def run(self) -> None:
         """Serve until a signal or `stop()`; what calls before is served once the server has started."""
@@ -187,7 +151,7 @@ class Service:
 
     def stop(self) -> None:
         """Stop the server and close everything; a second call does nothing."""
-        self._server.stop()
+        self._server.should_exit = True  # which it sees within a tenth of a second
         # A finalizer may call this in any thread, even in the server's own, which cannot wait for itself.
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_STOP_SECONDS)
