@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import repeat
 from numbers import Number
 from operator import itemgetter
@@ -13,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from payerkit.checks import inputs
 from payerkit.checks.rules import Rank, Rule, ignored_codes, load_rules, ranked_rules
-from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, PAYMENT_ORDER, SCHEMAS, Schema
+from payerkit.checks.schema import BANK_DETAILS, PAYER, PAYMENT_ORDER, SCHEMAS, Schema
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import Finding, Findings, order_findings, table_finding, table_findings
 from payerkit.frames import frame_of
-from payerkit.wire import MAX_ID
 from payerkit.wording import Wording
 
 if TYPE_CHECKING:
@@ -275,20 +273,19 @@ def _without_content(value: Any, *, is_amount: bool) -> Hashable:
 
 _RULE_COLUMNS = ("code", "about", "fields", "severity", "message", "hint", "basis")
 _ABOUT = {PAYER.name: "payer", BANK_DETAILS.name: "bank details", PAYMENT_ORDER.name: "order"}
-_WRONG_VALUES: tuple[Any, ...] = (None, "~~~~", "", "..", "\a", "x" * (MAX_ID + 1), MASK, "\ud800", 0.5)
-"""Values that lead to the errors of a field: missing, not in the format, empty, not an id, and so on."""
-
 _UNNAMED = "…"
 
 
 def rules() -> pd.DataFrame:
     """Return all findings that the checks of payers, bank details, orders and tables know. Nothing is checked.
 
+    The errors of single fields by the specification, such as a missing one, are left out: `help(Payer)` has the fields.
+
     Returns:
         One row per code and wording, errors first: `code`, which `ignore=` of the checks takes unless it is an error,
         or about an order or a table; `about`, "payer", "bank details", "order" or "table", which only a plan or a run
-        finds; `fields`, the names of the fields that may have the finding, separated by commas, "" for the names of a
-        record or for a row as a whole; `severity`, `message`, `hint` and `basis` as in a finding, with … for what
+        finds; `fields`, the names of the fields that may have the finding, separated by commas, "" for a row as a
+        whole; `severity`, `message`, `hint` and `basis` as in a finding, with … for what
         depends on the record. All columns are `string`.
 
     Example:
@@ -302,10 +299,8 @@ def rules() -> pd.DataFrame:
 
 
 def _rows_of(schema: Schema) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of a schema: errors of one message together, rules of one message and hint."""
+    """Yield the rows of a schema: rules of one message and hint together."""
     grouped: dict[tuple[str, ...], list[Any]] = {}
-    for error in _errors(schema):
-        grouped.setdefault((error.code, error.message), []).append(error)
     for rule in load_rules(schema.name):
         grouped.setdefault((rule.code, rule.message, rule.hint), []).append(rule)
     for same in grouped.values():
@@ -329,13 +324,3 @@ def _rows_of_tables() -> Iterator[tuple[str, ...]]:
     for code in table_findings():
         found = table_finding(code, None, _UNNAMED, _UNNAMED)
         yield code, "table", found.field, found.severity, found.message, found.hint, found.basis
-
-
-def _errors(schema: Schema) -> Iterator[Finding]:
-    """Yield the errors of a schema's fields and names, found in wrong ones."""
-    for name in schema.fields:
-        found = (inputs.check_field(schema, name, value) for value in _WRONG_VALUES)
-        yield from (error for error in found if error is not None)
-    unknown = inputs.unknown_names(schema, [_UNNAMED], is_headless=False)
-    yield from (replace(error, field="", wire_name="") for error in unknown)
-    yield inputs.given_twice(schema, "", _UNNAMED, _UNNAMED)
