@@ -261,7 +261,7 @@ def test_nothing_typed_is_in_any_state(client: Client) -> None:
     walk.bank_details.fill(account_number=TYPED_ACCOUNT["account_number"])
     forms = (walk, walk.payer, walk.bank_details)
     shown = [repr(each) for form in forms for each in (form, *vars(form).values())]
-    states = [json.dumps(form.get_state(), default=repr) for form in forms]
+    states = [json.dumps([form.get_state(), form.spec], default=repr) for form in forms]
     private = {
         value for name, value in (TYPED_PAYER | TYPED_ACCOUNT).items() if len(value) > 3 and name != "beneficiary_type"
     }

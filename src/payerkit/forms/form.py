@@ -98,7 +98,6 @@ class Form(PageWidget):
 
     _files = FORM_FILES
 
-    spec = traitlets.Dict(read_only=True).tag(sync=True)
     waits_for = traitlets.Unicode("", help="What is needed before the form can be filled in.")
     done = _Done(default_value=False, read_only=True)
 

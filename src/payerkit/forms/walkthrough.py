@@ -49,7 +49,6 @@ class Walkthrough(PageWidget):
 
     _files = FORM_FILES
 
-    spec = traitlets.Dict(read_only=True).tag(sync=True)
     step = traitlets.Enum(("payer", "bank_details", "payment"), "payer").tag(sync=True)
 
     def __dir__(self) -> list[str]:

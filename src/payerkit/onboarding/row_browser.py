@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import traitlets
 
 from payerkit import html
 from payerkit.onboarding.rows import shown_id
@@ -31,8 +30,6 @@ class RowBrowser(ReplyingWidget):
     """
 
     _files = ("widgets/replies.js", "widgets/row_browser.js", "widgets/row_browser.css")
-
-    spec = traitlets.Dict(read_only=True).tag(sync=True)
 
     def __init__(
         self, frame: pd.DataFrame, states: Mapping[str, html.Kind], columns: Sequence[str], *, title: str

@@ -3,9 +3,9 @@
 const PATIENCE = 1500; // ms until a widget asks for code that another one has asked for, or says that the kernel is busy
 const codes = (globalThis.payerkitCodes ??= new Map());
 
+const unzip = (packed) => new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip')));
 const unpack = async (packed) => {
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-  const url = URL.createObjectURL(new Blob([await new Response(stream).text()], { type: 'text/javascript' }));
+  const url = URL.createObjectURL(new Blob([await unzip(packed).text()], { type: 'text/javascript' }));
   const module = await import(url);
   URL.revokeObjectURL(url);
   return module;
@@ -38,14 +38,14 @@ const render = async ({ model, el }) => {
   const disposal = new AbortController(), busy = drawNotice(model, 'The kernel is busy. Wait, or interrupt it.');
   const timer = setTimeout(() => el.append(busy), PATIENCE);
   const loss = new Promise((resolve) => model.on('comm_live_update', () => resolve()));
-  const code = await Promise.race([load(model), loss]);
+  const code = await Promise.race([load(model), loss]), spec = await unzip(model.get('spec')).json();
   clearTimeout(timer);
   busy.remove();
   if (!code) return el.append(absent);
   // A style in the element itself also works where a host draws widgets in a shadow root.
   el.append(Object.assign(document.createElement('style'), { textContent: code.css }));
   const { signal } = disposal;
-  code.draw({ model, el, signal, loss: code.watchKernel(model, el, signal, drawNotice) });
+  code.draw({ model, el, signal, spec, loss: code.watchKernel(model, el, signal, drawNotice) });
   return () => disposal.abort();
 };
 

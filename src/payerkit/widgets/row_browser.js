@@ -1,7 +1,7 @@
 // Shows many rows by the page. The rows stay in the kernel: each page is asked for, and what it shows is in no widget
 // state. Buttons are made once, so that they keep focus and clicks.
 const draw = (widget) => {
-  const { title, columns, states, size } = widget.model.get('spec'), count = new Intl.NumberFormat('en').format;
+  const { title, columns, states, size } = widget.spec, count = new Intl.NumberFormat('en').format;
   let wanted = { state: '', text: '', sort: 'state', descending: false, start: 0 }, found = 0, typing;
   const channel = openChannel(widget, (message, isOwn) => isOwn && !message.error && show(message)), { say } = channel;
   const ask = (changes) => {

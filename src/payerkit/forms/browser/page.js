@@ -45,7 +45,7 @@ const drawSteps = (parts, model, signal) => {
 // Draws the forms of a widget: one, or the steps of a Walkthrough.
 const draw = (widget) => {
   const { model, signal, loss } = widget;
-  const parts = model.get('spec').forms.map((spec) => ({ spec, form: drawForm(spec, model, signal, loss) }));
+  const parts = widget.spec.forms.map((spec) => ({ spec, form: drawForm(spec, model, signal, loss) }));
   const steps = parts.length > 1 && drawSteps(parts, model, signal);
   mount(widget, steps ? steps.node : parts[0].form.node, (message) => {
     parts.find(({ spec }) => spec.name === message.form)?.form.receive(message);
