@@ -175,9 +175,9 @@ class RequestModel(ApiModel):
             return cls._checked(fields)
         name = cls.__name__
         if given is None:
-            first = next(iter(cls.model_fields))
-            given_as = f"Give a {name}, a dict or row, or its fields by name, such as {first}=..."
-            raise InvalidInput(f"{given_as}; help({name}) lists them. Nothing was sent.")
+            raise InvalidInput(
+                f"Give a {name}, a dict or row, or fields by name: help({name}) has them. Nothing was sent."
+            )
         if not fields and hasattr(given, "keys") and not hasattr(given, "columns"):  # a dict, or a row of a DataFrame
             return cls._checked(dict(given))
         also = f" and also the keywords {', '.join(sorted(fields))}" if fields else ""
