@@ -25,7 +25,6 @@ from payerkit.onboarding.rows import ID, Naming, Placeholders, Row, Step, read_r
 from payerkit.reasons import Outcome
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
 from payerkit.tables.read import read_bank_details, read_payers
-from payerkit.wording import listed
 
 _ALL = "warnings"
 """Says that rows are kept back for any warning."""
@@ -134,9 +133,6 @@ def _warning_codes() -> Collection[str]:
 
 _NEAR_DUPLICATE = "near_duplicate"
 
-_NAMED = 3
-"""Rows that a finding names."""
-
 Key = Callable[[Row], str | tuple[Any, ...]]
 """What is equal for rows that belong together; empty for a row that belongs to none."""
 
@@ -206,7 +202,7 @@ def _compare_rows(rows: Sequence[Row], payers: Sequence[Sequence[Row]], held_cod
     writing = {row.written_id: row for row in reversed(given)}
     for row in given:
         if row.is_respelled:
-            _tell_naming(row, table_finding(_NEAR_DUPLICATE, ID), [writing[str(row.client_user_id)]], 1)
+            _tell_naming(row, table_finding(_NEAR_DUPLICATE, ID), writing[str(row.client_user_id)])
     _judge(rows, held_codes)
     for group in described:
         chosen = _choose(group, "payer")
@@ -243,29 +239,24 @@ def _choose(rows: Sequence[Row], step: Step) -> Row:
     chosen = min(rows, key=lambda row: (forms[row][0], -times[forms[row]], forms[row][1], row.number))
     for row in rows:
         if not row.is_blocked and forms[row][1] != forms[chosen][1]:
-            _tell_naming(row, table_finding(_NEAR_DUPLICATE), [chosen], 1, step)
+            _tell_naming(row, table_finding(_NEAR_DUPLICATE), chosen, step)
     return chosen
 
 
 def _tell_differing(groups: Iterable[Sequence[Row]], key: Key, finding: Finding, step: Step | Literal[""]) -> None:
-    """Tell each row in whose group other rows have another key; the finding names the first row of each other key."""
+    """Tell each row in whose group other rows have another key; the finding names the first of them."""
     for group in groups:
-        members: dict[Hashable, list[Row]] = {}
-        for row in group if len(group) > 1 else ():
-            members.setdefault(key(row), []).append(row)
-        firsts = [(own, rows[0]) for own, rows in members.items()]
-        for own, rows in members.items() if len(members) > 1 else ():
-            named = [first for other, first in firsts[: _NAMED + 1] if other != own][:_NAMED]
-            for row in rows:
-                _tell_naming(row, finding, named, len(members) - 1, step)
+        keyed = [(key(row), row) for row in group] if len(group) > 1 else []
+        other = next((row for own, row in keyed if own != keyed[0][0]), None)
+        if other is None:
+            continue
+        for own, row in keyed:
+            _tell_naming(row, finding, other if own == keyed[0][0] else group[0], step)
 
 
-def _tell_naming(row: Row, finding: Finding, named: Sequence[Row], number: int, step: Step | Literal[""] = "") -> None:
-    """Tell a row a finding that names some of a number of rows, by their labels."""
-    shown = [str(shown_id(each.label)) for each in named]
-    more = number - len(shown)
-    rows = listed([*shown, f"{more:,} more"] if more else shown)
-    message = f"{finding.message.removesuffix('.')}: see row{'s' * (number > 1)} {rows}."
+def _tell_naming(row: Row, finding: Finding, other: Row, step: Step | Literal[""] = "") -> None:
+    """Tell a row a finding that names another row, by its label."""
+    message = f"{finding.message.removesuffix('.')}: see row {shown_id(other.label)}."
     row.tell(replace(finding, message=message), step, finding)
 
 
