@@ -74,24 +74,23 @@ def test_spellings_of_a_signature_are_accepted(signature: str, secret: Any) -> N
 
 
 @pytest.mark.parametrize(
-    ("body", "signature", "secret", "words"),
+    ("body", "signature", "secret"),
     [
-        (BODY, sign(BODY, "other"), SECRET, "signature: does not match the body."),
-        (BODY.replace(b"approved", b"rejected"), VECTOR, SECRET, "signature: does not match the body."),
-        (BODY, VECTOR[:-1], SECRET, "not 64 hexadecimal digits"),
-        (BODY, "٣" * 64, SECRET, "not 64 hexadecimal digits"),  # digits, but not of hexadecimal numbers
-        (BODY, "", SECRET, "signature: missing"),
-        (BODY, None, SECRET, "signature: missing"),
-        (BODY, pd.Series([VECTOR]), SECRET, "not 64 hexadecimal digits"),  # a column in place of a cell
-        (BODY, VECTOR, f"{SECRET}\n", "begins or ends with a blank or a line break"),
-        (json.dumps(COMPLIANCE).encode(), VECTOR, SECRET, "it was parsed and written again"),
-        (json.dumps(COMPLIANCE, indent=2).encode(), VECTOR, SECRET, "it was parsed and written again"),
-        (BODY + b"\n", VECTOR, SECRET, "it was parsed and written again"),
+        (BODY, sign(BODY, "other"), SECRET),
+        (BODY.replace(b"approved", b"rejected"), VECTOR, SECRET),
+        (BODY, VECTOR[:-1], SECRET),
+        (BODY, "٣" * 64, SECRET),  # digits, but not of hexadecimal numbers
+        (BODY, "", SECRET),
+        (BODY, None, SECRET),
+        (BODY, pd.Series([VECTOR]), SECRET),  # a column in place of a cell
+        (BODY, VECTOR, f"{SECRET}\n"),
+        (json.dumps(COMPLIANCE).encode(), VECTOR, SECRET),  # parsed and written again
+        (BODY + b"\n", VECTOR, SECRET),
     ],
 )
-def test_a_wrong_signature_is_refused(body: bytes, signature: Any, secret: str, words: str) -> None:
-    """Nothing is returned, and the error says what is probably wrong, but nothing of the body or the secret."""
-    with pytest.raises(InvalidSignature, match=words) as raised:
+def test_a_wrong_signature_is_refused(body: bytes, signature: Any, secret: str) -> None:
+    """Nothing is returned, and the error says what may be wrong, but nothing of the body or the secret."""
+    with pytest.raises(InvalidSignature, match="signature: missing, or not made of this body") as raised:
         verify_event(body, signature, secret)
 
     assert "Verify the raw bytes" in str(raised.value)

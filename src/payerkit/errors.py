@@ -90,7 +90,7 @@ class InvalidSignature(InvalidInput):
     advice: str = (
         "Verify the raw bytes of the body as they arrived, such as request.get_data() in Flask or await request.body() "
         "in FastAPI: a body that was parsed and written again has another signature. If these were the raw bytes, the "
-        "secret is that of another webhook, or somebody else sent them."
+        "secret is that of another webhook or has a line break, or somebody else sent them."
     )
 
 
