@@ -16,17 +16,15 @@ from cases import table
 from example_addresses import DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN
 from example_payments import as_json, codes, data, read
 from far_end import reply
-from payerkit import InvalidInput, PaymentPolicy, check_payment, create_request, explain, request_payment
+from payerkit import PaymentPolicy, check_payment, create_request, explain, request_payment
 from payerkit._tsv import rows
 from payerkit.models import Payment
 from payerkit.payouts import payout_checklist
-from payerkit.payouts.payment_list import payments_frame
 from payerkit.policy import draft_policy
 from payout_service import CHASE, COMPLIANT, ORDER, PayoutService, client_of
 from published import BANK_DETAILS, PAYER
 from test_check_payout import OF_ACCOUNT, paying
 from test_check_payout import ORDER as OF_DOLLARS
-from test_reconcile_orders import paid
 
 USER = str(PAYER["clientUserId"])
 
@@ -55,15 +53,6 @@ def test_a_draft_proposes_what_honest_payments_share(
 
     assert ({}, proposed) == (tomllib.loads(draft), " ".join(f"{name}:{len(each)}" for name, each in entries.items()))
     assert words in draft.replace("\n## ", " ")
-
-
-def test_a_draft_says_since_when() -> None:
-    """By the first time in a list of payments, of those that are in it; anything but such a list is refused."""
-    listed = payments_frame([paid(day, requestId=f"{number:064x}") for number, day in ((1, 5), (2, 4), (2, 3), (9, 1))])
-
-    assert "(100 %), since 2026-11-03 10:00 UTC." in draft_policy([payout(1), payout(2)], paid=listed)
-    with pytest.raises(InvalidInput, match="list_payments"):
-        draft_policy([payout(1)], paid=listed.drop(columns="timestamp"))
 
 
 @pytest.mark.parametrize("row", list(rows("payerkit.checks", "least_amounts")), ids=lambda row: "".join(row.values()))
@@ -125,7 +114,7 @@ def test_a_payout_by_the_checklist_is_ok_under_a_drafted_policy_and_arrives(tmp_
         order = {"amount": "25.50", "invoice_currency": "USD", "payment_currency": "USDC-sepolia"}
         earlier = [request_payment(client, create_request(client, order), **ids) for _ in range(2)]
         client.sandbox.pay(earlier[0])
-        draft = draft_policy(earlier, paid=payerkit.list_payments(client, payment_currency="USDC-sepolia"))
+        draft = draft_policy(earlier)
         file.write_text(confirmed(draft), "utf-8")
         policy = PaymentPolicy.read(file)
 

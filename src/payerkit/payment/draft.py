@@ -11,8 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from payerkit.errors import InvalidInput, without_internal_frames
-from payerkit.frames import read_times, rows_of
+from payerkit.errors import without_internal_frames
 from payerkit.payment.check_many import CheckedPayment, Source, checked_payments
 from payerkit.wording import count_of, listed, visible
 
@@ -36,15 +35,12 @@ _REASONS = {
 _BEFORE_QUOTES_END = datetime.min.replace(tzinfo=UTC)
 """When payments are checked: a quote that has expired since then says nothing about what was paid."""
 
-_IDS = ("request_id", "payment_reference")
-
 
 @without_internal_frames
 def draft_policy(
     payments: Iterable[Source] | Mapping[str, Source] | pd.Series[Any] | str | Path,
     *,
     policy: PaymentPolicy | None = None,
-    paid: pd.DataFrame | None = None,
 ) -> str:
     """Return a draft of a policy: what several payments have in common, as lines that are all commented out.
 
@@ -55,14 +51,13 @@ def draft_policy(
     Args:
         payments: As `check_payments` takes them, each with its own order. The same payment counts once.
         policy: What you agreed to already: it decides about the verdicts, and is not proposed again.
-        paid: From `list_payments`, to say since when something was seen.
 
     Returns:
         The text of a TOML file, which `PaymentPolicy.read` takes. Above each entry stands its evidence, behind `##`: in
-        how many of the payments it was seen, which share of them that is, and since when.
+        how many of the payments it was seen, and which share of them that is.
 
     Raises:
-        InvalidInput: As by `check_payments`, and if `paid` is anything but a list of payments.
+        InvalidInput: As by `check_payments`.
 
     Example:
         >>> seen = [initiate_payment(client, {**order, "amount": amount}) for amount in ("10", "11")]
@@ -76,9 +71,6 @@ def draft_policy(
         # address = "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5"
         # max_percent = "0.1"
     """
-    if paid is not None and not {*_IDS, "timestamp"} <= {*getattr(paid, "columns", ())}:
-        raise InvalidInput("paid: expected a result of list_payments().")
-    times = {} if paid is None else _read_times(paid)
     labels, checked = checked_payments(payments, policy=policy, now=_BEFORE_QUOTES_END)
     seen, stopped, refused = list[_Seen](), list[str](), ""
     for label, each in zip(labels, checked, strict=True):
@@ -86,7 +78,7 @@ def draft_policy(
             stopped.append(visible(str(label)))
             refused += f" {_text(each)}"
         else:
-            seen.append(_Seen.of(each.compared, each.findings, times))
+            seen.append(_Seen.of(each.compared, each.findings))
     found = dict.fromkeys(lines for each in seen for lines in each.lines)
     entries = [_entry(lines, seen, refused) for name in _REASONS for lines in found if _read(lines)[0] == name]
     count = count_of(len({each.id for each in seen}), "payment")
@@ -101,25 +93,23 @@ def draft_policy(
 class _Seen:
     """What a payment showed that is not stopped.
 
-    since: when it was paid, or None. lines: of a policy, each of which would clear a finding. paid_out: of a payout,
+    lines: of a policy, each of which would clear a finding. paid_out: of a payout,
     the networks and recipients.
     """
 
     id: str
-    since: pd.Timestamp | None
     lines: Collection[str]
     paid_out: Collection[tuple[str | None, str | None]]
 
     @classmethod
-    def of(cls, compared: Comparison, findings: Iterable[Finding], times: Mapping[str, pd.Timestamp]) -> _Seen:
-        """Return what a payment showed, by its findings. times: of payments, by their ids."""
+    def of(cls, compared: Comparison, findings: Iterable[Finding]) -> _Seen:
+        """Return what a payment showed, by its findings."""
         payment = compared.payment
         is_payout = payment.payout is not None or any(each.is_payout for each in compared.ordered)
-        ids = [str(each).lower() for name in _IDS if (each := getattr(payment, name))]
+        ids = [str(each).lower() for each in (payment.request_id, payment.payment_reference) if each]
         lines = [each.policy_lines for each in findings if each.policy_lines]
         return cls(
             [*ids, str(id(payment))][0],
-            next((times[each] for each in ids if each in times), None),
             [each for each in lines if is_payout or not each.startswith("[[addresses]]")],
             [(compared.network, each.recipient) for each in compared.payments if is_payout],
         )
@@ -139,12 +129,6 @@ def _text(stopped: CheckedPayment) -> str:
     return " ".join(found).lower()
 
 
-def _read_times(paid: pd.DataFrame) -> dict[str, pd.Timestamp]:
-    """Return when payments were made first, by their ids."""
-    rows = rows_of(paid.assign(timestamp=read_times(paid["timestamp"])).sort_values("timestamp", ascending=False))
-    return {str(row[name]).lower(): row["timestamp"] for row in rows for name in _IDS if row["timestamp"]}
-
-
 def _comment(text: str) -> list[str]:
     return textwrap.wrap(text, 110, initial_indent="## ", subsequent_indent="## ", break_long_words=False)
 
@@ -154,11 +138,8 @@ def _entry(lines: str, seen: Iterable[_Seen], refused: str) -> tuple[str, ...]:
     name, entry = _read(lines)
     words, shown = _objection(name, entry, seen, refused), list[str]()
     if not words:
-        showing = {each.id: each for each in seen if lines in each.lines}
-        count, total = len(showing), len({each.id for each in seen})
-        since = min((each.since for each in showing.values() if each.since), default=None)
-        when = f", since {since:%Y-%m-%d %H:%M} UTC" if since else ""
-        words = f"Seen in {count} of {count_of(total, 'payment')} ({100 * count // total} %){when}."
+        count, total = len({each.id for each in seen if lines in each.lines}), len({each.id for each in seen})
+        words = f"Seen in {count} of {count_of(total, 'payment')} ({100 * count // total} %)."
         shown = [f"# {line}" for line in lines.split("\n")]
     return "##", *_comment(_REASONS[name]), *_comment(words), *shown
 
