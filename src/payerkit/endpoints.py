@@ -63,8 +63,8 @@ def endpoint(function: Callable[Concatenate[Client, P], R]) -> Callable[Concaten
     return call
 
 
-_sent: weakref.WeakKeyDictionary[Client, dict[str, str]] = weakref.WeakKeyDictionary()
-"""The fingerprint of the first data of each payer, by client and id."""
+_sent: weakref.WeakKeyDictionary[Client, dict[str, int]] = weakref.WeakKeyDictionary()
+"""The hash of the first data of each payer, by client and id."""
 
 
 def takes_fields(model: type[RequestModel]) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -113,8 +113,7 @@ def create_payer(client: Client, payer: Payer | Mapping[str, Any] | None = None,
     payer = Payer.of(payer, fields)
     body = RequestBody(payer.to_dict(reveal=True), payer.private_values)
     status = client.send(payer_call(payer.client_user_id, body, PayerStatus.read))
-    fingerprint = body.fingerprint(client.account_secret)
-    if _sent.setdefault(client, {}).setdefault(payer.client_user_id, fingerprint) != fingerprint:
+    if _sent.setdefault(client, {}).setdefault(payer.client_user_id, hash(body.content)) != hash(body.content):
         note = "This client sent other data under this client_user_id before, and the service may keep those: it shows "
         warnings.warn(f"{note}only statuses. Another payer needs another id.", stacklevel=4)
     return status

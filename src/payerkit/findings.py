@@ -272,7 +272,7 @@ def payment_findings() -> Mapping[str, dict[str, str]]:
     A hint has other words for a form: its readers write neither code nor the file of a policy.
     """
     found = _tsv.rows("payerkit.payment", "findings")
-    return {row["key"]: {**row, "hint": Wording(row["hint"])} for row in found}
+    return {row["key"]: row if "<" not in row["hint"] else {**row, "hint": Wording(row["hint"])} for row in found}
 
 
 def payment_finding(

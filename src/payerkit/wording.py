@@ -33,7 +33,8 @@ class Wording(str):
     def format(self, *_: object, **values: object) -> Wording:
         """Return the text with its values; a value is no template, so what would make it one is left out there."""
         text = super().__new__(type(self), super().format(**values))
-        plain = {name: re.sub("[<>|]", "", str(value)) for name, value in values.items()}
+        used = [(name, value) for name, value in values.items() if f"{{{name}" in self.template]
+        plain = {name: re.sub("[<>|]", "", str(value)) for name, value in used}
         text.template, text.to_write = self.template.format(**plain), self.to_write
         return text
 

@@ -47,7 +47,7 @@ from payerkit.models.payments import ComparedWith
 from payerkit.onchain.addresses import address_problem
 from payerkit.onchain.amounts import format_amount, read_rate
 from payerkit.onchain.currencies import Currency, native_currency
-from payerkit.payment.compare import NODE_URL, Comparison, node_of
+from payerkit.payment.compare import NODE_URL, Comparison
 from payerkit.payment.execute import read_holdings
 from payerkit.payouts.request_calls import request_call, request_payment_call, with_reference
 from payerkit.payouts.request_list import RequestSearch
@@ -350,7 +350,8 @@ class PaymentForm(Form):
         """Ask a node once what a wallet holds of the payment currency, if both are known and there is a node."""
         values = self._entries.visible_values()
         wallet, currency = values["wallet"], self._policy.find_currency(values["payment_currency"])
-        node = None if currency is None else self._node or node_of(currency.network, self._policy)
+        network = "" if currency is None else currency.network
+        node = self._node or self._policy.nodes.get(network) or os.environ.get(NODE_URL)
         if currency is None or node is None or not wallet or address_problem(wallet):
             self._holdings = (None, "")
         elif self._holdings[0] != (wallet, currency):

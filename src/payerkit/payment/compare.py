@@ -97,11 +97,6 @@ def network_of(order: OrderTerms, policy: PaymentPolicy) -> str | None:
     return None if network is None else network.name
 
 
-def node_of(network: str | None, policy: PaymentPolicy) -> str | None:
-    """Return the address of the node that is asked about a network if none is given; None for none."""
-    return policy.nodes.get(network or "") or os.environ.get(NODE_URL)
-
-
 def contract_at(address: str | None, network: str, preferred: Collection[str] = ()) -> Deployment | None:
     """Return the contract deployed at an address of a network, one with a preferred name first."""
     here = [each for each in deployments_at(address) if each.network == network]
@@ -327,7 +322,7 @@ class Comparison:
         self.statements = payment.whole.statements(payment.request_id if payout is None else payout.request_id)
         self.given_network = given.get("network") or payment.network
         self.network = self._find_network()
-        self.node = given.get("node") or node_of(self.network, self.policy)
+        self.node = given.get("node") or self.policy.nodes.get(self.network or "") or os.environ.get(NODE_URL)
         self.rate = None if rate is None else read_rate(rate)
         self._rates: dict[tuple[str, str], Decimal | None] = {}
 

@@ -181,7 +181,8 @@ def _check_unread(compared: Comparison) -> Iterator[Finding]:
 def _known_hex(compared: Comparison) -> frozenset[str]:
     """Return the hex that transactions, orders, ids, the payer's wallet, fees and allowances have, without 0x."""
     payout, policy = compared.payment.payout, compared.policy
-    texts = [each for each in (compared.payment.request_id, payout and payout.request_id) if each and _is_id(each)]
+    texts = [each for each in (compared.payment.request_id, payout and payout.request_id) if each]
+    texts = [each for each in texts if len(each.lower().removeprefix("0x")) in _ID_LENGTHS]
     texts += [] if payout is None else [payout.client_user_id, payout.reference or "", payout.wallet or ""]
     texts += [order.payee or "" for order in compared.ordered]
     texts += [each.address for each in policy.fees] + [each.spender for each in policy.allowances]
@@ -192,14 +193,13 @@ def _known_hex(compared: Comparison) -> frozenset[str]:
     return frozenset(text.lower().removeprefix("0x") for text in texts)
 
 
-def _is_id(text: str) -> bool:
-    """Return True for a text as long as a hash, or the id of a request, in hex digits."""
-    return len(text.lower().removeprefix("0x")) in {64, 66}
+_ID_LENGTHS = {64, 66}
+"""How many hex digits a hash has, and the id of a request."""
 
 
 def _is_known(compared: Comparison, member: Member, hex_or_words: str, known: frozenset[str]) -> bool:
     """Return True if a value that a wallet could use was checked with the transactions, or only reports something."""
-    is_report = member.role in {"report", "request_id"} and _is_id(hex_or_words)
+    is_report = member.role in {"report", "request_id"} and len(hex_or_words) in _ID_LENGTHS
     is_compared = member.role == "payee" and len(compared.orders) == 1 and compared.orders[0].payee is not None
     is_compared |= member.own in CHAIN_NAMES or member.path in _FEES
     is_value = member.plain == "hex" and member.step is not None  # of a transaction's native value
