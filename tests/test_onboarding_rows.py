@@ -213,7 +213,7 @@ def plan(*rows: Row, **options: Any) -> payerkit.onboarding.Plan:
 
 def told(found: payerkit.onboarding.Plan) -> list[tuple[int, str, str]]:
     """Return the row, code and message of each finding about several rows."""
-    chosen = found.findings[found.findings["code"].str.contains("shared|twice|near_duplicate|no_account")]
+    chosen = found.findings[found.findings["code"].str.contains("shared|twice|near_duplicate")]
     return list(chosen[["row", "code", "message"]].itertuples(index=False, name=None))
 
 
@@ -265,23 +265,6 @@ def test_an_example_shares_nothing() -> None:
     table = pd.DataFrame([line.split(",") for line in rows[1:]], columns=rows[0].split(","))
 
     assert {"example_row"} == set(payerkit.plan_onboarding(table).findings["code"])
-
-
-@pytest.mark.parametrize(
-    ("accounts", "payers", "expected"),
-    [
-        (3, 1, [5]),
-        (2, 2, []),  # not most of them
-        (0, 4, []),
-        (4, 0, []),
-    ],
-)
-def test_a_payer_without_account_is_told(accounts: int, payers: int, expected: list[int]) -> None:
-    """In a table in which most payers have one; somebody may have lost it."""
-    without = {name: None for name in row(0) if name not in TYPED_PAYER}
-    rows = [row(place, **({} if place < accounts else without)) for place in range(accounts + payers)]
-
-    assert expected == [at for at, code, _ in told(plan(*rows)) if code == "no_account"]
 
 
 def test_an_account_may_stand_in_another_row() -> None:
@@ -533,7 +516,7 @@ def test_rows_differ_in_whose_account_it_is() -> None:
 
     assert ["DE", "US"] == [body(table, row)["country"] for row in (0, 1)]
     assert [True, True, False] == ["bank_details" in row.data and row.may_be_sent for row in table.rows]
-    assert ["no_account"] == [each.finding.code for each in table.found]
+    assert [] == table.found
 
 
 def test_the_column_does_nothing_for_accounts_alone() -> None:
