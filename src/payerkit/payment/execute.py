@@ -123,8 +123,6 @@ class Call(NamedTuple):
         """Why it was reverted, in words."""
         if self.output[:4] == bytes.fromhex("08c379a0"):  # Error(string)
             return f'"{_text(self.output[4:])}"'
-        if self.output[:4] == bytes.fromhex("4e487b71"):  # Panic(uint256)
-            return f"panic {int.from_bytes(self.output[4:]):#x} of the compiler"
         return f"error 0x{self.output[:4].hex()}" if self.output else "no reason is given"
 
 

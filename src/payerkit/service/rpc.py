@@ -64,7 +64,7 @@ class _Node:
             "eth_blockNumber": lambda: hex(self.block),
             "eth_gasPrice": lambda: hex(GAS_PRICE),
             "eth_getCode": self._code,
-            "eth_getStorageAt": lambda *_: _word(0),
+            "eth_getStorageAt": lambda *_: _hex(_encoded(0)),
             "eth_getBalance": lambda *_: hex(self.holding("")["balance"]),
             "eth_call": lambda call, *_: _hex(_Ledger(self, {}).call(call)),
             "eth_simulateV1": self._simulate,
@@ -182,14 +182,13 @@ class _Ledger:
         is_coin, token, total = step.function == PAY_NATIVE, pay.token.lower(), pay.amount + pay.fee
         if step.to != self.node.contract("EthereumFeeProxy" if is_coin else "ERC20FeeProxy"):
             raise RpcError(_NO_METHOD, "the sandbox's node has no such contract at this address")
-        if is_coin and step.wei < total:
-            raise _reverted("not enough value for amount and fee")
-        if not is_coin and self.allowance(token, step.to) < total:
-            raise _reverted("payment transferFrom() failed")
-        if self.balance(token, sender) < total:
-            raise _reverted("payment transferFrom() failed")
+        allowed = step.wei if is_coin else self.allowance(token, step.to)
+        if min(allowed, self.balance(token, sender)) < total:
+            reason = "payment transferFrom() failed"
+            data = keccak(b"Error(string)")[:4] + encode(["string"], [reason])
+            raise RpcError(_REVERTED, f"execution reverted: {reason}", data)
         if not is_coin:
-            self.allowances[token, step.to] = self.allowance(token, step.to) - total
+            self.allowances[token, step.to] = allowed - total
         for account, moved in ((sender, -total), (pay.recipient, pay.amount), (pay.fee_address, pay.fee)):
             self.balances[token, account.lower()] = self.balance(token, account.lower()) + moved
         return b""
@@ -204,17 +203,8 @@ def _gas_of(call: Mapping[str, Any]) -> int:
     return 0 if step is None else Transaction(*step, "").gas_cost // GAS_PRICE
 
 
-def _reverted(reason: str) -> RpcError:
-    data = keccak(b"Error(string)")[:4] + encode(["string"], [reason])
-    return RpcError(_REVERTED, f"execution reverted: {reason}", data)
-
-
 def _encoded(number: int) -> bytes:
     return number.to_bytes(32)
-
-
-def _word(number: int) -> str:
-    return _hex(_encoded(number))
 
 
 def _hex(data: bytes) -> str:
