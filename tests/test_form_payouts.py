@@ -387,6 +387,7 @@ class CountedNode(KeptAnswers):
 
 def test_a_node_is_asked_by_a_person_alone(shared: Client) -> None:
     """Once when the response comes, and by the button; neither drawing the form nor agreeing asks it again."""
+    shared.sandbox.set_wallet("fUSDC-sepolia", balance="50", allowance="0")
     node = CountedNode(shared.sandbox.node())
     form = PaymentForm(shared, policy=shared.sandbox.policy(), node=node)
     form.fill(ORDER | {"payee": PAYEE, "invoice_currency": "fUSDC-sepolia"})
@@ -399,7 +400,7 @@ def test_a_node_is_asked_by_a_person_alone(shared: Client) -> None:
         ask()
         counts.append(node.count - typed)
 
-    assert note.startswith("It holds 1000000 fUSDC-sepolia and 1000000 ETH")
+    assert note.startswith("It holds 50 fUSDC-sepolia and ")
     assert "The payment contract may take 0 fUSDC-sepolia." in note
     assert (1, [3, 3, 3, 3, 6]) == (typed, counts)
     assert "executed" in codes
