@@ -211,6 +211,18 @@ def test_the_chain_is_compared_first(nodes: Callable[[str], LocalNode]) -> None:
     assert ["node_chain"] == told(executed(GOOD, nodes("mainnet")))
 
 
+def test_a_proxy_is_told_with_what_is_behind_it(node: LocalNode) -> None:
+    """Its implementation (EIP-1967) and the hash of that code."""
+    inner, slot = f"0x{'c1' * 20}", "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc"
+    node.call("anvil_setCode", inner, "0x600160015500")
+    node.call("anvil_setStorageAt", str(GOOD.transactions[1].to), slot, f"0x{inner[2:]:0>64}")
+    asked = Node(node.url)
+    found = check_payment(GOOD, node=asked, wallet=FRESH)
+
+    assert ("ok", 3) == (found.verdict, asked.trips)
+    assert f"whose code has the hash 0x{keccak(bytes.fromhex('600160015500')).hex()}." in str(found)
+
+
 def test_a_check_takes_three_requests(node: LocalNode) -> None:
     """However much is asked."""
     asked = Node(node.url)

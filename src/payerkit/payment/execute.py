@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -174,10 +174,20 @@ class _Execution:
             return
         self.block = block
         state = self._ask_state()
-        yield from self._check_code(state)
+        simulation = self._simulation(state)
+        proxies = {
+            name[1]: to for name, word in state.items() if name[0] == "implementation" and (to := _address(word))
+        }
+        codes: list[Question] = [("eth_getCode", [each, hex(block)]) for each in proxies.values()]
+        answers = self.node.ask([*simulation, *codes]) if simulation or codes else []
+        behind = dict(zip(proxies, zip(proxies.values(), answers[len(simulation) :], strict=True), strict=True))
+        yield from self._check_code(state, behind)
         yield from self._check_tokens(state)
         yield from self._check_reference(state)
-        yield from self._execute(state)
+        if simulation:
+            yield from self._read_simulation(state, *answers[: len(simulation)])
+        else:
+            yield payment_finding("not_executed.wallet", node=self.node.name, block=self.block)
 
     def _ask_state(self) -> dict[tuple[str, ...], Any]:
         """Return what the node says of contracts, tokens, the wallet's coins and earlier payments, by what is asked."""
@@ -200,19 +210,23 @@ class _Execution:
             questions["logs",] = "eth_getLogs", [asked | {"topics": [None, topics]}]
         return dict(zip(questions, self.node.ask([*questions.values()]), strict=True))
 
-    def _check_code(self, state: Mapping[tuple[str, ...], Any]) -> Iterator[Finding]:
+    def _check_code(
+        self, state: Mapping[tuple[str, ...], Any], behind: Mapping[str, tuple[str, Any]]
+    ) -> Iterator[Finding]:
+        """Yield what code the contracts have. behind: the implementation of each proxy, and its code."""
         for step in self.steps:
             code = _bytes(state.get(("code", _key(step.to))))
             if step.call.function and not code:
                 yield payment_finding("code_missing", step, contract=step.to)
             elif step.call.function and _is_of_contract(step):
-                yield from self._compare_code(step, code, _address(state["implementation", _key(step.to)]))
+                to, inner = behind.get(_key(step.to), ("", None))
+                words = f" It hands calls on to {with_checksum(to)}, whose code has the hash {_hash(_bytes(inner))}."
+                yield from self._compare_code(step, code, words if to else "")
 
-    def _compare_code(self, step: DecodedTransaction, code: bytes, implementation: str) -> Iterator[Finding]:
+    def _compare_code(self, step: DecodedTransaction, code: bytes, words: str) -> Iterator[Finding]:
         found = contract_at(step.to, str(self.compared.network), getattr(step.call.function, "contracts", ()))
-        digest = f"0x{keccak(code).hex()}"
+        digest = _hash(code)
         is_known = found is not None and digest == _code_hashes().get(found.contract)
-        words = f" It hands calls on to {with_checksum(implementation)}." if implementation else ""
         key = "code_known" if is_known else "code_unknown"
         yield payment_finding(key, step, contract=found.contract if found else step.to, digest=digest, words=words)
 
@@ -239,22 +253,24 @@ class _Execution:
             transaction, block = visible(str(logs[0].get("transactionHash")))[:66], _number(logs[0].get("blockNumber"))
             yield payment_finding("reference_paid", transaction=transaction, block=block)
 
-    def _execute(self, state: Mapping[tuple[str, ...], Any]) -> Iterator[Finding]:
-        if not self.wallet:
-            yield payment_finding("not_executed.wallet", node=self.node.name, block=self.block)
-            return
-        coins = _number(state["coins",])
+    @cached_property
+    def _reads(self) -> list[dict[str, str]]:
+        return [_balance_call(*place) for place in self.places] + [self._grant_call(*each) for each in self.grants]
+
+    def _simulation(self, state: Mapping[tuple[str, ...], Any]) -> list[Question]:
+        """Return the questions that execute the payment: all of it, and its first transaction alone; none in vain."""
+        if not self.wallet or not self.steps:
+            return []
+        coins, at = _number(state["coins",]), hex(self.block)
         if coins is None:
             raise NodeError("the coins of the wallet cannot be read.")
         calls = [_as_call(step, self.wallet) for step in self.steps]
         given = {_READER: {"code": _READER_CODE}, self.wallet: {"balance": hex(coins + sum(map(_value, self.steps)))}}
-        reads = [_balance_call(*place) for place in self.places] + [self._grant_call(*each) for each in self.grants]
-        simulation = {
-            "blockStateCalls": [{"stateOverrides": given, "calls": [*reads, *calls, *reads]}],
-            "validation": False,
-        }
-        first = [calls[0], hex(self.block), {self.wallet: given[self.wallet]}] if calls else [{}]
-        answer, alone = self.node.ask([("eth_simulateV1", [simulation, hex(self.block)]), ("eth_call", first)])
+        block = {"stateOverrides": given, "calls": [*self._reads, *calls, *self._reads]}
+        alone = [calls[0], at, {self.wallet: given[self.wallet]}]
+        return [("eth_simulateV1", [{"blockStateCalls": [block], "validation": False}, at]), ("eth_call", alone)]
+
+    def _read_simulation(self, state: Mapping[tuple[str, ...], Any], answer: Any, alone: Any) -> Iterator[Finding]:
         if isinstance(answer, Refusal):
             yield from self._without_simulation(answer, alone)
             return
@@ -262,10 +278,11 @@ class _Execution:
             done = [Call.read(each) for each in answer[0]["calls"]]
         except (KeyError, IndexError, TypeError):
             done = []
-        if len(done) != len(calls) + 2 * len(reads):
+        reads = len(self._reads)
+        if len(done) != len(self.steps) + 2 * reads:
             raise NodeError("the result of its simulation cannot be read.")
-        before, executed, after = done[: len(reads)], done[len(reads) : -len(reads)], done[-len(reads) :]
-        price = _number(state["gas",]) or 0
+        before, executed, after = done[:reads], done[reads:-reads], done[-reads:]
+        coins, price = _number(state["coins",]) or 0, _number(state["gas",]) or 0
         result = _Result(self, coins, price, self._read(before), executed, self._read(after))
         yield from result.findings()
 
@@ -484,6 +501,10 @@ def _as_call(step: DecodedTransaction, wallet: str) -> dict[str, str]:
 def _balance_call(token: str, account: str) -> dict[str, str]:
     is_coin = token == NATIVE
     return {"to": _READER if is_coin else token, "data": f"0x{'' if is_coin else '70a08231'}{_word(account)}"}
+
+
+def _hash(code: bytes) -> str:
+    return f"0x{keccak(code).hex()}"
 
 
 def _key(address: object) -> str:
