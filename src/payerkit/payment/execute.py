@@ -175,9 +175,8 @@ class _Execution:
         self.block = block
         state = self._ask_state()
         simulation = self._simulation(state)
-        proxies = {
-            name[1]: to for name, word in state.items() if name[0] == "implementation" and (to := _address(word))
-        }
+        slots = [(name[1], _address(word)) for name, word in state.items() if name[0] == "implementation"]
+        proxies = {proxy: to for proxy, to in slots if to}
         codes: list[Question] = [("eth_getCode", [each, hex(block)]) for each in proxies.values()]
         answers = self.node.ask([*simulation, *codes]) if simulation or codes else []
         behind = dict(zip(proxies, zip(proxies.values(), answers[len(simulation) :], strict=True), strict=True))
@@ -258,8 +257,8 @@ class _Execution:
         return [_balance_call(*place) for place in self.places] + [self._grant_call(*each) for each in self.grants]
 
     def _simulation(self, state: Mapping[tuple[str, ...], Any]) -> list[Question]:
-        """Return the questions that execute the payment: all of it, and its first transaction alone; none in vain."""
-        if not self.wallet or not self.steps:
+        """Return the questions that execute all of the payment, and its first call alone; none without a wallet."""
+        if not self.wallet:
             return []
         coins, at = _number(state["coins",]), hex(self.block)
         if coins is None:
@@ -267,7 +266,7 @@ class _Execution:
         calls = [_as_call(step, self.wallet) for step in self.steps]
         given = {_READER: {"code": _READER_CODE}, self.wallet: {"balance": hex(coins + sum(map(_value, self.steps)))}}
         block = {"stateOverrides": given, "calls": [*self._reads, *calls, *self._reads]}
-        alone = [calls[0], at, {self.wallet: given[self.wallet]}]
+        alone = [*calls[:1], at, {self.wallet: given[self.wallet]}]
         return [("eth_simulateV1", [{"blockStateCalls": [block], "validation": False}, at]), ("eth_call", alone)]
 
     def _read_simulation(self, state: Mapping[tuple[str, ...], Any], answer: Any, alone: Any) -> Iterator[Finding]:
