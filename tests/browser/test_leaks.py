@@ -6,7 +6,9 @@ sending, after the response was shown. The files of the notebook and those of th
 
 from __future__ import annotations
 
+import gzip
 import json
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -219,13 +221,16 @@ def test_another_page_sees_no_number(lab: Jupyter, browser: Browser, folder: Pat
 
 
 def test_a_text_is_found_however_it_is_written(tmp_path: Path) -> None:
-    """Hidden files, UTF-16 and escaped JSON are read: the tests above can fail."""
+    """Hidden files, UTF-16, escaped JSON and what gzip packed are read: the tests above can fail."""
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "wide").write_bytes(b"\0" + "Müller".encode("utf-16"))
     (tmp_path / "escaped").write_text(json.dumps("Müller"))
     (tmp_path / "other").write_text("Muller")
+    packed = gzip.compress(f"{'x' * 99} Müller {'y' * 99}".encode())
+    (tmp_path / "packed").write_bytes(b"head" + packed + b"tail")
+    (tmp_path / "state").write_text(f'{{"data": "{b64encode(packed).decode()}"}}')
 
-    assert [".hidden/wide", "escaped"] == find_text(tmp_path, "Müller")
+    assert [".hidden/wide", "escaped", "packed", "state"] == find_text(tmp_path, "Müller")
 
 
 def _files(folder: Path, value: str) -> list[str]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import zlib
+from base64 import b64decode
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -57,7 +60,8 @@ class Frames:
         """Return direction and type of each frame that holds a text, whatever part of the frame it is in."""
         found = []
         for direction, payload in self._seen[since:]:
-            if any(spelling in payload for spelling in spellings(text)):
+            content = unpacked(payload)
+            if any(spelling in content for spelling in spellings(text)):
                 found.append(f"{direction} {read_frame(direction, payload).msg_type}")
         return found
 
@@ -68,11 +72,23 @@ def spellings(text: str) -> set[bytes]:
     return {text.encode(), escaped.encode(), text.encode("utf-16-le"), text.encode("utf-16-be")}
 
 
+def unpacked(content: bytes) -> bytes:
+    """Return bytes, followed by what gzip packed in them, raw or as base64: widgets send and keep it so."""
+    packed = [content[found.start() :] for found in re.finditer(rb"\x1f\x8b\x08", content)]
+    written = [found[0] for found in re.finditer(rb"H4sI[A-Za-z0-9+/]+", content)]
+    packed += [b64decode(each[: len(each) // 4 * 4]) for each in written]
+    parts = [content]
+    for each in packed:
+        with suppress(zlib.error):  # by chance the first bytes are the same
+            parts.append(zlib.decompressobj(31).decompress(each))
+    return b"\n".join(parts)
+
+
 def find_text(folder: Path, needle: str) -> list[str]:
     """Return every file below a folder, hidden ones too, that holds a text."""
     found = []
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         with suppress(FileNotFoundError):  # a running server drops its journals
-            held = file.read_bytes()
+            held = unpacked(file.read_bytes())
             found += [str(file.relative_to(folder))] * any(spelling in held for spelling in spellings(needle))
     return found
