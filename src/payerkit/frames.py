@@ -39,7 +39,8 @@ def _shown(frame: pd.DataFrame) -> pd.DataFrame:
         drawn = kind._repr_html_(whole)  # None if notebooks are set to show frames as text
         style = "<style>.pk-frame .dataframe td {white-space: nowrap}</style>"
         note = "" if len(whole) else "<p>No rows.</p>"
-        return drawn and f'<div class="pk-frame">{style}{drawn}{note}</div>'
+        scrolls = 'tabindex="0" style="overflow-x: auto"'  # by keyboard, too
+        return drawn and f'<div class="pk-frame" {scrolls}>{style}{drawn}{note}</div>'
 
     object.__setattr__(frame, "_repr_html_", picture)  # of this frame alone: what is selected from it is as usual
     return frame

@@ -444,7 +444,7 @@ def form_answers(entries: Entries, findings: Findings, title: str, *, can_change
             cell = f"{change}{html.escape(value or 'Not given')}{said}"
             sections.setdefault(field.section, []).append((label, cell))
     tables = (html.table(rows, caption=section) for section, rows in sections.items())
-    return f'<div class="answers"><h4 tabindex="-1">{title}</h4>{"".join(tables)}</div>'
+    return f'<div class="answers"><h3 tabindex="-1">{title}</h3>{"".join(tables)}</div>'
 
 
 def _shown(entries: Entries, name: str) -> str:

@@ -59,7 +59,7 @@ const draw = (widget) => {
   const group = (label, ...nodes) => create('div', { class: 'row', role: 'group', 'aria-label': label }, ...nodes);
   const filter = group('State', ...chips.map(({ node }) => node)), pager = group('Pages', previous, place, next);
   const tools = div('row', create('label', { for: channel.page }, 'Search'), search);
-  const root = create('div', { class: 'payerkit rows', role: 'group', 'aria-label': title }, create('h3', {}, title), filter, tools, region, pager, channel.status);
+  const root = create('div', { class: 'payerkit rows', role: 'group', 'aria-label': title }, create('h2', {}, title), filter, tools, region, pager, channel.status);
   mount(widget, root, channel.receive);
   ask({});
 };

@@ -75,7 +75,7 @@ const drawForm = (spec, model, signal, loss) => {
   };
   const change = (name) => startAction('change', { field: name });
 
-  const heading = create('h3', { tabindex: -1 }, title), subject = create('span', { class: 'help' }), waitsFor = div('help');
+  const heading = create('h2', { tabindex: -1 }, title), subject = create('span', { class: 'help' }), waitsFor = div('help');
   const badge = create('span', { class: 'pk-badge pk-' + environment }, environment[0].toUpperCase() + environment.slice(1));
   const actions = drawActions(startAction), box = drawBox(spec.box, id + 'b', send);
   const panel = create('div', { class: 'panel', click: ({ target: { dataset } }) => dataset.change ? change(dataset.change) : dataset.action && startAction(dataset.action) });
@@ -85,7 +85,7 @@ const drawForm = (spec, model, signal, loss) => {
   const context = { id, send, queue, arrange, say, act: startAction, actions: spec.actions, marks: spec.marks };
   const addField = (row) => (fields[row[0]] = drawField(row, context)).box;
   const drawSection = ([name, rows]) =>
-    create('fieldset', {}, create('legend', {}, create('h4', {}, name)), ...box.nodesIn(name), div('grid', ...rows.map(addField)));
+    create('fieldset', {}, create('legend', {}, create('h3', {}, name)), ...box.nodesIn(name), div('grid', ...rows.map(addField)));
   const body = div('', ...sections.map(drawSection), div('help', '* required'));
   const form = create('form', { class: 'payerkit', novalidate: true, 'aria-label': nameOnce(`${title} (${environment})`, signal) },
     div('title', heading, ' ', badge, ' ', subject), waitsFor, banner.node, panel, body, actions.node, spoken);
@@ -138,7 +138,7 @@ const drawForm = (spec, model, signal, loss) => {
   const focus = (where) => {
     const field = fields[where];
     if (field) field.box.hidden = false;
-    const node = field?.input ?? (where === 'answers' ? panel.querySelector('h4') : banner.node.hidden ? heading : banner.node);
+    const node = field?.input ?? (where === 'answers' ? panel.querySelector('h3') : banner.node.hidden ? heading : banner.node);
     node.focus({ preventScroll: true });
     (field?.box ?? node).scrollIntoView({ block: 'nearest' });
   };

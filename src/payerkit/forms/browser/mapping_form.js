@@ -109,10 +109,10 @@ const draw = (widget) => {
   };
   line.hidden = refresh.hidden = true;
   const root = create('div', { class: 'payerkit rows mapping', role: 'group', 'aria-label': title },
-    create('h3', {}, title),
+    create('h2', {}, title),
     div('help', 'Letters and digits of values that may be personal are shown as X, x and 0. Nothing of this is saved with the notebook.'),
     div('row', todo, next, accept), region, normaliseRow, div('row', create('label', { for: dates.id }, '03/04/1985 is'), dates), holderRow,
-    create('h4', {}, 'Preview'), div('row', refresh), note, preview, line, status);
+    create('h3', {}, 'Preview'), div('row', refresh), note, preview, line, status);
   mount(widget, root, receive);
   ask({ type: 'state' });
 };
