@@ -227,10 +227,10 @@ def test_a_text_is_found_however_it_is_written(tmp_path: Path) -> None:
     (tmp_path / "escaped").write_text(json.dumps("Müller"))
     (tmp_path / "other").write_text("Muller")
     packed = gzip.compress(f"{'x' * 99} Müller {'y' * 99}".encode())
-    (tmp_path / "packed").write_bytes(b"head" + packed + b"tail")
-    (tmp_path / "state").write_text(f'{{"data": "{b64encode(packed).decode()}"}}')
+    (tmp_path / "packed.ipynb").write_bytes(b"head" + packed + b"tail")
+    (tmp_path / "state.ipynb").write_text(f'{{"data": "{b64encode(packed).decode()}"}}')
 
-    assert [".hidden/wide", "escaped", "packed", "state"] == find_text(tmp_path, "Müller")
+    assert [".hidden/wide", "escaped", "packed.ipynb", "state.ipynb"] == find_text(tmp_path, "Müller")
 
 
 def _files(folder: Path, value: str) -> list[str]:

@@ -89,6 +89,6 @@ def find_text(folder: Path, needle: str) -> list[str]:
     found = []
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         with suppress(FileNotFoundError):  # a running server drops its journals
-            held = unpacked(file.read_bytes())
+            held = unpacked(file.read_bytes()) if file.suffix == ".ipynb" else file.read_bytes()
             found += [str(file.relative_to(folder))] * any(spelling in held for spelling in spellings(needle))
     return found
