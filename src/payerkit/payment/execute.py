@@ -1,7 +1,7 @@
 """Execute a payment on a node before anyone signs it, and compare what changes hands with what was ordered.
 
 A token's logs are its own word. So balances are read before and after, in the same simulation, in the token of the
-order. A node is somebody's word, too: the findings name its host and the block.
+order. Who runs the node can lie, too, so the findings name its host and the block.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Due(NamedTuple):
     account: str
 
 
-class Call(NamedTuple):
+class ExecutedCall(NamedTuple):
     """A call that was executed: whether it succeeded, what it returned, the gas that it used, and its logs."""
 
     succeeded: bool
@@ -110,7 +110,7 @@ class Call(NamedTuple):
     logs: tuple[Any, ...]
 
     @classmethod
-    def read(cls, content: Any) -> Call:
+    def read(cls, content: Any) -> ExecutedCall:
         """Return a call as `eth_simulateV1` answers it. Raises NodeError for anything else."""
         if not isinstance(content, dict):
             raise NodeError("the result of its simulation cannot be read.")
@@ -274,7 +274,7 @@ class _Execution:
             yield from self._without_simulation(answer, alone)
             return
         try:
-            done = [Call.read(each) for each in answer[0]["calls"]]
+            done = [ExecutedCall.read(each) for each in answer[0]["calls"]]
         except (KeyError, IndexError, TypeError):
             done = []
         reads = len(self._reads)
@@ -296,7 +296,7 @@ class _Execution:
     def _grant_call(self, token: str, spender: str) -> dict[str, str]:
         return {"to": token, "data": f"0xdd62ed3e{_word(self.wallet)}{_word(spender)}"}
 
-    def _read(self, calls: list[Call]) -> dict[tuple[str, str, str], int]:
+    def _read(self, calls: list[ExecutedCall]) -> dict[tuple[str, str, str], int]:
         kinds = [*(("balance", *place) for place in self.places), *(("grant", *each) for each in self.grants)]
         return {
             kind: int.from_bytes(call.output[:32]) if call.succeeded else 0
@@ -308,7 +308,7 @@ class _Result:
     """An executed payment: what was there before and after, by kind, token and account, and how each call ended."""
 
     def __init__(
-        self, execution: _Execution, coins: int, gas_price: int, before: _Read, calls: list[Call], after: _Read
+        self, execution: _Execution, coins: int, gas_price: int, before: _Read, calls: list[ExecutedCall], after: _Read
     ) -> None:
         self.execution, self.compared, self.wallet = execution, execution.compared, execution.wallet
         self.coins, self.gas = coins, gas_price * sum(call.gas for call in calls)
@@ -336,7 +336,7 @@ class _Result:
     def _words(self, token: str, amount: int) -> str:
         return format_amount(amount, self.compared.token(token))
 
-    def _failed_step(self) -> tuple[DecodedTransaction, Call] | None:
+    def _failed_step(self) -> tuple[DecodedTransaction, ExecutedCall] | None:
         steps = zip(self.execution.steps, self.calls, strict=True)
         return next(((step, call) for step, call in steps if not call.succeeded), None)
 
@@ -347,7 +347,7 @@ class _Result:
             needed = f"{self._words(NATIVE, sent + self.gas)}{gas}"
             yield payment_finding("executed_lacks", held=self._words(NATIVE, self.coins), needed=needed)
 
-    def _check_failure(self, step: DecodedTransaction, call: Call) -> Iterator[Finding]:
+    def _check_failure(self, step: DecodedTransaction, call: ExecutedCall) -> Iterator[Finding]:
         """Yield what the wallet lacks for a transaction that is reverted, or else that it would be, and why."""
         needed = Counter[str]()
         for effect in step.effects:
@@ -435,7 +435,7 @@ class _Result:
                 yield payment_finding("executed_kept", **words)
 
     def _check_grants(self, *, is_failed: bool) -> Iterator[Finding]:
-        """Yield what may be taken from the wallet afterwards; what a payment that failed leaves is not told."""
+        """Yield what may be taken from the wallet afterwards; not what a payment that failed leaves to its contract."""
         for token, spender in self.execution.grants:
             left, earlier = (each["grant", token, spender] for each in (self.after, self.before))
             known = self.compared.token(token)
@@ -527,7 +527,7 @@ def _number(value: object) -> int | None:
 
 
 def _address(value: object) -> str:
-    """Return the address in the last bytes of a word; "" if it is none, or zero."""
+    """Return the address in the last bytes of a word; "" for zero and for anything else."""
     word = _bytes(value)
     return f"0x{word[-20:].hex()}" if len(word) == 32 and any(word) else ""
 

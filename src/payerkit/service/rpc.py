@@ -91,7 +91,7 @@ class _Node:
         return read_holding(self.session, self.currency(token))
 
     def currency(self, token: str) -> Currency:
-        """Return the currency at an address, or the coin for "". Raises RpcError if there is none."""
+        """Return the currency at an address, or the coin for "". Raises RpcError for any other address."""
         found = find_token(self.network, token) if token else native_currency(self.network)
         if found is None:
             raise RpcError(_REVERTED, "execution reverted: there is no token at this address")
