@@ -212,7 +212,7 @@ def test_a_list_that_may_lack_payments_is_told(bodies: list[object], calls: int)
 
 def test_pages_without_end_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service whose every page has something new, and says that more follow."""
-    monkeypatch.setattr("payerkit.payouts.pages._MOST_PAGES", 3)
+    monkeypatch.setattr("payerkit.payouts.read_pages._MOST_PAGES", 3)
     with pytest.warns(PaymentListWarning, match="After 3 pages with 3 payments"):
         frame, queries = ask([page([each], more=True) for each in many(9)])
 

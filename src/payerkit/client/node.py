@@ -103,7 +103,7 @@ class Node:
 
 
 class KeptAnswers(Node):
-    """A node that is asked each question once; its answer, or that there is none, is then kept."""
+    """A node that is asked each question once: its answers are kept, and its failures, too."""
 
     def __init__(self, node: Node | str) -> None:
         self._node = node if isinstance(node, Node) else Node(node)

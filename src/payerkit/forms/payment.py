@@ -481,7 +481,7 @@ class PaymentForm(Form):
         return [f"agree {place}" for place in range(len(self._agreeable))]
 
     def _controls(self, finding: Finding) -> str:
-        """Return what stands beside a finding of the card: a button with which a person agrees, and a warning."""
+        """Return the button by which a person agrees to a finding, with a warning; "" if nobody can agree to it."""
         if finding.policy_lines not in self._agreeable or self._is_paid:
             return ""
         label, warning = _AGREEMENTS[finding.code]

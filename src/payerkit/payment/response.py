@@ -295,7 +295,7 @@ def _compare_with_asked(compared: Comparison, payout: Payout) -> Iterator[Findin
 
 
 def compare_currencies(order: OrderTerms, payout: Payout, policy: PaymentPolicy) -> Iterator[Finding]:
-    """Yield what stands against an order for an account: another currency, or too small an amount."""
+    """Yield the findings about an order that the account cannot take: another currency, or too small an amount."""
     invoice, currency = shown(order.invoice_currency), shown(str(payout.currency)).upper()
     if _worth(order.invoice_currency, policy) != currency:
         yield payment_finding("account_currency", invoice=invoice, currency=currency)

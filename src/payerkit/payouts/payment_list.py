@@ -19,7 +19,7 @@ from payerkit.errors import InvalidInput, PaymentListWarning, kind_of
 from payerkit.frames import columns, frame_of
 from payerkit.masking import mask
 from payerkit.onchain.amounts import EXACT, format_number
-from payerkit.payouts.pages import cell_text, read_all_pages
+from payerkit.payouts.read_pages import cell_text, read_all_pages
 from payerkit.wire import check_id, our_name, pandas_time, read_decimal, read_time, wire_name
 from payerkit.wording import listed
 

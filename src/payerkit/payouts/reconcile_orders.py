@@ -34,8 +34,8 @@ from payerkit.payouts.coverage import (
     read_expected_orders,
     read_truth,
 )
-from payerkit.payouts.pages import id_key, read_all_pages
 from payerkit.payouts.payment_list import DTYPES, find_duplicates, payments_frame
+from payerkit.payouts.read_pages import id_key, read_all_pages
 from payerkit.payouts.request_list import REQUEST_DTYPES, has_terms, read_requests
 from payerkit.wire import wire_name
 from payerkit.wording import count_of

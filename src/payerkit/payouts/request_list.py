@@ -16,7 +16,7 @@ from payerkit.frames import columns, frame_of
 from payerkit.masking import mask
 from payerkit.models import PaymentRequest, PayoutOrder
 from payerkit.onchain.currencies import find_currency
-from payerkit.payouts.pages import cell_text, id_key, read_all_pages
+from payerkit.payouts.read_pages import cell_text, id_key, read_all_pages
 from payerkit.payouts.request_calls import OWN_REFERENCE
 from payerkit.wire import check_id, pandas_time, read_decimal, read_time, wire_name
 

@@ -60,7 +60,7 @@ WITHOUT_POLICY = (
 """What to do with the lines of findings, for those who have no policy yet."""
 
 IMITATION = "Stopped: this address imitates one you know."
-"""What stands above a payment to an address that may be there to be taken for another."""
+"""The headline of a payment to an address that can be mistaken for a known one."""
 
 AFTER_STOP = (
     "Sign none of the transactions. If the order is wrong, correct it. Otherwise request the payment again, and if it "
@@ -353,7 +353,7 @@ class PaymentCard:
         Path(path).write_text(_page(self.content), "utf-8")
 
     def html_for_form(self, controls: Callable[[Finding], str]) -> str:
-        """Return the card as HTML for people who write no code; controls: what stands beside a finding, as HTML."""
+        """Return the card as HTML for people who write no code; controls: buttons for a finding, as HTML."""
 
         def adapt(points: Iterable[Point]) -> tuple[Point, ...]:
             return tuple(
