@@ -82,8 +82,7 @@ class State:
     def show(self, page: NotebookPage, width: int = 1280) -> None:
         """Draw the form in the first cell of a page, and bring it into this state."""
         page.page.set_viewport_size({"width": width, "height": HEIGHT})
-        page.rewrite(f"{SOURCES[self.source]}form", "1 + 1")
-        page.run_cell(0)
+        page.draw(f"{SOURCES[self.source]}form")
         expect(page.page.locator(f"{OUTPUTS} {FORM}").first).to_be_visible()
         page.wait_idle()
         for verb, *given in self.steps:

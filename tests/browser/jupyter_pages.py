@@ -126,6 +126,12 @@ class NotebookPage:
         """Write other code into the first cells; what they showed stays until they run."""
         self.page.evaluate("sources => probe.rewrite(sources)", list(sources))
 
+    def draw(self, source: str, *, expect: int = 0) -> Shown:
+        """Write this code into the first cell and run it; what an earlier test showed in the second goes."""
+        self.rewrite(source, "1 + 1")
+        self.run_cell(1)
+        return self.run_cell(0, expect=expect)
+
     def run_all(self) -> None:
         """Run every cell and wait for the kernel."""
         self._command("notebook:run-all-cells")
