@@ -340,7 +340,7 @@ def test_a_rejected_account_has_its_reason_beside_it(connected: Callable[..., Cl
     records = [RECORD | {"id": f"a{place}", "status": word} for place, word in enumerate(words)]
     said = [
         ("a1", "failed", "Old"),
-        ("a1", "failed", "Name mismatch"),
+        ("a1", "failed", "Name mismatch: ask zoe@example.com"),
         ("a0", "failed", "Before"),
         ("a2", "failed", ""),
     ]
@@ -348,7 +348,8 @@ def test_a_rejected_account_has_its_reason_beside_it(connected: Callable[..., Cl
         [
             {"event": "payment_detail.updated", "paymentDetailsId": name, "status": status, "rejectionMessage": why}
             for name, status, why in said
-        ]
+        ],
+        reveal=True,
     )
     with FarEnd([reply(200, RequestBody({"paymentDetails": records}).content)]) as far:
         made = payerkit.list_payment_details(connected(far.url), "user-123", events=events)
@@ -356,7 +357,7 @@ def test_a_rejected_account_has_its_reason_beside_it(connected: Callable[..., Cl
     assert [True, False, False, False, None, None] == made["in_use"].astype(object).where(
         made["in_use"].notna(), None
     ).tolist()
-    assert {1: "Name mismatch"} == made["reason"].dropna().to_dict()
+    assert {1: "Name mismatch: ask ••••"} == made["reason"].dropna().to_dict()
 
 
 def test_what_tells_about_a_person_is_masked_unless_revealed(connected: Callable[..., Client]) -> None:

@@ -102,6 +102,14 @@ def test_what_others_define_is_masked_as_a_whole(value: object) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["iban", "ssn", "email", "accountName", "date_of_birth", "failureReason"])
+def test_an_object_in_place_of_a_personal_value_is_masked_as_a_whole(name: str) -> None:
+    """Whatever the service calls its members; among others, too."""
+    held = {"value": "Ada", "beneficiaryType": "business"}
+
+    assert {name: MASK, "accounts": [{name: [MASK]}]} == mask("", {name: held, "accounts": [{name: [held]}]})
+
+
 @pytest.mark.parametrize("name", ["clientUserId", "client_user_id", "reference"])
 def test_an_id_that_is_an_email_address_is_masked(name: str) -> None:
     """Users choose these, and an error must not repeat them either."""

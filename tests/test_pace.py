@@ -104,6 +104,16 @@ def test_a_pace_that_cannot_be_shared_is_kept_alone(
     assert [start, start + 0.5] == turns
 
 
+def test_a_user_without_a_home_has_a_pace(clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as that of a container: nothing is shared, and everything else works."""
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as it is where no home is known
+    pace = payerkit.connect("https://api.example.com", api_key="k").pace
+
+    assert pace.shared is not None
+    assert pace.shared.take(clock.now(), 0.5) == pace.shared.take(clock.now(), 0.5) == 0
+
+
 def test_loopback_shares_no_pace() -> None:
     """Nor does a client with a clock of its own."""
     live, local = (payerkit.connect(url, api_key="k") for url in ("https://api.example.com", "http://127.0.0.1:9"))

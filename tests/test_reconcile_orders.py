@@ -254,11 +254,22 @@ def test_payments_are_a_frame_of_list_payments(payments: Any) -> None:
         reconcile([ORDERED], payments)
 
 
-def test_floats_are_refused() -> None:
-    """They are what a file read without dtype=str has."""
+@pytest.mark.parametrize(
+    ("column", "number"), [("amount", 25.5), ("reference", 1001), ("request_id", 7.0), ("payment_reference", 10**20)]
+)
+def test_numbers_are_refused(column: str, number: float) -> None:
+    """They are what a file read without dtype=str has: a float is not exact, and an id may have lost its zeros."""
     frame = payments_frame([paid()])
-    with pytest.raises(InvalidInput, match="payments: amount: a float is not exact"):
-        reconcile([ORDERED], frame.assign(amount=[25.5]))
+    with pytest.raises(InvalidInput, match=f"payments: {column}: got a number. Read the file as text"):
+        reconcile([ORDERED], frame.assign(**{column: [number]}))
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_of_two_lists_one_may_be_older(first: bool) -> None:
+    """A payment that the older one has as not yet paid in full is paid, in whichever order they are joined."""
+    lists = [payments_frame([paid(1, hasBeenPaid=each)]) for each in (first, not first)]
+
+    assert "paid" == reconcile([ORDERED], pd.concat(lists))["state"][0]
 
 
 @pytest.mark.parametrize("events", [[], pd.DataFrame(), told().drop(columns="is_test")])
@@ -291,12 +302,14 @@ def test_the_frames_stay_as_they_are() -> None:
 
 
 def test_nothing_personal_is_shown() -> None:
-    """A reference that holds an e-mail address is masked."""
+    """A reference that holds an e-mail address is masked, and so is one in a reason, of revealed events, too."""
     personal = "for ada@example.com"
     orders = [ORDERED | {"reference": personal}, ORDERED | {"reference": "••••"}]
     revealed = payments_frame([paid(1, reference=personal)], reveal=True)
 
-    assert ["paid", "not_paid"] == (found := reconcile(orders, revealed))["state"].tolist()
+    events = told({"sub_status": "bounced", "reason": "ask ada@example.com"})
+
+    assert ["bounced", "not_paid"] == (found := reconcile(orders, revealed, events=events))["state"].tolist()
     assert "ada" not in found.to_csv()
 
 

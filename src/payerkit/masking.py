@@ -39,7 +39,9 @@ def mask(name: str, value: Any, *, is_business: bool = False) -> Any:
     An account holder is shown if it is a business, else as initials. An id, a reference or a link is hidden if it
     contains an e-mail address. Any spelling of a name is accepted.
     """
-    if isinstance(value, dict | list | str) and value and wire_name(name) in _PERSONAL_OBJECTS:
+    name, masking = wire_name(name), masking_of(name)
+    is_private_object = isinstance(value, dict) and (masking or name in _TEXTS)  # whatever its members are called
+    if isinstance(value, dict | list | str) and value and (name in _PERSONAL_OBJECTS or is_private_object):
         return MASK
     if isinstance(value, dict):
         holder = value.get("beneficiaryType", value.get("beneficiary_type"))
@@ -48,7 +50,6 @@ def mask(name: str, value: Any, *, is_business: bool = False) -> Any:
         return [mask(name, item, is_business=is_business) for item in value]
     if value is None or value == "" or hasattr(value, "get_secret_value"):  # empty, or masked by its type
         return value
-    name, masking = wire_name(name), masking_of(name)
     if name in _TEXTS:
         return mask_text(str(value))
     if masking == "account":

@@ -176,14 +176,19 @@ class SharedTurn:
     """
 
     def __init__(self, address: str, key: str) -> None:
-        name = hashlib.blake2b(address.encode(), key=key.encode()[:64], digest_size=12).hexdigest()
-        self.path = Path.home() / ".local" / "state" / "payerkit" / f"{name}.turn"
+        self._name = hashlib.blake2b(address.encode(), key=key.encode()[:64], digest_size=12).hexdigest()
+
+    @property
+    def path(self) -> Path:
+        """The file of the turn. Raises RuntimeError for a user without a home."""
+        return Path.home() / ".local" / "state" / "payerkit" / f"{self._name}.turn"
 
     def take(self, now: float, gap: float) -> float:
         """Take the turn and return 0, or return the seconds until it is free. now: the time since the machine began."""
-        with suppress(OSError):  # another process holds it for too long, or there is no such folder
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0) as file:
+        with suppress(OSError, RuntimeError):  # another process holds it for too long, or there is no such folder
+            path = self.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0) as file:
                 lock_file(file.fileno(), _TURN_SECONDS)
                 stored = file.read(struct.calcsize("d"))
                 left = struct.unpack("d", stored)[0] - now if len(stored) == struct.calcsize("d") else 0.0

@@ -68,7 +68,7 @@ def read_all_pages(
         is_followed = page.total is None or len(records) + len(page.records) < page.total
         is_followed = is_followed if page.has_more is None else page.has_more
         if is_new or not is_followed:
-            is_changed |= page.total is None and not seen.isdisjoint(marks)
+            is_changed |= not seen.isdisjoint(marks)
             records += page.records
             seen |= marks
         if not is_followed or not is_new:

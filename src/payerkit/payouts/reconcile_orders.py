@@ -156,18 +156,25 @@ def read_paid(payments: Any) -> list[dict[str, Any]]:
     Raises InvalidInput for anything but such a frame.
     """
     table = _checked(payments, DTYPES, "payments")
-    table = table[pd.isna(pd.array(find_duplicates(table), dtype="Int64"))]
-    table = table.assign(timestamp=read_times(table["timestamp"]))
-    return rows_of(table.sort_values("timestamp", kind="stable"))
+    table = table.assign(timestamp=read_times(table["timestamp"])).sort_values("timestamp", kind="stable")
+    rows, same = rows_of(table), find_duplicates(table)
+    for row, first in zip(rows, same, strict=True):
+        if first is not None and read_truth(row["has_been_paid"]):  # one list may be older than the other
+            rows[first]["has_been_paid"] = True
+    return [row for row, first in zip(rows, same, strict=True) if first is None]
 
 
 def _checked(table: Any, dtypes: Mapping[str, str], name: str) -> pd.DataFrame:
-    """Return the columns of a list that the caller gave. Raises InvalidInput for anything else, and for floats."""
+    """Return the columns of a list that the caller gave. Raises InvalidInput for anything else, and for wrong numbers.
+
+    These come from a file that was not read as text: floats as amounts, and any number as an id.
+    """
     if not isinstance(table, pd.DataFrame) or not set(dtypes) <= set(table.columns):
         also = ", or a client that reads it" if table is None else ""
         raise InvalidInput(f"{name}: expected a result of list_{name}(), with all its columns{also}.")
-    if any(isinstance(amount, float) and amount == amount for amount in table["amount"]):  # noqa: PLR0124 - NaN is missing
-        raise InvalidInput(f"{name}: amount: a float is not exact. Read the file as text, with dtype=str.")
+    for column, kind in {"amount": float, **dict.fromkeys(ID_NAMES, int | float)}.items():
+        if any(isinstance(cell, kind) for cell in table[column].dropna()):
+            raise InvalidInput(f"{name}: {column}: got a number. Read the file as text, with dtype=str.")
     return table[list(dtypes)].reset_index(drop=True)
 
 
@@ -329,7 +336,8 @@ def _unmatched_row(row: dict[str, Any], index: NewsIndex) -> dict[str, Any]:
 def _bank_cells(latest: PayoutEvent | None) -> dict[str, Any]:
     if latest is None:
         return {}
-    return {"bank_status": latest.status, "bank_status_at": latest.time, "reason": latest.reason}
+    reason = mask("failureReason", latest.reason)  # the events may be revealed
+    return {"bank_status": latest.status, "bank_status_at": latest.time, "reason": reason}
 
 
 def _joined(texts: Iterable[str | None]) -> str | None:

@@ -259,6 +259,7 @@ def _unchanged_since(table: pd.DataFrame, earlier: pd.DataFrame) -> pd.Series[An
 def _row(client_user_id: str, snapshot: Snapshot, secret: bytes, events: Events, *, reveal: bool) -> dict[str, Any]:
     read = snapshot.accounts is not None
     groups = Counter(account_group(record.get("status")) for record in snapshot.relevant)
+    reason = _reason(client_user_id, snapshot, events)
     return {
         "client_user_id": client_user_id if reveal else mask("clientUserId", client_user_id),
         "kyc_status": snapshot.status and snapshot.status.kyc_status,
@@ -269,7 +270,7 @@ def _row(client_user_id: str, snapshot: Snapshot, secret: bytes, events: Events,
         "account_statuses": snapshot.account_statuses,
         "whose_move": snapshot.explanation.whose_move,
         "what_to_do": snapshot.explanation.what_to_do,
-        "reason": _reason(client_user_id, snapshot, events),
+        "reason": reason if reveal else mask("rejectionMessage", reason),  # the events may be revealed
         "checked_at": snapshot.checked_at,
         "error": snapshot.problem or None,
         "payer_key": hashlib.blake2b(client_user_id.encode(), key=secret, digest_size=8).hexdigest(),
