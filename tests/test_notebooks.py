@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +82,11 @@ def test_a_guide_is_short(file: Path) -> None:
     assert (True, True) == (len(every) <= 12, least <= len(" ".join(texts).split()) <= most)
     assert re.search(r"^\*\w+ minutes\. You will be able to ", texts[0], re.MULTILINE)
     assert 2 == texts[-1].splitlines()[-1].count(".ipynb)")
+
+
+def test_a_result_comes_soon(file: Path) -> None:
+    """A how-to shows its first one in its second cell of code at the latest, and within four cells."""
+    every = json.loads(file.read_text("utf-8"))["cells"]
+    before = [cell["cell_type"] for cell in takewhile(lambda cell: not cell.get("outputs"), every)]
+
+    assert file.name.startswith("2") or (True, True) == (len(before) <= 3, before.count("code") <= 1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from decimal import Decimal
 from functools import cache, partial
@@ -15,9 +17,10 @@ import nbformat
 import pandas as pd
 import pytest
 from fastapi.routing import APIRoute
+from spellchecker import SpellChecker
 
 import payerkit
-from cases import first_cases
+from cases import DATA, first_cases
 from payerkit import PayoutOrder
 from payerkit.cli import main as cli
 from payerkit.reference import cheat_sheet
@@ -68,6 +71,79 @@ def test_sentences_are_short(name: str) -> None:
     sentences = [each.split() for each in re.split(r"(?<=[.:;?!])[*_”)]*\s+|\n\s*\n", text)]
 
     assert [] == [" ".join(words) for words in sentences if len(words) > 25]
+
+
+FIELD_WORDS = frozenset((DATA / "field_words.txt").read_text("utf-8").split())
+"""Words of this field that no list of English words has, in small letters."""
+
+NAMES = {"fiat", "tokens"}
+"""Pages of the reference that are names alone."""
+
+
+@cache
+def english() -> SpellChecker:
+    """Return a list of English words that knows which are not in it."""
+    return SpellChecker(distance=1)
+
+
+def misspelled(text: str) -> set[str]:
+    """Return the words of a text that are in no list; code, links, and words with digits or signs are no words."""
+    text = re.sub(r"<img[^>]*alt=\"([^\"]*)\"[^>]*>", r"\1", without_code(text))
+    text = re.sub(r"`[^`\n]*`|\]\([^)]*\)|https?://\S+|&\w+;", " ", text)
+    parts = re.findall(r"[\w.=/@'{}-]+", text)
+    plain = " ".join(part for part in parts if not re.search(r"[_=@{}\d]|\w\.\w|[a-z][A-Z]", part))
+    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", plain.lower())
+    return english().unknown(word.removesuffix("'s") for word in words) - FIELD_WORDS
+
+
+def text_of(name: str) -> str:
+    """Return the text of a page, with what is made of the code."""
+    texts = [cell for cell in cells(name) if cell.cell_type == "markdown"]
+    return "\n\n".join(cell.source for cell in texts if cell.metadata.get("page") not in NAMES)
+
+
+@every_page
+def test_words_are_spelled_right(name: str) -> None:
+    """Each is in a list of English words, or in ours."""
+    assert set() == misspelled(text_of(name))
+
+
+def test_the_word_list_is_short() -> None:
+    """It has no word that the list of English words has, and each once, in order."""
+    lines = DATA.joinpath("field_words.txt").read_text("utf-8").splitlines()
+
+    assert sorted(english().unknown(lines)) == lines
+
+
+def test_a_misspelled_word_is_found() -> None:
+    """Not in code, nor in a link, and whether it begins a sentence or ends with an apostrophe."""
+    text = "Recieved by the [payyer's](payyment.md) bank: `acount`, user_idd, IBANS2."
+
+    assert {"recieved", "payyer"} == misspelled(text)
+
+
+MESSAGES = (
+    "checks/order_findings checks/table_findings cli/options onboarding/advice onboarding/verified payment/findings "
+    "policy/book_warnings tables/file_findings"
+)
+"""Tables of what payerkit says; the reference has the texts of the others."""
+
+
+def errors_of(source: str) -> Iterator[str]:
+    """Yield the sentences that a module raises, without the values in them."""
+    for raised in ast.walk(ast.parse(source)):
+        for each in ast.walk(raised) if isinstance(raised, ast.Raise) else ():
+            if isinstance(each, ast.Constant) and isinstance(each.value, str) and " " in each.value:
+                yield each.value
+
+
+def test_messages_are_spelled_right() -> None:
+    """So are the words of findings, options, advice and errors."""
+    folder = Path(payerkit.__file__).parent
+    tables = [(folder / f"{name}.tsv").read_text("utf-8") for name in MESSAGES.split()]
+    errors = [text for path in sorted(folder.rglob("*.py")) for text in errors_of(path.read_text("utf-8"))]
+
+    assert set() == misspelled("\n".join([*tables, *errors]))
 
 
 @every_page
