@@ -46,7 +46,7 @@ def calls_in(file: Path) -> list[dict[str, Any]]:
 def test_the_file_is_that_of_the_transaction_builder(tmp_path: Path) -> None:
     """Its checksum is right, so that Safe does not call it modified; numbers are texts, as Safe demands."""
     file = tmp_path / "safe.json"
-    published(APPROVE, PAY).to_safe(file, safe=SAFE, created_at=AT, rate=1)
+    published(APPROVE, PAY).to_safe(file, safe=SAFE, now=AT, rate=1)
 
     assert json.loads(file.read_text("utf-8")) == {
         "version": "1.0",
@@ -146,8 +146,8 @@ def test_unusable_arguments_are_refused(changed: dict[str, Any], words: str) -> 
 
 def test_a_time_without_its_zone_is_refused(tmp_path: Path) -> None:
     """It would be another time on another machine."""
-    with pytest.raises(InvalidInput, match=r"created_at: .*time zone"):
-        GOOD["token"].to_safe(tmp_path / "safe.json", safe=SAFE, created_at=AT.replace(tzinfo=None))
+    with pytest.raises(InvalidInput, match=r"now: .*time zone"):
+        GOOD["token"].to_safe(tmp_path / "safe.json", safe=SAFE, now=AT.replace(tzinfo=None))
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ SEVERAL = [payment(), response(MAIN_PAYMENT, asked=MAIN), payment(2, amount=20)]
 def test_of_many_payments_there_is_one_file_per_network(tmp_path: Path) -> None:
     """A Safe signs for one network, where it has its own address; its payments stay in their order."""
     by_network = {"mainnet": PAYEE, "sepolia": SAFE}
-    frame = write_safe_files(SEVERAL, tmp_path / "safe", safe=by_network, created_at=AT)
+    frame = write_safe_files(SEVERAL, tmp_path / "safe", safe=by_network, now=AT)
     files = [json.loads(Path(path).read_text("utf-8")) for path in frame["path"]]
 
     assert [["mainnet", 1, 1], ["sepolia", 2, 2]] == frame.drop(columns="path").to_numpy().tolist()
@@ -216,10 +216,14 @@ def test_of_many_payments_there_is_one_file_per_network(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("payments", "options", "words"),
     [
-        ([payment(), STOPPED], {}, "verdict of 1 is stop: .*payee"),
-        ([payment(), payment()], {}, "verdict of 0 is stop: Perhaps paid already"),  # alone, each would be ok
+        ([payment(), STOPPED], {}, "1: The verdict is stop: .*payee"),
+        (
+            [payment(), payment()],
+            {},
+            "0: The verdict is stop: Perhaps paid already",
+        ),  # alone, each would be ok
         ([], {}, "there are none"),
-        (["none.json"], {"anyway": True}, r"none\.json cannot be read"),
+        (["none.json"], {"anyway": True}, r"payments: none\.json: .*cannot be read"),
         (SEVERAL, {"safe": {"sepolia": SAFE}}, r"safe: give the address of the Safe on mainnet \(Ethereum"),
         (SEVERAL, {"safe": SAFE[:-1]}, "safe: expected an address"),
         ([response(MAIN_PAYMENT, asked=None)], {}, "0: network: not known"),

@@ -291,22 +291,14 @@ def _is_meant(form: LegalForm, ending: str, before: list[str], *, is_one_word: b
     return written == letters and (is_of_holder or not letters.istitle())
 
 
-@dataclass(frozen=True, slots=True)
-class NameScript:
-    """A row of `name_scripts.tsv`: the first words of the Unicode names of letters, and the same in words."""
-
-    scripts: tuple[str, ...]
-    letters: str
-
-
 @cache
-def _name_scripts() -> tuple[Mapping[str, NameScript], Mapping[str, str]]:
-    """Return the scripts that the banks of each country take, and the country of each currency."""
-    scripts, countries = {}, {}
+def _name_scripts() -> Mapping[str, tuple[Callable[[str], object], str]]:
+    """Return what finds a letter that banks refuse, and their country with what they take: by country and currency."""
+    found = {}
     for row in rows(__package__, "name_scripts"):
-        scripts[row["country"]] = NameScript(tuple(filter(None, row["scripts"].split("|"))), row["letters"])
-        countries[row["currency"]] = row["country"]
-    return scripts, countries
+        refuses = re.compile(rf"[^\W\d_{row['accepted']}]").search
+        found[row["country"]] = found[row["currency"]] = refuses, f"{row['country']}, which take {row['letters']}"
+    return found
 
 
 def name_script(value: str, currency: str | None, bic: str | None) -> bool | str:
@@ -314,19 +306,5 @@ def name_script(value: str, currency: str | None, bic: str | None) -> bool | str
 
     The country is that of the BIC; without one, that of the currency.
     """
-    if value.isascii():
-        return False
-    scripts, countries = _name_scripts()
-    country = country_of_bic(bic) or countries.get(upper_code(currency), "")
-    accepted = scripts.get(country)
-    if accepted is None or all(_is_accepted(char, accepted) for char in unicodedata.normalize("NFC", value)):
-        return False
-    return f"{country}, which take {accepted.letters}"
-
-
-def _is_accepted(char: str, accepted: NameScript) -> bool:
-    """Return True for a letter of an accepted script, and for anything that is not a letter."""
-    is_letter = char.isalpha() or unicodedata.category(char) == "Mn"
-    if char.isascii() or not is_letter:
-        return True
-    return bool(accepted.scripts) and unicodedata.name(char, "").startswith(("COMBINING", *accepted.scripts))
+    refuses, words = _name_scripts().get(country_of_bic(bic) or upper_code(currency), (None, ""))
+    return words if refuses and refuses(unicodedata.normalize("NFC", value)) else False

@@ -387,7 +387,6 @@ class Payment(Response):
         path: str | Path,
         *,
         safe: str,
-        created_at: datetime | None = None,
         anyway: bool = False,
         **options: Unpack[ComparedWith],
     ) -> None:
@@ -398,10 +397,9 @@ class Payment(Response):
         Args:
             path: Where to write it, such as "safe.json".
             safe: The address of the Safe that pays.
-            created_at: The time that the file names, with its time zone; by default, the clock's.
             anyway: Write it although the verdict is "stop".
             options: `order` or `orders`, `rate`, `network`, `policy`, `now` and `client`, as `check_payment` takes
-                them.
+                them. The file names `now`.
 
         Raises:
             InvalidInput: The verdict is "stop", the network is not known, a transaction cannot be read, or an argument
@@ -414,7 +412,7 @@ class Payment(Response):
         """
         from payerkit.signing.safe import SafeBatch  # noqa: PLC0415 - loaded on first use
 
-        SafeBatch(self, safe, anyway=anyway, **options).write(path, created_at)
+        SafeBatch.of(self, anyway=anyway, **options).write(path, safe=safe)
 
     @without_internal_frames
     def safe_hashes(
@@ -453,8 +451,8 @@ class Payment(Response):
         """
         from payerkit.signing.safe import SafeBatch  # noqa: PLC0415 - loaded on first use
 
-        batch = SafeBatch(self, safe, anyway=anyway, **options)
-        return batch.hashes(nonce=nonce, version=version, multi_send=multi_send)
+        batch = SafeBatch.of(self, anyway=anyway, **options)
+        return batch.hashes(safe=safe, nonce=nonce, version=version, multi_send=multi_send)
 
     @without_internal_frames
     def card(  # noqa: PLR0913 - what a payment is compared with, each by name

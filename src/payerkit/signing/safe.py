@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from payerkit._tsv import rows
 from payerkit.errors import InvalidInput, located, without_internal_frames
@@ -24,7 +24,8 @@ from payerkit.wording import count_of, visible
 if TYPE_CHECKING:
     import pandas as pd
 
-    from payerkit.payment.check_many import CheckedPayment, Source
+    from payerkit.findings import Finding
+    from payerkit.payment.check_many import Source
     from payerkit.policy.payment_policy import PaymentPolicy
 
 
@@ -63,20 +64,15 @@ BUILDER_VERSION = "1.18.3"
 """The version of Safe's Transaction Builder whose files are written."""
 
 
-def _builder_text(
-    calls: Sequence[SafeCall], safe: str, chain_id: int, name: str, description: str, created_at: datetime | None
-) -> str:
-    """Return calls as a file for Safe's Transaction Builder, with its checksum."""
-    at = created_at or datetime.now(UTC)
-    if at.tzinfo is None:
-        raise InvalidInput("created_at: give a time with its time zone, such as datetime.now(UTC).")
+def _builder_text(batches: Sequence[SafeBatch], safe: str, name: str, about: str) -> str:
+    """Return batches for one Safe as a file for its Transaction Builder, with its checksum."""
     content: dict[str, Any] = {
         "version": "1.0",
-        "chainId": str(chain_id),
-        "createdAt": round(at.timestamp() * 1000),
+        "chainId": str(batches[0].chain_id),
+        "createdAt": round(batches[0].review.now.timestamp() * 1000),
         "meta": {
             "name": visible(name),
-            "description": visible(description),
+            "description": visible(about),
             "txBuilderVersion": BUILDER_VERSION,
             "createdFromSafeAddress": safe,
             "createdFromOwnerAddress": "",
@@ -89,7 +85,8 @@ def _builder_text(
                 "contractMethod": None,
                 "contractInputsValues": None,
             }
-            for call in calls
+            for batch in batches
+            for call in batch.calls
         ],
     }
     # What the Transaction Builder compares, to tell whether a file was modified; the name is left out.
@@ -211,43 +208,59 @@ def _hex(data: bytes) -> str:
 
 
 class SafeBatch:
-    """The transactions of a payment, which a Safe makes at once.
+    """The transactions of a payment that was checked, which a Safe makes at once.
 
-    Raises InvalidInput if the verdict is "stop", unless `anyway`, and if a transaction cannot be handed over.
+    Those that stand elsewhere in its response are left out. As the verdict is about all of them, this raises
+    InvalidInput if there are some, or if the verdict is "stop", unless `anyway`; and if there is nothing that a Safe
+    could make.
     """
 
-    def __init__(self, payment: Payment, safe: str, *, anyway: bool, **given: Unpack[ComparedWith]) -> None:
-        self._safe, self._review = read_address(safe, "safe"), Comparison(payment, **given)
-        found = findings_of(self._review)
-        if found.verdict == "stop" and not anyway:
+    def __init__(self, review: Comparison, findings: Iterable[Finding], *, anyway: bool) -> None:
+        stop = next((each.message for each in findings if each.severity == "error"), "")
+        if stop and not anyway:
             raise InvalidInput(
-                f"The verdict is stop: {found.errors[0].message} Nothing was made for the Safe. "
+                f"The verdict is stop: {stop} Nothing was made for the Safe. "
                 "check_payment has all findings; anyway=True overrules them."
             )
-        self._calls = calls_of(self._review, anyway=anyway)
-        self._chain_id = chain_id_of(self._review.network)
+        own = len(review.payment.transactions)
+        if review.transactions[own:] and not anyway:
+            origin = visible(review.transactions[own].origin)[:80]
+            raise InvalidInput(
+                f"A transaction stands elsewhere in the response, in {origin}: the Safe would not make it. Nothing was "
+                "made. anyway=True leaves it out."
+            )
+        if not own:
+            raise InvalidInput("payment: it has no transactions.")
+        self.review, self.chain_id = review, chain_id_of(review.network)
+        self.calls = tuple(map(_safe_call, review.transactions[:own]))
 
-    def write(self, path: str | Path, created_at: datetime | None) -> None:
+    @classmethod
+    def of(cls, payment: Payment, *, anyway: bool, **given: Unpack[ComparedWith]) -> Self:
+        """Check a payment, and return what a Safe makes of it."""
+        review = Comparison(payment, **given)
+        return cls(review, findings_of(review), anyway=anyway)
+
+    def write(self, path: str | Path, *, safe: str) -> None:
         """Write the file that `Payment.to_safe` documents."""
-        name = f"payerkit {self._review.payment.payment_reference or 'payment'}"
-        about = f"{count_of(len(self._review.payments), 'payment')} on {self._review.network}"
-        if len(self._review.orders) == 1 and (order := self._review.orders[0]).payee:
+        review = self.review
+        about = f"{count_of(len(review.payments), 'payment')} on {review.network}"
+        if len(review.orders) == 1 and (order := review.orders[0]).payee:
             about = f"{order.amount} {order.invoice_currency} to {order.payee}"
-        text = _builder_text(self._calls, self._safe, self._chain_id, name, about, created_at)
-        Path(path).write_text(text, "utf-8")
+        name = f"payerkit {review.payment.payment_reference or 'payment'}"
+        Path(path).write_text(_builder_text([self], read_address(safe, "safe"), name, about), "utf-8")
 
-    def hashes(self, *, nonce: int, version: str, multi_send: str | None) -> SafeHashes:
+    def hashes(self, *, safe: str, nonce: int, version: str, multi_send: str | None) -> SafeHashes:
         """Return the hashes that `Payment.safe_hashes` documents."""
         release = version.removesuffix("+L2")
         if release not in VERSIONS:
             raise InvalidInput(f"version: expected one of {', '.join(VERSIONS)}, got {version!r}.")
         if type(nonce) is not int or not 0 <= nonce < 2**256:
             raise InvalidInput("nonce: give the Safe's nonce as a whole number; the Safe app shows it.")
-        call, *others = self._calls
+        call, *others = self.calls
         if others:
-            call = _batch(self._calls, _multi_send_of(release, str(self._review.network), multi_send))
-        chain = (_PLAIN_DOMAIN,) if release in _WITHOUT_CHAIN else (_CHAIN_DOMAIN, self._chain_id)
-        domain = _struct_hash(*chain, int(self._safe, 16))
+            call = _batch(self.calls, _multi_send_of(release, str(self.review.network), multi_send))
+        chain = (_PLAIN_DOMAIN,) if release in _WITHOUT_CHAIN else (_CHAIN_DOMAIN, self.chain_id)
+        domain = _struct_hash(*chain, int(read_address(safe, "safe"), 16))
         words = int(call.to, 16), call.value, int.from_bytes(keccak(call.data)), call.operation
         message = _struct_hash(_SAFE_TX, *words, 0, 0, 0, 0, 0, nonce)  # without refunds
         return SafeHashes(
@@ -262,24 +275,6 @@ class SafeBatch:
         )
 
 
-def calls_of(review: Comparison, *, anyway: bool) -> Sequence[SafeCall]:
-    """Return the transactions of a payment as calls.
-
-    Those that stand elsewhere in its response are left out. As the verdict is about all of them, this raises
-    InvalidInput if there are some, unless `anyway`.
-    """
-    own = len(review.payment.transactions)
-    if review.transactions[own:] and not anyway:
-        origin = visible(review.transactions[own].origin)[:80]
-        raise InvalidInput(
-            f"A transaction stands elsewhere in the response, in {origin}: the Safe would not make it. Nothing was "
-            "made. anyway=True leaves it out."
-        )
-    if not own:
-        raise InvalidInput("payment: it has no transactions.")
-    return tuple(map(_safe_call, review.transactions[:own]))
-
-
 @without_internal_frames
 def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each by name
     payments: Iterable[Source] | Mapping[str, Source] | pd.Series[Any] | str | Path,
@@ -290,7 +285,6 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
     rate: Decimal | int | str | None = None,
     now: datetime | None = None,
     client: KnowsPaid | None = None,
-    created_at: datetime | None = None,
     anyway: bool = False,
 ) -> pd.DataFrame:
     """Write many payments to files for Safe's Transaction Builder, one per network, replacing existing ones.
@@ -303,7 +297,6 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
         folder: Where to write `safe-NETWORK.json`; it is made if it does not exist.
         safe: The address of the Safe that pays; a dict by network if it is not the same on each.
         policy, rate, now, client: What the payments are compared with, as `check_payments` takes them.
-        created_at: The time that the files name, with its time zone; by default, the clock's.
         anyway: Write them although the verdict of a payment is "stop".
 
     Returns:
@@ -324,36 +317,22 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
     labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now, client=client)
     if not checked:
         raise InvalidInput("payments: there are none.")
-    batches: dict[str, list[Sequence[SafeCall]]] = {}
+    batches: dict[str, list[SafeBatch]] = {}
     for label, each in zip(labels, checked, strict=True):
-        network, calls = _checked_calls(each, label, anyway=anyway)
-        batches.setdefault(network, []).append(calls)
+        with located(f"payments: {label}"):
+            if each.compared is None:
+                raise InvalidInput(each.findings[0].message)
+            batch = SafeBatch(each.compared, each.findings, anyway=anyway)
+        batches.setdefault(str(each.compared.network), []).append(batch)
     texts, written = {}, []
-    for network, batch in sorted(batches.items()):
+    for network, same in sorted(batches.items()):
         if isinstance(safe, Mapping) and network not in safe:
             raise InvalidInput(f"safe: give the address of the Safe on {networks()[network]}.")
-        count, path = count_of(len(batch), "payment"), Path(folder) / f"safe-{network}.json"
-        calls = [call for each in batch for call in each]
+        count, path = count_of(len(same), "payment"), Path(folder) / f"safe-{network}.json"
         address = read_address(safe[network] if isinstance(safe, Mapping) else safe, "safe")
-        name, about = f"payerkit {count}", f"{count} on {network}"
-        texts[path] = _builder_text(calls, address, chain_id_of(network), name, about, created_at)
-        written.append((network, str(path), len(batch), len(calls)))
+        texts[path] = _builder_text(same, address, f"payerkit {count}", f"{count} on {network}")
+        written.append((network, str(path), len(same), sum(len(each.calls) for each in same)))
     Path(folder).mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
         path.write_text(text, "utf-8")
     return frame_of(written, columns("network path payments transactions", int64="payments transactions"))
-
-
-def _checked_calls(checked: CheckedPayment, label: object, *, anyway: bool) -> tuple[str, Sequence[SafeCall]]:
-    """Return the network and the calls of a payment that may be handed over. Raises InvalidInput for any other."""
-    review, errors = checked.compared, [found for found in checked.findings if found.severity == "error"]
-    if review is None:
-        raise InvalidInput(f"payments: {label} cannot be read: {errors[0].message} Nothing was written.")
-    if errors and not anyway:
-        raise InvalidInput(
-            f"payments: the verdict of {label} is stop: {errors[0].message} Nothing was written. Leave it out, or pass "
-            "anyway=True."
-        )
-    with located(f"payments: {label}"):
-        chain_id_of(review.network)
-        return str(review.network), calls_of(review, anyway=anyway)
