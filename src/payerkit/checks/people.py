@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -44,12 +44,9 @@ def id_is_email(value: str) -> bool:
 def phone_impossible(value: str) -> bool:
     """Return True if a phone number has an unknown country code, or too few or too many digits."""
     phonenumbers = _library()
-    try:
-        number = phonenumbers.parse(f"+{value.removeprefix('+')}")
-    except phonenumbers.NumberParseException:
-        return True
+    number = _parse_phone(f"+{value.removeprefix('+')}")
     possible = phonenumbers.ValidationResult.IS_POSSIBLE
-    return bool(phonenumbers.is_possible_number_with_reason(number) != possible)
+    return number is None or bool(phonenumbers.is_possible_number_with_reason(number) != possible)
 
 
 def phone_national(value: str, country: str | None) -> bool | str:
@@ -57,65 +54,42 @@ def phone_national(value: str, country: str | None) -> bool | str:
 
     Such a number may pass as one of another country: 2025550123, of the US, is +20 25550123, in Egypt. A number with a
     + is trusted, unless no number of its country looks like it. What cannot be a number at all is left to the rule
-    phone_impossible.
+    phone_impossible. A table may have dropped a leading zero of the number.
     """
-    digits = value.removeprefix("+")
-    region = upper_code(country)
+    digits, region = value.removeprefix("+"), upper_code(country)
     code = str(_library().country_code_for_region(region) or "")
-    if not code or digits.startswith(code) or (value != digits and _exists(digits)) or phone_impossible(value):
+    if not code or digits.startswith(code) or (value != digits and _is_given_out(_parse_phone(value))):
         return False
-    for national, written in _as_national(region, digits):
-        if any(_is_given_out(other, national) for other in _regions(code)):
-            return f"+{code}{written}"
+    for lost in () if phone_impossible(value) else ("", "0"):
+        number = _parse_phone(f"{lost}{digits}", region)
+        if _is_given_out(number) and bool(number.italian_leading_zero) == bool(lost):
+            return f"+{code}{lost}"
     return False
 
 
-def _as_national(region: str, digits: str) -> Iterator[tuple[str, str]]:
-    """Yield the national numbers that some digits may stand for, each with the zero that was lost, or "".
-
-    A table may have dropped a leading zero of the number. A national prefix other than zero is removed.
-    """
-    yield digits, ""
-    yield f"0{digits}", "0"
-    metadata = _metadata(region)
-    prefix = metadata and metadata.national_prefix
-    if prefix and digits.startswith(prefix):
-        yield digits[len(prefix) :], ""
+def _parse_phone(text: str, region: str | None = None) -> Any:
+    """Return a number as the library reads it; None if it cannot. region: of a number without its country code."""
+    phonenumbers = _library()
+    try:
+        return phonenumbers.parse(text, region)
+    except phonenumbers.NumberParseException:
+        return None
 
 
-def _regions(code: str) -> Sequence[str]:
-    """Return the countries that share a country code, such as 1; none for an unknown code."""
-    regions: Sequence[str] = _library().COUNTRY_CODE_TO_REGION_CODE.get(int(code or 0), ())
-    return regions
+def _is_given_out(number: Any) -> bool:
+    """Return True for a number of a kind that people have; a premium rate, for one, is of no person."""
+    return number is not None and _library().number_type(number) in _kinds_of_people()
 
 
-def _metadata(region: str) -> Any:
-    return _library().PhoneMetadata.metadata_for_region(region, None)
+@cache
+def _kinds_of_people() -> Collection[int]:
+    kinds = "FIXED_LINE MOBILE FIXED_LINE_OR_MOBILE TOLL_FREE SHARED_COST PERSONAL_NUMBER VOIP UAN"
+    return {getattr(_library().PhoneNumberType, kind) for kind in kinds.split()}
 
 
 def _library() -> Any:
     """Return the library of phone numbers, which takes 25 ms to import."""
     return import_module("phonenumbers")
-
-
-def _exists(digits: str) -> bool:
-    """Return True if numbers such as this one are given out under the country code that it begins with."""
-    codes = [digits[:length] for length in (1, 2, 3)]
-    return any(_is_given_out(region, digits[len(code) :]) for code in codes for region in _regions(code))
-
-
-def _is_given_out(region: str, national: str) -> bool:
-    return any(matches(national) is not None for matches in _kinds_of_numbers(region))
-
-
-@cache
-def _kinds_of_numbers(region: str) -> tuple[Callable[[str], Any], ...]:
-    """Return a matcher of each kind of number of a country: of landlines, mobile phones, and so on."""
-    metadata = _metadata(region)
-    kinds = ("fixed_line", "mobile", "toll_free", "shared_cost", "personal_number", "voip", "uan")
-    found = [getattr(metadata, kind, None) for kind in kinds]
-    patterns = [kind.national_number_pattern for kind in found if kind is not None]
-    return tuple(re.compile(pattern).fullmatch for pattern in patterns if pattern)
 
 
 def ssn_digits(value: str, country: str | None, holder: str | None) -> bool:

@@ -259,9 +259,9 @@ def _entries(where: str, columns: list[Any], lines: Iterable[tuple[int, Sequence
     for name in ("address", "name"):
         if name not in columns:
             raise InvalidInput(f"{where}: the column {name} is missing. There should be address, name and chainId.")
-    for name in ("address", "name", "role", *_NETWORK_COLUMNS):
-        if columns.count(name) > 1:
-            raise InvalidInput(f"{where}: there are {columns.count(name)} columns {name}. Keep one of them.")
+    for group in (("address",), ("name",), ("role",), _NETWORK_COLUMNS):
+        if sum(map(columns.count, group)) > 1:
+            raise InvalidInput(f"{where}: there are several columns {' or '.join(group)}. Keep one of them.")
     entries = []
     for number, cells in lines:
         source = f"{where}, row {number}"
@@ -269,21 +269,15 @@ def _entries(where: str, columns: list[Any], lines: Iterable[tuple[int, Sequence
             if len(cells) != len(columns):
                 raise InvalidInput("it has more or fewer cells than there are columns.")
             row = dict(zip(columns, cells, strict=True))
-            place: dict[str, Any] = {"network": _read_place(row), "role": _text(row.get("role")) or "payee"}
-            entries.append(KnownAddress(address=row["address"], name=_text(row["name"]), source=source, **place))
+            where_known = next((row[each] for each in _NETWORK_COLUMNS if each in row), None)
+            role: Any = _text(row.get("role")) or "payee"
+            known = {"name": _text(row["name"]), "network": where_known, "role": role}
+            entries.append(KnownAddress(address=row["address"], source=source, **known))
     return entries
 
 
 _NETWORK_COLUMNS = ("network", "chainId", "chain_id")
 """The names of the column with the network, in any of its forms."""
-
-
-def _read_place(row: Mapping[Any, Any]) -> str | None:
-    """Return the network of a row, or None. Raises InvalidInput if two columns name different ones."""
-    found = {each: name for name in _NETWORK_COLUMNS if (each := _read_network(row.get(name))) is not None}
-    if len({networks()[each].chain_id if each in networks() else int(each) for each in found} - {None}) > 1:
-        raise InvalidInput(f"{' and '.join(found.values())}: they name different networks. Correct one of them.")
-    return next(iter(found), None)
 
 
 def _text(value: Any) -> str:
