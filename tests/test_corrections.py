@@ -92,7 +92,7 @@ def problems(path: Path) -> dict[str, str]:
 
 def save(table: pd.DataFrame, path: Path, **options: Any) -> int:
     """Plan a table and save what needs something."""
-    return payerkit.plan_onboarding(table).save(path, **options)
+    return payerkit.plan_onboarding(table).save_corrections(path, **options)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -140,7 +140,7 @@ def test_rows_whose_payer_is_not_sent_are_written(kind: str, tmp_path: Path) -> 
 def test_held_rows_are_written(kind: str, tmp_path: Path) -> None:
     """The warning for which a row is held is its problem."""
     plan = payerkit.plan_onboarding(source(row(0), row(1, country="UK")), options=RunOptions(hold="warnings"))
-    plan.save(path := tmp_path / f"a.{kind}")
+    plan.save_corrections(path := tmp_path / f"a.{kind}")
 
     assert {"4": "warning country: Not an ISO 3166-1 code. Write GB."} == problems(path)
 
@@ -187,7 +187,7 @@ def test_a_plan_saves_the_rows_that_it_was_made_of(tmp_path: Path) -> None:
     table["Mail"] = "x@example.com"
     table.index = table.index[::-1]
 
-    assert 1 == plan.save(path := tmp_path / "a.csv")
+    assert 1 == plan.save_corrections(path := tmp_path / "a.csv")
     assert ["4"] == [*problems(path)]
 
 
@@ -484,7 +484,7 @@ def test_a_report_saves_what_was_not_sent(kind: str, shared: Client, tmp_path: P
 
     assert 1 == report.save_corrections(path := tmp_path / f"a.{kind}")
     assert {"4": "error Mail: Not an e-mail address. Write it as name@example.com."} == problems(path)
-    assert 3 == report.save_corrections(tmp_path / f"b.{kind}", which="all")
+    assert 3 == report.save_corrections(tmp_path / f"b.{kind}", rows="all")
 
 
 @pytest.mark.parametrize(

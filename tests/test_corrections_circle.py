@@ -92,7 +92,7 @@ def test_the_circle_closes(kind: str, client: Client, tmp_path: Path) -> None:
 
     assert ["done", "not_sent", "not_sent", "not_sent"] == list(first.frame["state"])
     assert {"user-0": 1, "user-1": -1, "user-2": -1, "user-3": -1} == accounts(client)
-    assert 3 == payerkit.plan_onboarding(table).save(path)
+    assert 3 == payerkit.plan_onboarding(table).save_corrections(path)
 
     correct(path, "E-Mail", {"user-1": "right@example.com"})
     correct(path, "Land", {"user-3": "US"})
@@ -135,7 +135,7 @@ def test_normalise_rewrites_no_damaged_cell_of_a_corrections_file(kind: str, tmp
     """A phone that was a number in the table is an error until a person has typed it, though it has a reading."""
     path = tmp_path / f"to-correct.{kind}"
     before = payerkit.plan_onboarding(payerkit.read_payers(pd.DataFrame([row(0, phone=2125557391)]), normalise=True))
-    before.save(path)
+    before.save_corrections(path)
     after = payerkit.plan_onboarding(payerkit.read_payers(path, normalise=True))
 
     assert ["not_text"] == list(before.findings.query("severity == 'error'")["code"])
@@ -146,7 +146,8 @@ def test_normalise_rewrites_no_damaged_cell_of_a_corrections_file(kind: str, tmp
 def test_a_date_of_a_corrections_file_is_asked_about_until_somebody_says_its_order(tmp_path: Path) -> None:
     """date_order says what the cell means, so it is a correction."""
     write_messy(tmp_path / "messy.xlsx", row(0, date_of_birth="03/04/1979", bank_date_of_birth="1979-04-03"))
-    payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "messy.xlsx")).save(tmp_path / "to-correct.xlsx")
+    plan = payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "messy.xlsx"))
+    plan.save_corrections(tmp_path / "to-correct.xlsx")
     asked = payerkit.read_payers(tmp_path / "to-correct.xlsx", normalise=True)
     told = payerkit.read_payers(tmp_path / "to-correct.xlsx", normalise=True, date_order="day_first")
 
@@ -171,7 +172,7 @@ def written(folder: Path, kind: str) -> tuple[pd.DataFrame, Path]:
         writer.writerow([*(HEADERS.get(name, name).replace("Notiz 2", "Notiz") for name in rows[0])])
         writer.writerows(each.values() for each in rows)
     table = payerkit.read_payers(path, mapping={"Notiz": None}, normalise=True, date_order="day_first")
-    payerkit.plan_onboarding(table).save(folder / f"to-correct.{kind}", rows="all")
+    payerkit.plan_onboarding(table).save_corrections(folder / f"to-correct.{kind}", rows="all")
     return table, folder / f"to-correct.{kind}"
 
 
@@ -342,7 +343,7 @@ def test_an_id_that_was_wrong_may_be_corrected(tmp_path: Path) -> None:
     """A row is known by its own mark, not by its id."""
     write_messy(tmp_path / "messy.xlsx", row(1, client_user_id="N/A"))
     table = payerkit.read_payers(tmp_path / "messy.xlsx")
-    payerkit.plan_onboarding(table).save(tmp_path / "to-correct.csv")
+    payerkit.plan_onboarding(table).save_corrections(tmp_path / "to-correct.csv")
     correct(tmp_path / "to-correct.csv", "Kundennummer", {"N/A": "user-1"})
 
     assert ["user-1"] == [each["client_user_id"] for each in sent(tmp_path / "to-correct.csv")[1]]

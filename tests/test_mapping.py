@@ -1,15 +1,13 @@
-"""The mapping: a dict of what is decided, shown without values, kept as a file."""
+"""The mapping: a dict of what is decided, shown without values."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import payerkit
-from cases import table
 from payerkit import InvalidInput
 from payerkit.tables import Mapping
 
@@ -92,24 +90,6 @@ def test_wrong_choices_are_refused(key: str, value: str | None, words: str) -> N
         Mapping(HEADERS)[key] = value
 
 
-def test_a_mapping_comes_back_from_its_file(tmp_path: Path) -> None:
-    """What is saved is loaded, and equal; open columns are still open."""
-    decided().save(tmp_path / "mapping.json")
-    unfinished = Mapping(HEADERS, {"Konto": "iban"})
-    unfinished.save(tmp_path / "unfinished.json")
-    loaded = Mapping.load(tmp_path / "unfinished.json")
-
-    again = Mapping.load(tmp_path / "mapping.json")
-    assert decided() == again
-    assert ("Kunden", 3, ["phone"], "day_first") == (
-        again.sheet,
-        again.header_row,
-        again.normalise,
-        again.date_order,
-    )
-    assert (unfinished, ["Notiz (D)", "Notiz (E)"]) == (loaded, list(loaded.open))
-
-
 @pytest.mark.parametrize("change", [{"Konto": "account_number"}, {"Notiz (D)": "city"}])
 def test_mappings_differ_by_what_is_decided(change: dict[str, str]) -> None:
     """A mapping equals another one, or a dict, with the same columns."""
@@ -118,41 +98,6 @@ def test_mappings_differ_by_what_is_decided(change: dict[str, str]) -> None:
 
     assert (decided() == decided(), decided() == other) == (True, False)
     assert decided() == dict(decided())
-
-
-def test_the_file_has_names_and_no_values(tmp_path: Path) -> None:
-    """The file of a mapping holds names of columns; a name that may be personal data is written as its letter."""
-    payerkit.tables.propose_mapping(PEOPLE.assign(**{"Tel 0301234567": "x"})).save(tmp_path / "mapping.json")
-    text = (tmp_path / "mapping.json").read_text("utf-8")
-
-    assert [] == [value for value in PERSONAL if value in text]
-    assert "0301234567" not in text
-    assert "(H)" in json.loads(text)["columns"]
-
-
-def test_an_open_column_is_decided_in_the_file(tmp_path: Path) -> None:
-    """A person replaces the list of what a column may be with one of them, or with null."""
-    path = tmp_path / "mapping.json"
-    Mapping(HEADERS).save(path)
-    content = json.loads(path.read_text("utf-8"))
-    content["columns"] |= {"Konto": "iban", "Notiz (D)": None, "Notiz (E)": None}
-    path.write_text(json.dumps(content), "utf-8")
-
-    assert ({}, "iban") == (Mapping.load(path).open, Mapping.load(path)["Konto"])
-
-
-@table("mapping_files")
-def test_files_that_are_no_mapping_are_refused(content: str, words: str, tmp_path: Path) -> None:
-    """A file that is no mapping is refused with the place to correct."""
-    (tmp_path / "mapping.json").write_text(content, "utf-8")
-    with pytest.raises(InvalidInput, match=f"mapping: mapping.json.*{words}"):
-        Mapping.load(tmp_path / "mapping.json")
-
-
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    """The error says how such a file is written."""
-    with pytest.raises(InvalidInput, match=r'file not found. propose_mapping\(source\).save\("none.json"\) writes one'):
-        Mapping.load(tmp_path / "none.json")
 
 
 def test_a_mapping_shows_masked_values() -> None:

@@ -164,7 +164,7 @@ def test_findings_stay_with_columns_that_are_renamed(tmp_path: Path) -> None:
     plan = payerkit.plan_onboarding(table)
 
     saved = tmp_path / "to-correct.csv"
-    plan.save(saved)
+    plan.save_corrections(saved)
     again = payerkit.plan_onboarding(payerkit.read_payers(saved))
 
     for found in (plan, again):

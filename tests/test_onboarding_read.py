@@ -222,7 +222,7 @@ def test_a_table_of_several_has_no_mapping(tmp_path: Path) -> None:
 def test_a_corrections_file_has_the_first_mapping(tmp_path: Path) -> None:
     """What was chosen for the first file still holds, and our own columns are none of the mapping."""
     table = payerkit.read_payers(csv_file(tmp_path, MESSY), mapping={"Konto": None, "Notes": "city"})
-    payerkit.plan_onboarding(table).save(tmp_path / "to-correct.csv")
+    payerkit.plan_onboarding(table).save_corrections(tmp_path / "to-correct.csv")
     corrected = payerkit.read_payers(tmp_path / "to-correct.csv")
 
     assert dict(table.mapping or {}) == dict(corrected.mapping or {})

@@ -115,7 +115,7 @@ def test_reasons_and_findings_name_the_cell_and_say_what_to_do(tmp_path: Path) -
     """In the frames of plan and report, and so in their files."""
     rows = table(cells={(5, "email"): "x", (6, "routing_number"): "021000022"})
     planned, report = payerkit.plan_onboarding(rows), report_on(rows, tmp_path)
-    planned.save_report(tmp_path / "plan.csv")
+    planned.save(tmp_path / "plan.csv")
     saved = pd.read_csv(tmp_path / "plan.csv", dtype=str, keep_default_na=False).set_index("row")
 
     reason = "E-Mail (B5): Not an e-mail address. Write it as name@example.com."

@@ -89,8 +89,8 @@ def _show_plan(rows: pd.DataFrame, options: Namespace, target: Path) -> int:
     """Print what would be sent, what to correct, and the next command; return 0 if all rows would be sent, else 3."""
     plan = Plan(Table(rows, hold=_run_options(options).hold, **_checks(options)), normalise="--normalise")
     print(plan.describe(), end="\n\n")
-    is_written = _write_report(plan.save_report, target)
-    corrections = _write_corrections(plan.save, options)
+    is_written = _write_report(plan.save, target)
+    corrections = _write_corrections(plan.save_corrections, options)
     print("", *_next_steps(plan, options, corrections), sep="\n")
     return 1 if not is_written else 0 if plan.counts["to_send"] == plan.counts["rows"] else 3
 

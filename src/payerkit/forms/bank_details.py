@@ -26,7 +26,7 @@ from payerkit.forms.stored_account import AccountChoice
 from payerkit.forms.view import Banner, Button, FormState
 from payerkit.models import BankDetails, PaymentDetail
 from payerkit.models.requests import Hidden
-from payerkit.onboarding.accounts import NUMBERS, Grade, Listing, Record, compare, id_of
+from payerkit.onboarding.match import NUMBERS, Grade, Listing, Record, compare, id_of
 from payerkit.wire import check_id, our_name
 from payerkit.wording import count_of, in_words, listed, visible
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -14,11 +13,10 @@ from payerkit.checks.schema import MASK
 from payerkit.errors import without_internal_frames
 from payerkit.frames import frame_of
 from payerkit.onboarding.options import DEFAULTS, RunOptions
-from payerkit.onboarding.report import HELD, PAYER_NOT_SENT, Overview, Reason, ReasonOfRow, Which
+from payerkit.onboarding.report import HELD, PAYER_NOT_SENT, Overview, Reason, ReasonOfRow
 from payerkit.onboarding.rows import Placeholders, Row, Step, shown_id
 from payerkit.onboarding.tasks import Table
 from payerkit.tables.normalise import Origin, changes_frame
-from payerkit.tables.spreadsheets import write_rows
 from payerkit.wording import count_of, visible
 
 _SHOWN_FINDINGS = 12
@@ -59,7 +57,7 @@ class Plan(Overview):
     """What a run would send, and what not and why.
 
     `str()` and a notebook show a summary with the most frequent findings, `describe()` all of them, grouped by what to
-    do, and `browse()` the rows; `save()` writes those that need something to a file to be corrected.
+    do, and `browse()` the rows; `save_corrections()` writes those that need something to a file to be corrected.
 
     Attributes:
         counts: Numbers of `rows`, rows `to_send`, `payers` and `accounts` that would be sent, and rows to send
@@ -162,50 +160,9 @@ class Plan(Overview):
         hint = reason.hint_with_readings(self._naming)
         return [self._line(reason, f"{visible(reason.message)}{code}"), *([f"{' ' * 12}-> {hint}"] if hint else [])]
 
-    def save_report(self, path: str | Path) -> None:
-        """Write one line per row as CSV: its label, and the columns of `frame`.
-
-        Nothing in it is secret or personal. A cell or label that a spreadsheet would compute, such as `=1+1`, has an
-        apostrophe in front.
-
-        Example:
-            >>> plan_onboarding(pd.DataFrame([payer])).save_report("plan.csv")
-            >>> pd.read_csv("plan.csv").columns.tolist()
-            ['row', 'state', 'reason', 'client_user_id', 'payer', 'bank_details', 'findings']
-        """
-        write_rows(self.frame, path)
-
-    @without_internal_frames
-    def save(self, path: str | Path, *, rows: Which = "problems") -> int:
-        """Write the rows that need something to a corrections file, to be corrected and read again.
-
-        The file has the sender's own columns, in their order, with **personal data** and account numbers in full, so
-        only its owner may read it. The column `problems` says what is wrong and what to do, and in a workbook
-        the cells to correct are coloured. All cells are text, and none is computed.
-
-        `read_payers` knows the file: it reads the columns as before, gives each row the label that it had, and leaves
-        out what payerkit wrote. A damaged cell that nobody corrected is still an error. Sent with the same journal,
-        only what was not sent yet is sent.
-
-        Args:
-            path: The file to write, .xlsx or .csv, which must not exist.
-            rows: "problems": rows that would not be sent, and rows with warnings; "all".
-
-        Returns:
-            The number of rows written; if it is 0, there is no file.
-
-        Raises:
-            InvalidInput: If the file exists or is of another kind. Nothing was written.
-            ImportError: If openpyxl, which .xlsx files need, is not installed.
-            OSError: If the file cannot be written.
-
-        Example:
-            >>> plan_onboarding(pd.DataFrame([{**payer, "email": "john.doe"}])).save("to-correct.csv")
-            1
-        """
+    def _needing_something(self) -> Iterator[int]:
         warned, states = self._rows_with("warning"), enumerate(self.frame["state"])
-        needed = (row for row, state in states if state != "to_send" or row in warned)
-        return self._save_corrections(path, "rows", rows, needed)
+        return (row for row, state in states if state != "to_send" or row in warned)
 
     def __str__(self) -> str:
         shown, more = self._most_frequent("error", "warning")

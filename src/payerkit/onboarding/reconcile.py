@@ -63,7 +63,7 @@ baseline), and those of tasks that are done; if each has an id; if its length is
 fewer than eight accounts, or shows those of this journal alone. Where no account is known to be there, two lists a
 delay apart count, if lists of this service show what it stored.
 
-A *new* account is neither in the baseline nor that of another task. `payerkit.onboarding.accounts` says how it is
+A *new* account is neither in the baseline nor that of another task. `payerkit.onboarding.match` says how it is
 compared. It may be any task's whose outcome is unknown, also if all that the list shows of it differs, and no last look
 clears it; unless lists of this service show as it was sent what is stored for certain.
 
@@ -81,9 +81,9 @@ from itertools import islice
 
 from payerkit.client.pace import MAX_LOOKUPS, MAX_PAYER_LOOKS, MAX_REPEATS
 from payerkit.errors import PayerkitError, Refused
-from payerkit.onboarding.accounts import Listing, Matches, id_of, is_dead
 from payerkit.onboarding.journal import Entry, Journal
 from payerkit.onboarding.limiter import RunStopped
+from payerkit.onboarding.match import Listing, Matches, id_of, is_dead
 from payerkit.onboarding.sending import REFUSED, Sender, reason_of, record_found
 from payerkit.onboarding.tasks import Task
 from payerkit.reasons import Outcome

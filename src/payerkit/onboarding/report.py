@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
@@ -152,25 +152,75 @@ class Overview:
             rows.append((f"{len(each.rows):,}", chip, words(each), where))
         return html.grid(("rows", *head, "which"), rows, caption=caption) if rows else ""
 
-    # The corrections file
+    # Files
 
-    def _save_corrections(self, path: str | Path, name: str, which: Which, needed: Iterable[int]) -> int:
-        """Write the rows that need something, or all, to a corrections file; return how many they are.
+    @without_internal_frames
+    def save(self, path: str | Path) -> None:
+        """Write `frame` as CSV, its index first, to a file that only its owner may read.
 
-        There is no file without any. name: of the argument that says which. Raises InvalidInput for another value.
+        The links of a report let their reader act as the payer. A cell or label that a spreadsheet would compute, such
+        as `=1+1`, has an apostrophe in front.
+
+        Args:
+            path: The file to write; an existing one is replaced.
+
+        Raises:
+            OSError: If the file cannot be written.
+
+        Example:
+            >>> plan_onboarding(pd.DataFrame([payer])).save("plan.csv")
+            >>> pd.read_csv("plan.csv").columns.tolist()
+            ['row', 'state', 'reason', 'client_user_id', 'payer', 'bank_details', 'findings']
         """
-        if which not in get_args(Which):
-            raise InvalidInput(f'{name}: expected "problems" or "all", got {which!r}.')
-        chosen = [*(range(len(self.frame)) if which == "all" else needed)]
+        with open_for_owner(Path(path)) as file:
+            write_rows(self.frame, file)
+
+    @without_internal_frames
+    def save_corrections(self, path: str | Path, *, rows: Which = "problems") -> int:
+        """Write the rows that need something to a corrections file, to be corrected and read again.
+
+        The file has the sender's own columns, in their order, with **personal data** and account numbers in full, so
+        only its owner may read it. The column `problems` says what is wrong and what to do, and in a workbook
+        the cells to correct are coloured. All cells are text, and none is computed.
+
+        `read_payers` knows the file: it reads the columns as before, gives each row the label that it had, and leaves
+        out what payerkit wrote. A damaged cell that nobody corrected is still an error. Sent with the same journal,
+        only what was not sent yet is sent.
+
+        Args:
+            path: The file to write, .xlsx or .csv, which must not exist.
+            rows: "problems": of a plan, the rows that would not be sent, and those with warnings; of a report, the rows
+                that are not done, if the same call again would not send them, or if they have warnings. "all": all
+                rows.
+
+        Returns:
+            The number of rows written; if it is 0, there is no file.
+
+        Raises:
+            InvalidInput: If the file exists or is of another kind. Nothing was written.
+            ImportError: If openpyxl, which .xlsx files need, is not installed.
+            OSError: If the file cannot be written.
+
+        Example:
+            >>> plan_onboarding(pd.DataFrame([{**payer, "email": "john.doe"}])).save_corrections("to-correct.csv")
+            1
+        """
+        if rows not in get_args(Which):
+            raise InvalidInput(f'rows: expected "problems" or "all", got {rows!r}.')
+        chosen = [*(range(len(self.frame)) if rows == "all" else self._needing_something())]
         if chosen:
-            rows = SourceTable.of(self._table.planned, self._table.origin)
+            table = SourceTable.of(self._table.planned, self._table.origin)
             said, errors = self._said(), self._rows_with("error")
             reasons = ((row, *said[row]) for row in chosen if row not in errors)
             why = [
                 RowProblem(row, "", in_words(state), text) for row, state, text in reasons if text and state != "done"
             ]
-            write_corrections(Path(path), rows, [*self._problems(rows, {*chosen}), *why], chosen=chosen)
+            write_corrections(Path(path), table, [*self._problems(table, {*chosen}), *why], chosen=chosen)
         return len(chosen)
+
+    def _needing_something(self) -> Iterable[int]:
+        """Return the numbers of the rows for a corrections file."""
+        raise NotImplementedError
 
     def _problems(self, rows: pd.DataFrame, chosen: set[int]) -> list[RowProblem]:
         """Return the errors and warnings of some rows, errors first."""
@@ -194,8 +244,7 @@ _SHOWN_REASONS = 5
 
 _PICTURED_REASONS = 12
 
-_WIDTH = 50
-_MARKS = {"done": "█", "refused": "▒", "unknown": "?", "not_sent": "·", "waiting": "~", "duplicate": "="}
+_STATES = ("done", "refused", "unknown", "not_sent", "waiting", "duplicate")
 
 _OF_A_PERSON = {"perhaps_there", "there_failed", "held"}
 """Why rows are not sent that no run sends until a person decides about it."""
@@ -294,7 +343,6 @@ class Report(Overview):
         >>> report = onboard(client, pd.DataFrame([payer]), journal="run.journal")
         >>> report
         1 row: 1 done.
-        ██████████████████████████████████████████████████
         >>> report.frame[["state", "client_user_id", "step", "kyc_status", "attempts"]]
           state client_user_id   step   kyc_status  attempts
         0  done       user-123  payer  not_started         1
@@ -330,21 +378,12 @@ class Report(Overview):
     def counts(self) -> dict[str, int]:
         """The number of rows in each state; together, all rows."""
         counted = Counter(row.state for row in self.rows)
-        return {state: counted[state] for state in _MARKS}
+        return {state: counted[state] for state in _STATES}
 
     @property
     def retryable(self) -> pd.DataFrame:
         """The rows of `frame` for which the same call again, with the same journal, may do more."""
         return self.frame[self.frame["retryable"]]
-
-    def save(self, path: str | Path) -> None:
-        """Write the frame as CSV, its index first.
-
-        Only its owner may read the file, since links let their reader act as the payer. A cell or label that a
-        spreadsheet would compute, such as `=1+1`, has an apostrophe in front.
-        """
-        with open_for_owner(Path(path)) as file:
-            write_rows(self.frame, file)
 
     @without_internal_frames
     def save_links(self, path: str | Path) -> int:
@@ -385,35 +424,9 @@ class Report(Overview):
             writer.writerows({name: inert(text) for name, text in link.items()} for link in written)
         return len(written)
 
-    @without_internal_frames
-    def save_corrections(self, path: str | Path, *, which: Which = "problems") -> int:
-        """Write the rows that need something to a corrections file, to be corrected and read again, as `Plan.save`.
-
-        The file has **personal data** and account numbers in full, so only its owner may read it. `problems` has the
-        findings of each row, or why it was refused or not sent.
-
-        Args:
-            path: The file to write, .xlsx or .csv, which must not exist.
-            which: "problems": rows that are not done and that the same call again would not send, and others that are
-                not done and have warnings; "all". (The service keeps what is done as it is.)
-
-        Returns:
-            The number of rows written; if it is 0, there is no file.
-
-        Raises:
-            InvalidInput: If the file exists or is of another kind. Nothing was written.
-            ImportError: If openpyxl, which .xlsx files need, is not installed.
-            OSError: If the file cannot be written.
-
-        Example:
-            >>> rows = pd.DataFrame([payer, {**payer, "clientUserId": "user-2", "email": "john.doe"}])
-            >>> report = onboard(client, rows, journal="twice.journal")
-            >>> report.save_corrections("twice-to-correct.csv")
-            1
-        """
+    def _needing_something(self) -> Iterable[int]:
         warned, outcomes = self._rows_with("warning"), enumerate(self.rows)
-        needed = (place for place, row in outcomes if row.state != "done" and (not row.retryable or place in warned))
-        return self._save_corrections(path, "which", which, needed)
+        return (place for place, row in outcomes if row.state != "done" and (not row.retryable or place in warned))
 
     def _summary(self) -> str:
         parts = [f"{count:,} {in_words(state)}" for state, count in self.counts.items() if count]
@@ -471,7 +484,7 @@ class Report(Overview):
         lines = [self._line(each, f"{in_words(each.kind)}: {visible(each.text(self._naming))}") for each in shown]
         if more := others[_SHOWN_REASONS:]:
             lines.append(f"and {count_of(len(more), 'more reason')}: see the column reason of the report.")
-        return "\n".join([self._summary(), _text_bar(self.counts), *self._advice(), *lines])
+        return "\n".join([self._summary(), *self._advice(), *lines])
 
     __repr__ = __str__
 
@@ -548,12 +561,6 @@ class _Outcomes:
         if entry is None or entry.reason is None or entry.reason.code != "found_by_status":
             return outcome  # else the response, which has the links, was lost
         return outcome._replace(reason=Outcome("links_lost", {"noted": outcome.reason}))
-
-
-def _text_bar(counts: Mapping[str, int]) -> str:
-    """Return the states as a bar of text, with at least one mark for every state that occurs."""
-    total = sum(counts.values()) or 1
-    return "".join(_MARKS[state] * max(1, round(_WIDTH * count / total)) for state, count in counts.items() if count)
 
 
 def _situation(row: RowOutcome) -> str:

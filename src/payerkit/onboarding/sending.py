@@ -18,9 +18,9 @@ from payerkit.endpoints import payer_call, payer_status_call, payment_detail_cal
 from payerkit.errors import PayerkitError
 from payerkit.masking import holds_email, redact
 from payerkit.models import PayerStatus, PaymentDetail
-from payerkit.onboarding.accounts import Listing, Matches, Record, differing_names, id_of, is_dead
 from payerkit.onboarding.journal import Deferred, Entry, Journal, State
 from payerkit.onboarding.limiter import RateLimiter, is_foreign, list_accounts, outcome_of
+from payerkit.onboarding.match import Listing, Matches, Record, differing_names, id_of, is_dead
 from payerkit.onboarding.options import Options
 from payerkit.onboarding.tasks import Task
 from payerkit.reasons import WAITING_CODES, Outcome

@@ -19,8 +19,8 @@ from payerkit.client.call import RequestBody
 from payerkit.errors import InvalidInput, PayerkitError, kind_of
 from payerkit.findings import Finding, table_finding, table_findings
 from payerkit.models import BankDetails, Payer
-from payerkit.onboarding.accounts import ACCOUNT_FIELDS, CODES, NUMBERS, account_identity, id_form, normal_form
 from payerkit.onboarding.journal import Journal, digest
+from payerkit.onboarding.match import ACCOUNT_FIELDS, CODES, NUMBERS, account_identity, id_form, normal_form
 from payerkit.onboarding.rows import ID, Naming, Placeholders, Row, Step, read_rows, shown_id, tell_cells
 from payerkit.reasons import Outcome
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding

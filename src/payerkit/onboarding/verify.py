@@ -13,9 +13,9 @@ from payerkit import _tsv
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.frames import frame_of
-from payerkit.onboarding.accounts import Listing, Matches, Record, id_of, is_dead
 from payerkit.onboarding.journal import Entry, Journal
 from payerkit.onboarding.limiter import RateLimiter, request_lists
+from payerkit.onboarding.match import Listing, Matches, Record, id_of, is_dead
 from payerkit.onboarding.rows import shown_id
 from payerkit.onboarding.tasks import Table, Task, Tasks, payer_key
 

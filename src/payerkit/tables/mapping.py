@@ -1,4 +1,4 @@
-"""The mapping of a file's columns to those of payerkit, which the user sees, corrects, passes on and keeps."""
+"""The mapping of a file's columns to those of payerkit, which the user sees, corrects and passes on."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, MutableMapping, Sequence
 from collections.abc import Mapping as AnyMapping
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from payerkit.checks.dates import DateOrder
 from payerkit.checks.inputs import mask_name
@@ -18,7 +16,6 @@ from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.html import Kind, advice, chip, grid, picture, title
 from payerkit.tables import header
 from payerkit.tables.sheet import column_letters
-from payerkit.wire import parse_json, repeated_names
 from payerkit.wording import count_of, listed, visible
 
 _NO_FIELD = "not a field of a payer or of bank details"
@@ -264,29 +261,6 @@ class Mapping(MutableMapping[str, str | None]):
             raise InvalidInput(f"mapping: several columns have this name. Write {keys}.")
         raise InvalidInput(f"mapping: {mask_name(key)} is not a column of the file. mapping.columns lists them all.")
 
-    def save(self, path: str | Path) -> None:
-        """Write the mapping as JSON: names of columns, and how the file is read; no values of the file.
-
-        A column that is open has a list of what it may be: replace the list with one of them, or with null.
-        """
-        columns = {each.shown_key: list(each.candidates) if each.is_open else each.column for each in self.columns}
-        settings = {name: getattr(self, name) for name in _SETTINGS}
-        content = {"format": _FORMAT, **settings, "columns": columns}
-        Path(path).write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-
-    @classmethod
-    def load(cls, path: str | Path) -> Mapping:
-        """Return the mapping of a file that `save` wrote. Raises InvalidInput for any other file.
-
-        `read_payers` refuses a field or a setting that is wrong.
-        """
-        content = _read_file(Path(path))
-        columns = content["columns"]
-        mapping = cls(list(columns), {key: name for key, name in columns.items() if not isinstance(name, list)})
-        for name in _SETTINGS:
-            setattr(mapping, name, content.get(name) or getattr(mapping, name))
-        return mapping
-
     def __repr__(self) -> str:
         rows = self._shown()
         widths = [max((len(row[at]) for row in rows), default=0) for at in range(3)]
@@ -354,38 +328,6 @@ def account_fields(columns: Iterable[Hashable]) -> dict[int, str]:
         if header.field_of(name) in BANK_DETAILS.fields
         and not (has_payers and name not in header.BANK_COLUMNS and name in PAYER.fields)
     }
-
-
-_SETTINGS = ("sheet", "header_row", "normalise", "date_order")
-"""How a file is read, beside its columns."""
-
-_FORMAT = "payerkit mapping 1"
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    """Return the content of a mapping's file. Raises InvalidInput if it is none."""
-    name = f"mapping: {path.name}"
-    writing = f"propose_mapping(source).save({json.dumps(path.name)}) writes one."
-    if not path.is_file():
-        raise InvalidInput(f"{name}: file not found. {writing}")
-    content: Any = None
-    with suppress(ValueError):
-        content = parse_json(path.read_bytes())
-    is_mapping = isinstance(content, dict) and content.get("format") == _FORMAT
-    if not is_mapping or not isinstance(content.get("columns"), dict):
-        raise InvalidInput(
-            f"{name}: not a mapping of payerkit; a comma, a quote or a bracket may be missing. {writing}"
-        )
-    if repeated := repeated_names(content):
-        raise InvalidInput(f"{name}: {mask_name(repeated[0])} stands in it twice.")
-    if unknown := content.keys() - {"format", "columns", *_SETTINGS}:
-        settings = ", ".join(_SETTINGS)
-        raise InvalidInput(f"{name}: {mask_name(min(unknown))} is not a setting. The settings are {settings}.")
-    for key, value in content["columns"].items():
-        if not isinstance(value, list | None) and str(value) not in header.OUR_NAMES:
-            expected = f"expected a field of a payer or of bank details, or null to leave it out.{hint_for(str(value))}"
-            raise InvalidInput(f"{name}: {mask_name(key)}: {expected}")
-    return {**content}
 
 
 def hint_for(name: str) -> str:

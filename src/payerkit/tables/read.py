@@ -173,7 +173,7 @@ def propose_mapping(source: Any, *, sheet: str | None = None) -> ColumnMapping:
         sheet: As for `read_payers`.
 
     Returns:
-        A `Mapping`, to look at, to correct, to keep, and to pass to `read_payers(source, mapping=mapping)`.
+        A `Mapping`, to look at, to correct, and to pass to `read_payers(source, mapping=mapping)`.
 
     Raises:
         InvalidInput: For a file that cannot be read, or has no header.

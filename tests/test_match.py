@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cases import table
 from onboarding_model import Record, identity_of, specified
 from payerkit.checks.schema import BANK_DETAILS
-from payerkit.onboarding.accounts import (
+from payerkit.onboarding.match import (
     ACCOUNT_FIELDS,
     Grade,
     account_identity,
