@@ -205,7 +205,7 @@ def test_options_reach_the_service() -> None:
         payerkit.create_payer(client, PAYER)
         with pytest.raises(payerkit.Refused, match="identity check is not approved"):
             payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
-    with pytest.raises(TypeError, match="kyc_requird"):
+    with pytest.raises(payerkit.InvalidInput, match="kyc_requird: there is no such setting"):
         payerkit.sandbox(kyc_requird=True)
     with pytest.raises(InvalidInput, match="fee_percent"):
         payerkit.sandbox(fee_percent=200)

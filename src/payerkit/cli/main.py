@@ -76,8 +76,6 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             listed.append(f"  {row['name']:<9} {row.pop('help')}")
             parsers[row["name"]] = commands.add_parser(**row)
     parser.epilog = "\n".join([*listed[1:], "", _EXAMPLE])
-    if arguments and not arguments[0].startswith("-") and arguments[0] not in parsers:
-        parser.error(f"there is no command {arguments[0]}.{did_you_mean(arguments[0], parsers)}")
     if arguments[:1] == ["sandbox"]:  # only then: its settings are part of an extra
         _add_sandbox(parsers["sandbox"])
     for (command, group), found in groupby(
@@ -115,19 +113,6 @@ def _named_rows(table: str) -> Iterator[dict[str, Any]]:
     yield from ({name: cell for name, cell in row.items() if cell} for row in rows(__package__, table))
 
 
-def _words(text: str) -> list[str]:
-    """Return words that are separated by commas."""
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def _states(text: str) -> list[str]:
-    """Return the states that are tried again."""
-    states = _words(text)
-    if not {"refused", "unknown"}.issuperset(states):
-        raise argparse.ArgumentTypeError("expected refused, unknown, or both with a comma")
-    return states
-
-
 def _count(text: str, *, other: str = "") -> int:
     """Return a number of rows. other: what else is expected, for the error."""
     if not text.isdecimal() or not int(text):
@@ -152,8 +137,6 @@ _KINDS: dict[str, dict[str, Any]] = {
     "choice": {"type": lambda text: text.replace("_", "-")},
     "list": {"nargs": "*"},
     "repeated": {"action": "append", "default": []},
-    "words": {"action": "extend", "type": _words, "default": []},
-    "states": {"action": "extend", "type": _states, "default": []},
     "payment_currency": {"dest": "payment_currency"},
 }
 """What each kind of option means to argparse."""

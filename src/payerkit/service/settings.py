@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
@@ -64,7 +63,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 class Settings(BaseModel):
     """How a service behaves. Raises SetupError for an invalid setting."""
 
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     public_url: Annotated[str, AfterValidator(_check_public_url)] | None = Field(
         None,
@@ -91,18 +90,11 @@ class Settings(BaseModel):
     )
 
     def __init__(self, **values: Any) -> None:
-        known = type(self).model_fields
-        unknown = [name for name in values if name not in known]
-        if unknown:
-            raise TypeError(f"sandbox() got an unexpected keyword argument {unknown[0]!r}{_meant(unknown[0], known)}")
         try:
             super().__init__(**values)
         except ValidationError as error:
             found = error.errors(include_url=False, include_input=False)
-            sentences = [
-                _sentence(str(each["loc"][0]), str(each["msg"]), is_given=each["loc"][0] in values) for each in found
-            ]
-            raise SetupError("\n".join(sentences)) from None
+            raise SetupError("\n".join(_sentence(each, values) for each in found)) from None
 
     @model_validator(mode="after")
     def _decide_all(self) -> Self:
@@ -160,18 +152,12 @@ class CommandSettings(Settings, BaseSettings):
         known = {f"{PREFIX}{name.upper()}" for name in (*cls.model_fields, "api_key", "encryption_key")}
         for name in os.environ:
             if name.upper().startswith(PREFIX) and name.upper() not in known:
-                raise SetupError(f"{name}: there is no such setting{_meant(name.upper(), known)}")
+                raise SetupError(f"{name}: there is no such setting.")
         return cls(**{name: value for name, value in given.items() if name in cls.model_fields and value is not None})
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name, with the one that was probably meant."""
-    close = difflib.get_close_matches(name, [*known], n=1)
-    return f"; did you mean {close[0]}?" if close else "."
-
-
-def _sentence(name: str, message: str, *, is_given: bool) -> str:
-    """Return what pydantic says of a setting as a sentence that begins with its name, or with that of its variable."""
-    words = message.removeprefix("Value error, ").removeprefix("Input should be ").partition(", unable")[0]
-    label = name if is_given else f"{PREFIX}{name.upper()}"
-    return f"{label}: {words}." if message.startswith("Value error") else f"{label}: expected {words}."
+def _sentence(error: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Return pydantic's error as a sentence that begins with the name of the setting, or with that of its variable."""
+    name, message = str(error["loc"][0]), str(error["msg"]).removeprefix("Value error, ")
+    label = name if name in given else f"{PREFIX}{name.upper()}"
+    return f"{label}: {'there is no such setting' if error['type'] == 'extra_forbidden' else message}."
