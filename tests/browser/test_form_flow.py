@@ -168,3 +168,23 @@ def test_a_page_follows_what_a_cell_does(notebook: NotebookPage) -> None:
     expect(notebook.page.get_by_text("The transactions are here.")).to_be_visible()
 
     expect(notebook.page.locator(".banner")).to_be_focused()
+
+
+@pytest.mark.browser_all
+@form_of("filled bank")
+def test_keys_that_are_held_down_send_nothing(notebook: NotebookPage) -> None:
+    """Ctrl+Enter shows the answers, and sends them only when it is pressed once more."""
+    keyboard = notebook.page.keyboard
+    notebook.control("City").focus()
+    keyboard.down("Control")
+    keyboard.down("Enter")
+    expect(notebook.page.get_by_role("heading", name="Check your answers")).to_be_focused()
+    keyboard.down("Enter")  # the browser repeats a key that was not released
+    notebook.wait_idle()
+    before = notebook.ask("len(list_payment_details(client, 'user-123'))")
+    keyboard.up("Enter")
+    keyboard.press("Enter")
+    keyboard.up("Control")
+    expect(notebook.page.get_by_text("Account stored.")).to_be_visible()
+
+    assert ("0", "1") == (before, notebook.ask("len(list_payment_details(client, 'user-123'))"))

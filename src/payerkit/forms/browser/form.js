@@ -175,9 +175,10 @@ const drawForm = (spec, model, signal, loss) => {
     if (actions.canSubmit()) startAction('submit');
   });
   onKey(form, (event) => {
-    if (!hasModifier(event) || event.key !== 'Enter' || !event.composedPath()[0].matches('input, select')) return;
+    if (!hasModifier(event) || event.key !== 'Enter' || event.composedPath()[0].matches('button, a, summary')) return;
     event.preventDefault();
-    form.requestSubmit();
+    // A key that is held down sends no answers that nobody has seen.
+    if (!event.repeat) actions.node.querySelector('.go')?.click();
   });
   // Text that was typed stays there to be read, and nothing says that a value is held.
   loss.signal.addEventListener('abort', () => {

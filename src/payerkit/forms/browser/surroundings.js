@@ -64,7 +64,8 @@ const drawActions = (start) => {
     shown = now;
     const isShown = ([, , , kind]) => !isDone || kind.includes('primary'), others = buttons.filter((each) => !isShown(each));
     const menu = create('details', { class: 'more' }, create('summary', { class: 'button' }, 'More'), div('row', ...drawRow(others)));
-    node.replaceChildren(...drawRow(buttons.filter(isShown)), ...others.length ? [menu] : []);
+    const hint = buttons.some(([, action]) => action === 'send') ? [create('span', { class: 'help' }, 'Ctrl+Enter sends.')] : [];
+    node.replaceChildren(...drawRow(buttons.filter(isShown)), ...hint, ...others.length ? [menu] : []);
   };
   return { node, show, canSubmit };
 };
