@@ -365,7 +365,7 @@ def test_an_answer_of_any_form_is_read(form: Any) -> None:
 
 MISSING = "transactions are missing"
 UNREADABLE: list[tuple[Any, str]] = [
-    (5, "expected a path, a dict or a JSON text, got int"), ("/nonexistent/payment.json", "cannot be read"),
+    (5, "expected a path, a dict or a JSON text, got an int"), ("/nonexistent/payment.json", "cannot be read"),
     ("{not json", "not valid JSON"), ('{"a":' * 100_000, "not valid JSON"),
     ("{}", MISSING), ({"answer": 5}, MISSING), ({"answer": {}}, MISSING),
     ({"transactions": {5}}, "source is not valid JSON"),
@@ -377,6 +377,19 @@ def test_anything_but_a_saved_payment_is_refused(source: Any, words: str) -> Non
     """The error tells why the source cannot be read."""
     with pytest.raises(InvalidInput, match=words):
         payerkit.read_payment(source)
+
+
+@pytest.mark.parametrize("form", [dict, lambda call: [call], json.dumps, lambda call: json.dumps([call])])
+def test_who_has_one_transaction_is_told_how_to_give_it(form: Any, tmp_path: Path) -> None:
+    """A raw transaction, as wallets and explorers show it, is no payment, but can be made one."""
+    call = GOOD["token"].to_dict(reveal=True)["transactions"][0]
+    source = form(call)
+    if isinstance(source, str) and source.startswith("["):
+        (tmp_path / "calls.json").write_text(source)
+        source = tmp_path / "calls.json"
+    with pytest.raises(InvalidInput, match=r'give \{"transactions": \[transaction, \.\.\.\]\}'):
+        payerkit.read_payment(source)
+    assert 1 == len(payerkit.read_payment({"transactions": [call]}).transactions)
 
 
 def test_options_of_reading_are_checked() -> None:

@@ -173,6 +173,20 @@ def test_wrong_arguments_end_with_two(arguments: list[str], capsys: pytest.Captu
     assert (2, True) == (caught.value.code, "usage: payerkit" in capsys.readouterr().err)
 
 
+def test_without_a_command_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever types only the name wants to see what there is."""
+    with pytest.raises(SystemExit):
+        cli.main([])
+
+    assert "New here? Start with 'payerkit lab'." in capsys.readouterr().err
+
+
+def test_a_folder_is_no_file_to_send(capsys: pytest.CaptureFixture[str]) -> None:
+    """A dot names the current folder, which has no name of its own."""
+    assert 1 == cli.main(["onboard", "."])
+    assert "give a file with payers" in capsys.readouterr().err
+
+
 def test_a_misspelled_option_shows_those_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     """By itself, argparse shows the usage of all commands, which has no options."""
     with pytest.raises(SystemExit):

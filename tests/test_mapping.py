@@ -66,6 +66,13 @@ def test_other_columns_follow_a_choice() -> None:
     assert ("country", "bank_country") == (before, mapping["Beneficiary country"])
 
 
+def test_a_salutation_is_no_type_of_payer() -> None:
+    """Mr and Mrs do not say whether somebody is a person or a company, so the column beside it is proposed for that."""
+    mapping = Mapping(["Kundennr.", "Anrede", "Art"])
+
+    assert {"Anrede": None, "Art": "beneficiary_type"} == mapping.proposals
+
+
 def test_proposals_are_taken_together() -> None:
     """A person who looked at the proposals takes them all."""
     mapping = Mapping(HEADERS)

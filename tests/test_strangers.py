@@ -370,8 +370,21 @@ def test_one_typo_is_one_line() -> None:
     assert [[1, "iban_checksum"]] == (
         payerkit.check_all_bank_details(mine, given_only=True)[["row", "code"]].to_numpy().tolist()
     )
-    with pytest.raises(InvalidInput, match="No column is one of bank details"):
-        payerkit.check_all_bank_details(mine[["Name"]], given_only=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (pd.DataFrame({"Vendors in 2026": ["Vendor"], "Unnamed: 1": ["IBAN"]}), "No column is one of bank details"),
+        ("vendors.xlsx", "Expected a DataFrame with one BankDetails per row, got a str."),
+    ],
+)
+def test_whoever_gives_no_accounts_is_told_how_a_file_is_read(given: Any, words: str) -> None:
+    """Where pandas takes a title for the header, payerkit finds the header below it."""
+    with pytest.raises(InvalidInput, match=words) as caught:
+        payerkit.check_all_bank_details(given, given_only=True)
+
+    assert "read_payers(file, mapping=propose_mapping(file).accept())" in caught.value.advice
 
 
 # A whole export

@@ -85,6 +85,13 @@ def is_iban(value: str) -> bool:
     return matches is not None and matches(compact(value)) is not None and not iban_checksum(value)
 
 
+def like_iban(value: str) -> bool:
+    """Return True if a value is an IBAN, or a mistyped one: a country that has IBANs, two digits, nearly its length."""
+    iban = compact(value)
+    is_alike = _IBAN(iban) is not None and _iban_matcher(iban[:2]) is not None
+    return is_alike and abs(len(iban) - _iban_length(iban[:2])) <= 1
+
+
 def bic_form(value: str) -> bool:
     """Return True if a value is not in the BIC format; an IBAN is left to the rule bic_is_iban."""
     return _BIC(compact(value)) is None and not is_iban(value)

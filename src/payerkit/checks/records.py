@@ -8,6 +8,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from itertools import repeat
 from numbers import Number
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from payerkit.checks import inputs
@@ -138,25 +139,33 @@ def check_all_bank_details(
            row field                                          message
         0    0  iban  The check digits do not match: probably a typo.
     """
-    found = _check(BANK_DETAILS, _given(frame) if given_only else frame, ignore)
-    return found[found["field"].isin(_given(frame).columns)].reset_index(drop=True) if given_only else found
+    if not given_only or not hasattr(frame, "columns"):
+        return _check(BANK_DETAILS, frame, ignore)
+    given = _given(frame)
+    found = _check(BANK_DETAILS, given, ignore)
+    return found[found["field"].isin(given.columns)].reset_index(drop=True)
 
 
 def _given(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of bank details in a table, named by field. Raises InvalidInput if there are none."""
     from payerkit.tables.mapping import account_fields  # noqa: PLC0415 - loaded for this alone
 
-    fields = account_fields(frame.columns) if hasattr(frame, "columns") else {}
+    fields = account_fields(frame.columns)
     if not fields:
-        raise InvalidInput("No column is one of bank details, such as IBAN, BIC or Account number.")
+        raise InvalidInput("No column is one of bank details, such as IBAN, BIC or Account number.", advice=_FIND)
     return frame.iloc[:, list(fields)].set_axis(list(fields.values()), axis=1)
+
+
+_READ_FILE = "read_payers(file, mapping=propose_mapping(file).accept())"
+_FIND = f'Rename yours, such as table.rename(columns={{"Konto": "iban"}}). {_READ_FILE} finds a header below a title.'
 
 
 def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415 - pandas takes a second to import
 
     if not isinstance(frame, pd.DataFrame):
-        raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got {kind_of(frame)}.")
+        advice = f"{_READ_FILE} reads a file." if isinstance(frame, str | Path) else ""
+        raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got {kind_of(frame)}.", advice=advice)
     places, twice, unknown = inputs.match_names(schema, frame.columns)
     unknown = [name for name in unknown if not any(name in other.names for other in SCHEMAS.values())]
     if unknown:

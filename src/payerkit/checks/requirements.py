@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cache, lru_cache
 
 from payerkit._tsv import rows
-from payerkit.checks.banks import country_of_bic, country_of_iban, is_iban, share_banks
+from payerkit.checks.banks import country_of_bic, country_of_iban, like_iban, share_banks
 from payerkit.checks.places import countries, fiat_currencies
 from payerkit.checks.schema import BANK_DETAILS, RAILS
 from payerkit.checks.texts import compact, upper_code
@@ -134,7 +134,7 @@ def number_form(name: str, basis: str, value: str, currency: str | None, rails: 
     if row is None or row.basis != basis or name not in row.formats:
         return False
     words, matches = row.formats[name]
-    is_reported = name == "account_number" and is_iban(value)  # by the rule account_is_iban
+    is_reported = name == "account_number" and like_iban(value)  # by the rule account_is_iban
     return False if is_reported or matches(compact(value).replace(".", "")) else f"{words} for {upper_code(currency)}"
 
 

@@ -50,7 +50,7 @@ COUNTRY = _format(
     "country_length",
     "Not two letters.",
     "Write the ISO 3166-1 alpha-2 code, such as US.",
-    'pandas reads the code NA (Namibia) as missing, unless with keep_default_na=False, na_values=[""].',
+    'If it is NA (Namibia): pandas reads that as missing, unless with keep_default_na=False, na_values=[""].',
 )
 RAILS = ("local", "swift", "wire")
 """The rails that the specification names, the usual ones first."""

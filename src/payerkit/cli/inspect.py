@@ -6,11 +6,15 @@ import sys
 from argparse import Namespace
 
 from payerkit.checks.schema import PAYMENT_ORDER
-from payerkit.errors import PayerkitError
+from payerkit.errors import InvalidInput, PayerkitError
 from payerkit.models.payments import read_payment
 from payerkit.payment.compare import Comparison
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.signing.card import PaymentCard, card_text, compared_text
+from payerkit.wording import listed
+
+_NEEDED = {"amount": "--amount", "invoice_currency": "--invoice-currency", "payment_currency": "--currency"}
+"""The options of what an order cannot be without; one to a bank account names no payee."""
 
 
 def run(options: Namespace) -> int:
@@ -33,6 +37,8 @@ def _card(options: Namespace) -> PaymentCard:
     given = {name: value for name in PAYMENT_ORDER.fields if (value := getattr(options, name)) is not None}
     saved = {} if payment.order is None else {name: getattr(payment.order, name) for name in PAYMENT_ORDER.fields}
     order = saved | given if given else None
+    if order and (missing := [option for name, option in _NEEDED.items() if name not in order]):
+        raise InvalidInput(f"the file has no order. Give {listed(missing)}, too.")
     given_here = {name: getattr(options, name) for name in ("rate", "network", "node", "wallet")}
     review = Comparison(payment, order=order, policy=policy, **given_here)
     return PaymentCard.of(review, order_source=payment.order_source, sources=dict.fromkeys(given, "given"))

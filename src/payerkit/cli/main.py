@@ -76,6 +76,8 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             listed.append(f"  {row['name']:<9} {row.pop('help')}")
             parsers[row["name"]] = commands.add_parser(**row)
     parser.epilog = "\n".join([*listed[1:], "", _EXAMPLE])
+    if not arguments:
+        parser.exit(2, parser.format_help())
     if arguments[:1] == ["sandbox"]:  # only then: its settings are part of an extra
         _add_sandbox(parsers["sandbox"])
     for (command, group), found in groupby(

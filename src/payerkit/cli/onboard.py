@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
     if options.output is not None:
         raise InvalidInput("--output: only for --template. The results of the rows are written to --report.")
     file = options.file
-    if file is None:
+    if file is None or not file.name:  # the folder .
         raise InvalidInput("give a file with payers. 'payerkit onboard --template' prints one to fill in.")
     journal = _journal(options)
     kind = "plan" if options.dry_run else "verify" if options.verify else "report"

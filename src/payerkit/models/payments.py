@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, Typed
 
 from pydantic import BeforeValidator, Field, Strict, StrictBool, StrictInt
 
-from payerkit.errors import InvalidInput, without_internal_frames
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.masking import mask, mask_account
 from payerkit.models.requests import PaymentOrder, PayoutOrder
 from payerkit.models.responses import Remembered, Response, read_by
@@ -515,6 +515,8 @@ class Payment(Response):
 _OF_PAYMENTS = {"transactions", "paymentIntent", *BATCH_MEMBERS}
 """Members of which the response to a payment has at least one."""
 
+_WRAP = 'To check single transactions, give {"transactions": [transaction, ...]}.'
+
 _OF_FILES = {"order", "network", "answer", "repeated", "payout"}
 """The members of a file that `Payment.save` wrote."""
 
@@ -559,7 +561,7 @@ def read_payment(
         repeated += filter(lambda name: isinstance(name, str), saved if isinstance(saved, list) else [])
         content = content["answer"]
     if not isinstance(content, dict) or content.keys().isdisjoint(_OF_PAYMENTS):
-        raise InvalidInput("source: not a payment: transactions are missing.")
+        raise InvalidInput(f"source: not a payment: transactions are missing. {_WRAP}")
     if network is not None:
         read_network(network)
     expected = None if order is None else _read_order(order, payout)
@@ -578,7 +580,7 @@ def _read_order(order: Any, payout: Payout | None) -> PaymentOrder | PayoutOrder
 
 def _parse(source: Any) -> Any:
     if not isinstance(source, Mapping | str | Path):
-        raise InvalidInput(f"source: expected a path, a dict or a JSON text, got {type(source).__name__}.")
+        raise InvalidInput(f"source: expected a path, a dict or a JSON text, got {kind_of(source)}. {_WRAP}")
     is_file = isinstance(source, Path) or (isinstance(source, str) and not source.lstrip().startswith("{"))
     name = visible(Path(str(source)).name) or "the file" if is_file else "source"
     try:
@@ -589,5 +591,5 @@ def _parse(source: Any) -> Any:
     except (TypeError, ValueError, RecursionError):
         raise InvalidInput(f"{name} is not valid JSON.") from None
     if not isinstance(content, dict):
-        raise InvalidInput(f"source: not a payment: expected a JSON object, got {type(content).__name__}.")
+        raise InvalidInput(f"source: not a payment: expected a JSON object, got {kind_of(content)}. {_WRAP}")
     return content

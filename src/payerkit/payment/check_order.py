@@ -188,5 +188,5 @@ def _check_payment_currency(
 def _unknown(field: str, lookup: str, name: str) -> Finding:
     """Return the finding about an id that is not known, with the ids that it may mean."""
     meant = [each.code for each in meant_codes(lookup, name)[:_MOST_PROPOSALS]]
-    hint = f"Did you mean {listed(meant, 'or')}?" if meant else "Choose one of the list that currencies() returns."
+    hint = f"Did you mean {listed(meant, 'or')}?" if meant else "payerkit.reference.currencies() lists them all."
     return order_finding("currency_unknown", field=field, hint=hint)
