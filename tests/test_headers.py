@@ -186,27 +186,15 @@ def sheet_of(*rows: list[str], merged: Sequence[tuple[int, int, int]] = ()) -> S
     return Sheet(cells.set_axis(pd.RangeIndex(1, 1 + len(rows), name="row")), merged=merged)
 
 
-def header_of(*rows: list[str], merged: Sequence[tuple[int, int, int]] = (), row: int | None = None) -> Header:
+def header_of(*rows: list[str], merged: Sequence[tuple[int, int, int]] = ()) -> Header:
     """Return the header of a sheet with these rows."""
-    return find_header(sheet_of(*rows, merged=merged), is_known_header, row=row)
+    return find_header(sheet_of(*rows, merged=merged), is_known_header)
 
 
 @table("header_rows")
 def test_the_row_of_names_is_found(rows: list[list[str]], row: str) -> None:
     """The header is the row with most known names, else the first that is as wide as the table."""
     assert int(row) == header_of(*rows).row
-
-
-def test_a_person_may_name_the_row() -> None:
-    """The row that a person names is the header, whatever stands in it."""
-    assert ("Example", "Payer") == header_of(NAMES, DATA, row=2).names[:2]
-
-
-@pytest.mark.parametrize("row", [2, 99])
-def test_a_row_without_cells_is_no_header(row: int) -> None:
-    """A row that is blank or not there is refused."""
-    with pytest.raises(InvalidInput, match=f"header_row: row {row} is blank"):
-        header_of(NAMES, [], DATA, row=row)
 
 
 @pytest.mark.parametrize("rows", [(), ([],), (["", ""], [""])])

@@ -29,8 +29,7 @@ PERSONAL = ["Gordon", "Zoë", "123-45-6789", "1985", "payer@", "253009233489"]
 def decided() -> Mapping:
     """Return a mapping with all settings."""
     mapping = Mapping(HEADERS, {"Konto": "iban", "Notiz (D)": None, "Notiz (E)": None})
-    mapping.sheet, mapping.header_row = "Kunden", 3
-    mapping.normalise, mapping.date_order = ["phone"], "day_first"
+    mapping.sheet, mapping.normalise, mapping.date_order = "Kunden", True, "day_first"
     return mapping
 
 
@@ -134,14 +133,14 @@ def test_the_picture_says_what_is_open() -> None:
     assert "mapping.accept()" in html
 
 
-def test_a_file_is_proposed_with_its_header_row(tmp_path: Path) -> None:
-    """A mapping of a file knows the row of names; read_payers takes it."""
+def test_a_file_is_proposed_below_its_titles(tmp_path: Path) -> None:
+    """The row of names is found for the mapping, and by read_payers."""
     path = tmp_path / "table.csv"
     path.write_text("Payers,,\n,,\nE-Mail,Kto,Nr\na@example.com,12345678,7\n", "utf-8")
     mapping = payerkit.tables.propose_mapping(path)
     mapping["Nr"] = "client_user_id"
 
-    assert (3, "account_number") == (mapping.header_row, mapping["Kto"])
+    assert "account_number" == mapping["Kto"]
     assert ["email", "account_number", "client_user_id"] == list(payerkit.read_payers(path, mapping=mapping).columns)
 
 

@@ -195,7 +195,7 @@ MESSY = "Customer ID,Konto,Notes,Country,Phone\n007,DE89370400440532013000,x,Ger
 def test_a_table_knows_its_mapping(tmp_path: Path) -> None:
     """The mapping says what was certain and what was chosen, shows masked values, and reads the next file alike."""
     file = csv_file(tmp_path, MESSY)
-    table = payerkit.read_payers(file, mapping={"Konto": "iban", "Notes": None}, normalise="country")
+    table = payerkit.read_payers(file, mapping={"Konto": "iban", "Notes": None}, normalise=True)
     again = payerkit.read_payers(file, mapping=table.mapping)
 
     assert {

@@ -18,6 +18,8 @@ import payerkit
 from cases import DATA, table
 from payerkit import InvalidInput, read_payers
 from payerkit.cli import main as cli
+from payerkit.client import Client
+from payerkit.onboarding import RunOptions
 from payerkit.tables import propose_mapping
 from payerkit.tables.header import read_header
 from remake_samples import DAMAGES, STRUCK_OUT, person, write_employees
@@ -185,6 +187,10 @@ def test_merged_cells_in_the_body_block(tmp_path: Path) -> None:
         ("Total-3,c@example.com,Cleo,Draper", {}),
         (",,,\nPrinted by Example,c@example.com,,", {}),
         ("Sum Ltd,c@example.com,Cleo,Draper", {}),
+        ("Suma,c@example.com,,", {}),  # a name
+        ("total-3,c@example.com,,", {}),
+        ("Total-3,,,", {}),
+        ("Total EUR,,,1.250 EUR", {4: "a row of totals"}),
     ],
 )
 def test_what_stands_under_the_table_is_named(last: str, notes: dict[int, str], tmp_path: Path) -> None:
@@ -200,6 +206,23 @@ def test_what_stands_under_the_table_is_named(last: str, notes: dict[int, str], 
         f"Row {row} is {kind} under the table" in payerkit.plan_onboarding(rows).describe()
         for row, kind in notes.items()
     )
+
+
+def test_a_report_says_what_was_left_out_under_the_table(shared: Client, tmp_path: Path) -> None:
+    """A run without a plan before it loses no row in silence."""
+    file = tmp_path / "table.csv"
+    file.write_text("client_user_id,email,first_name\np-001,a@example.com,Ada\nTotal,,\n", encoding="utf-8")
+    report = payerkit.onboard(shared, read_payers(file), options=RunOptions(progress=False))
+
+    assert "Row 3 is a row of totals under the table, and left out." in str(report)
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "category"])
+def test_damage_is_found_in_a_table_of_any_kind(dtype: Any) -> None:
+    """Whatever kind of column pandas made of the texts."""
+    rows = pd.DataFrame({"client_user_id": ["p-001"], "last_name": ["MÃ¼ller"]}).astype(dtype)
+
+    assert ["doubly_encoded"] == codes(rows)
 
 
 # Columns
@@ -344,6 +367,14 @@ def test_a_default_fills_what_is_blank() -> None:
     read = read_payers(rows, defaults={"currency": "USD", "beneficiaryType": "individual"})
 
     assert [["EUR", "individual"], ["USD", "individual"]] == read[["currency", "beneficiary_type"]].to_numpy().tolist()
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "category"])
+def test_a_default_fills_blanks_of_a_table_of_any_kind(dtype: Any) -> None:
+    """An empty text and one of blanks are no values, and categories may lack the default."""
+    rows = pd.DataFrame({"client_user_id": [*"abcd"], "currency": ["EUR", None, "", " "]}).astype({"currency": dtype})
+
+    assert ["EUR", "USD", "USD", "USD"] == read_payers(rows, defaults={"currency": "USD"})["currency"].to_list()
 
 
 @pytest.mark.parametrize(

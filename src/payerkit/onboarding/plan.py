@@ -137,7 +137,7 @@ class Plan(Overview):
         for each in self._grouped(self._reasons_to_describe()):
             sections.setdefault(_TITLES[each.kind], []).append(each)
         parts = [
-            [*_describe_file(self._table.origin, self.frame.index)],
+            self._describe_file(),
             _describe_columns(self._table.origin),
             _describe_changes(self.changes, naming.normalise),
             _describe_counts(self.counts),
@@ -147,6 +147,13 @@ class Plan(Overview):
             heading = f"{title.format(naming.normalise)}: {count_of(len(rows), 'row')}"
             parts.append([heading, *chain.from_iterable(map(self._describe, reasons))])
         return "\n\n".join("\n".join(part) for part in parts if part)
+
+    def _describe_file(self) -> list[str]:
+        """Return what the table was read from, one sentence a line; nothing for a table that is from no file."""
+        origin = self._table.origin
+        sheet = f', sheet "{visible(origin.sheet)}"' if origin.sheet else ""
+        rows = f"{count_of(len(self.frame), 'row')} below the header in row {origin.header_row}"
+        return [f"{visible(origin.file)}{sheet}: {rows}.", *self._left_out()] if origin.file else []
 
     def _reasons_to_describe(self) -> Iterator[ReasonOfRow]:
         """Yield the findings, and apart from other errors those of cells that normalise=True would rewrite."""
@@ -167,7 +174,7 @@ class Plan(Overview):
     def __str__(self) -> str:
         shown, more = self._most_frequent("error", "warning")
         lines = [self._line(each, f"{each.kind:<7}  {each.text(self._naming)}") for each in shown]
-        summary = [*_describe_file(self._table.origin, self.frame.index), *_describe_counts(self.counts)]
+        summary = [*self._describe_file(), *_describe_counts(self.counts)]
         return "\n".join([*summary, *lines, *more])
 
     __repr__ = __str__
@@ -189,7 +196,7 @@ class Plan(Overview):
 
     def _repr_html_(self) -> str:
         first, *lines = _describe_counts(self.counts)
-        lines = [*_describe_file(self._table.origin, self.frame.index), *lines]
+        lines = [*self._describe_file(), *lines]
         shown, more = self._most_frequent("error", "not_sent", "warning")
         head, tail = ("".join(f"<div>{html.escape(line)}</div>" for line in part) for part in (lines, more))
         names = ("found", "what is wrong, and what to do")
@@ -231,15 +238,6 @@ _TITLES = {
     "info": "Worth knowing",
 }
 """The titles of the findings of each kind."""
-
-
-def _describe_file(origin: Origin, labels: pd.Index) -> Iterator[str]:
-    """Yield what a table was read from, in a sentence; nothing for a table that was not read from a file."""
-    if origin.file:
-        sheet = f', sheet "{visible(origin.sheet)}"' if origin.sheet else ""
-        rows = f"{count_of(len(labels), 'row')} below the header in row {origin.header_row}"
-        yield f"{visible(origin.file)}{sheet}: {rows}."
-        yield from (f"Row {row} is {kind} under the table, and left out." for row, kind in sorted(origin.notes.items()))
 
 
 def _describe_counts(counts: Mapping[str, int]) -> list[str]:

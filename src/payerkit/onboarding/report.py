@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -24,7 +23,7 @@ from payerkit.reasons import Outcome
 from payerkit.tables.corrections import RowProblem, write_corrections
 from payerkit.tables.damage import BASIS
 from payerkit.tables.normalise import SourceTable, findings_in
-from payerkit.tables.spreadsheets import inert, open_for_owner, write_rows
+from payerkit.tables.spreadsheets import open_for_owner, write_rows
 from payerkit.wording import count_of, in_words, visible
 
 if TYPE_CHECKING:
@@ -107,6 +106,11 @@ class Overview:
         from payerkit.onboarding.row_browser import RowBrowser  # noqa: PLC0415 - for notebooks alone
 
         return RowBrowser(self.frame, self._kinds, self._browsed, title=f"Rows of the {type(self).__name__.lower()}")
+
+    def _left_out(self) -> list[str]:
+        """Return which rows under the table were left out when its file was read, one sentence a line."""
+        notes = sorted(self._table.origin.notes.items())
+        return [f"Row {row} is {kind} under the table, and left out." for row, kind in notes]
 
     # Reasons
 
@@ -408,21 +412,17 @@ class Report(Overview):
             >>> onboard(client, pd.DataFrame([payer]), journal="links.journal").save_links("links.csv")
             1
         """
-        links: dict[int, dict[str, str]] = {}
+        links: dict[int, list[str]] = {}
         for row, outcome in zip(self._table.rows, self.rows, strict=True):
             # A row without an e-mail address is an account alone. Its payer is done if its account was tried.
             email = row.data.get("payer", {}).get("email")
-            if email and (outcome.step == "bank_details" or outcome.state == "done"):
-                urls = {"agreement_url": outcome.agreement_url or "", "kyc_url": outcome.kyc_url or ""}
-                shown = {name: url if is_web_address(url) else "" for name, url in urls.items()}
-                links.setdefault(row.payer, {"client_user_id": str(row.client_user_id), "email": str(email), **shown})
-        written = [link for link in links.values() if link["agreement_url"] or link["kyc_url"]]
+            urls = [url if url and is_web_address(url) else "" for url in (outcome.agreement_url, outcome.kyc_url)]
+            if email and any(urls) and (outcome.step == "bank_details" or outcome.state == "done"):
+                links.setdefault(row.payer, [str(row.client_user_id), str(email), *urls])
+        found = pd.DataFrame([*links.values()], columns=["client_user_id", "email", "agreement_url", "kyc_url"])
         with open_for_owner(Path(path)) as file:
-            writer = csv.DictWriter(file, ["client_user_id", "email", "agreement_url", "kyc_url"])
-            writer.writeheader()
-            # E-mail addresses come from others, and may be formulas.
-            writer.writerows({name: inert(text) for name, text in link.items()} for link in written)
-        return len(written)
+            write_rows(found.set_index("client_user_id"), file)
+        return len(found)
 
     def _needing_something(self) -> Iterable[int]:
         warned, outcomes = self._rows_with("warning"), enumerate(self.rows)
@@ -440,7 +440,7 @@ class Report(Overview):
         stored = " and ".join(count_of(number, nouns[step]) for step, number in self._stored.items())
         early = [f"The run stopped early: {self.stopped}", f"Stored so far: {stored}."]
         numbers, changed = self._count_situations(), self._naming.where("", self._changed)
-        lines = early if self.stopped else []
+        lines = [*self._left_out(), *(early if self.stopped else [])]
         for row in _tsv.rows("payerkit.onboarding", "advice"):
             if number := numbers[row["situation"]]:
                 happened = row["one"] if number == 1 else row["several"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from html import unescape
 from operator import itemgetter
@@ -22,7 +22,7 @@ from payerkit import _tsv
 from payerkit.checks.readings import error_values
 from payerkit.findings import Finding, finding_of_kind
 from payerkit.tables.header import HOLDER_IS_PAYER, field_of, holds_days
-from payerkit.tables.sheet import NoteKind, Sheet, cells_like
+from payerkit.tables.sheet import CellNote, NoteKind, Sheet, cells_like
 
 BASIS = "file"
 """The basis of these findings."""
@@ -115,26 +115,25 @@ def cell_findings(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> C
         columns: The field of each column that is used, by its number in the file, as columns of tables are named
             (`bank_city`).
     """
+    cells = sheet.cells.loc[sheet.cells.index >= first_row]
+    notes = [note for note in sheet.notes if note.row >= first_row]
+    columns = {column: name for column, name in columns.items() if column in cells}
     found = [
-        *_noted(sheet, first_row, columns),
-        *_swapped_days(sheet, first_row, columns),
-        *_shorter_numbers(sheet, first_row, columns),
+        *_noted(notes, columns),
+        *_swapped_days(cells, notes, columns),
+        *_shorter_numbers(cells, notes, columns),
     ]
-    seen = {(note.row, note.column) for note in sheet.notes}
+    seen = {(note.row, note.column) for note in notes}
     seen.update((row, column) for row, column, _ in found)
-    rows = sheet.cells.loc[sheet.cells.index >= first_row]
     for column, name in columns.items():
-        if column in rows.columns:
-            for row, finding in _text_findings(rows[column], name):
-                if (row, column) not in seen:
-                    found.append((row, column, finding))
+        for row, finding in _text_findings(cells[column], name):
+            if (row, column) not in seen:
+                found.append((row, column, finding))
     return sorted(found, key=itemgetter(0, 1))
 
 
-def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
-    for note in sheet.notes:
-        if note.row < first_row:
-            continue
+def _noted(notes: Iterable[CellNote], columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
+    for note in notes:
         if note.kind in {"hidden_row", "struck_row"}:
             if columns:
                 yield note.row, min(columns), file_finding(note.kind, "")
@@ -145,19 +144,19 @@ def _noted(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator
                 yield note.row, note.column, file_finding(code, field_of(name))
 
 
-def _swapped_days(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
+def _swapped_days(
+    cells: pd.DataFrame, notes: Iterable[CellNote], columns: Mapping[int, str]
+) -> Iterator[tuple[int, int, Finding]]:
     """Yield the dates of columns that also have, as text, dates that a spreadsheet of this date order cannot read.
 
     Such a column was text of one order, opened where another is usual: 12/31/1985 stays text, and 03/04/1985 becomes
     the wrong day without a word. No date of such a column has a day above 12.
     """
     for column, name in columns.items():
-        if not holds_days(name) or column not in sheet.cells.columns:
-            continue
-        cells = sheet.cells.loc[sheet.cells.index >= first_row, column].dropna()
-        rows = [note.row for note in sheet.notes if note.column == column and note.kind == "date" and note.row in cells]
-        others = cells_like(_is_day_in_order, cells[~cells.index.isin(rows)])
-        if rows and len(others) and all(int(cells.loc[row][8:10]) <= 12 for row in rows):
+        texts = cells[column].dropna() if holds_days(name) else cells[column][:0]
+        rows = [note.row for note in notes if note.column == column and note.kind == "date" and note.row in texts]
+        others = cells_like(_is_day_in_order, texts[~texts.index.isin(rows)])
+        if rows and len(others) and all(int(texts.loc[row][8:10]) <= 12 for row in rows):
             yield from ((row, column, file_finding("day_swapped", field_of(name))) for row in rows)
 
 
@@ -165,19 +164,21 @@ _MOST = 0.8
 """If so many cells of a column are of one length, a shorter number has lost zeros; ten cells must show it."""
 
 
-def _shorter_numbers(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
+def _shorter_numbers(
+    cells: pd.DataFrame, notes: Iterable[CellNote], columns: Mapping[int, str]
+) -> Iterator[tuple[int, int, Finding]]:
     """Yield the cells of columns of numbers that are stored as a number and shorter than nearly all others."""
-    stored = {(note.row, note.column) for note in sheet.notes if note.kind == "unformatted"}
+    stored = {(note.row, note.column) for note in notes if note.kind == "unformatted"}
     for column, name in columns.items():
-        if not stored or field_of(name) not in _DIGITS_ALONE | {"postcode", "postal_code"} or column not in sheet.cells:
+        if not stored or field_of(name) not in _DIGITS_ALONE | {"postcode", "postal_code"}:
             continue
-        cells = sheet.cells.loc[sheet.cells.index >= first_row, column].dropna()
-        lengths = Counter(map(len, cells))
+        texts = cells[column].dropna()
+        lengths = Counter(map(len, texts))
         usual, times = lengths.most_common(1)[0] if lengths else (0, 0)
-        if len(cells) >= 10 and times >= _MOST * len(cells):
+        if len(texts) >= 10 and times >= _MOST * len(texts):
             yield from (
                 (row, column, file_finding("zeros_lost", field_of(name)))
-                for row, text in zip(cells.index.tolist(), cells.tolist(), strict=True)
+                for row, text in zip(texts.index.tolist(), texts.tolist(), strict=True)
                 if len(text) < usual and (row, column) in stored
             )
 

@@ -358,16 +358,15 @@ class Header:
     unnamed: Mapping[int, int]
 
 
-def find_header(sheet: Sheet, is_known: IsKnown, *, row: int | None = None) -> Header:
+def find_header(sheet: Sheet, is_known: IsKnown) -> Header:
     """Return the header of a sheet: the row with most known names, else the first that is as wide as the table.
 
-    is_known: whether a text is a known name. row: the last row of the header, if the user gave it. Raises InvalidInput
-    for an empty sheet, and for a row that the sheet does not have.
+    is_known: whether a text is a known name. Raises InvalidInput for an empty sheet.
     """
-    top = _Top(sheet, is_known, row)
-    at = top.numbers.index(row) if row is not None else top.best()
+    top = _Top(sheet, is_known)
+    at = top.best()
     names = top.grouped(at) or top.cells[at]
-    if row is None and at + 1 < len(top.cells):
+    if at + 1 < len(top.cells):
         own, below, joined = top.known(top.cells[at]), top.known(top.cells[at + 1]), top.known(top.joined(at))
         if joined > max(own, below):  # the names go on in the row below
             at += 1
@@ -388,15 +387,12 @@ def find_header(sheet: Sheet, is_known: IsKnown, *, row: int | None = None) -> H
 class _Top:
     """The first rows of a sheet that are not blank: their numbers, and a text for each column, "" where blank."""
 
-    def __init__(self, sheet: Sheet, is_known: IsKnown, row: int | None) -> None:
+    def __init__(self, sheet: Sheet, is_known: IsKnown) -> None:
         self._sheet = sheet
         self._is_known = cache(is_known)  # each cell is asked about more than once
-        filled = sheet.cells.dropna(how="all")
-        if row is not None and row not in filled.index:
-            raise InvalidInput(f"header_row: row {row} is blank, or not a row of the table.")
-        if filled.empty:
+        part = sheet.cells.dropna(how="all").head(_MOST_ROWS)
+        if part.empty:
             raise InvalidInput(EMPTY)
-        part = filled.loc[filled.index.isin([*filled.index[:_MOST_ROWS], row])]
         self.numbers: list[int] = part.index.tolist()
         self.cells = [
             [" ".join(text.split()) if isinstance(text, str) else "" for text in texts]

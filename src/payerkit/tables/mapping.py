@@ -84,9 +84,6 @@ Mapped = AnyMapping[str, str | None]
 
 _NAMES = {"last_name", "account_name"}
 
-Normalise = bool | Sequence[str]
-"""Whether values with exactly one meaning are rewritten: all, none, or those of some of our columns."""
-
 
 class Mapping(MutableMapping[str, str | None]):
     """Which column of a file is which of ours, and how the file is read: `mapping["Konto"] = "iban"`.
@@ -106,7 +103,6 @@ class Mapping(MutableMapping[str, str | None]):
         problems: What is wrong with the choices: a column that is not there, no field, or a second column for a field.
         first_values: The first values of each of all columns, masked.
         sheet: Name of the sheet; None for the only one.
-        header_row: Number of the row with the names, as in the file; None to find it.
         normalise: As for `read_payers`.
         date_order: As for `read_payers`.
 
@@ -133,8 +129,7 @@ class Mapping(MutableMapping[str, str | None]):
         self._two_names = two_names
         self.first_values: Sequence[tuple[str, ...]] = ()
         self.sheet: str | None = None
-        self.header_row: int | None = None
-        self.normalise: Normalise = False
+        self.normalise = False
         self.date_order: DateOrder | None = None
         self._decide(chosen or {})
 

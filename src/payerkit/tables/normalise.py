@@ -18,7 +18,6 @@ import pandas as pd
 from payerkit.checks.places import one_alias
 from payerkit.checks.readings import is_clearable, is_placeholder, reading
 from payerkit.checks.schema import BANK_DETAILS, PAYER, Schema
-from payerkit.errors import InvalidInput, kind_of
 from payerkit.findings import Finding
 from payerkit.masking import mask
 from payerkit.tables.header import BANK_COLUMNS, HOLDER_IS_PAYER, field_of, own_columns, payer_columns
@@ -39,7 +38,7 @@ _Texts = Mapping[str, Sequence[str | None]]
 def rewrite(frame: pd.DataFrame, readings: Readings) -> pd.DataFrame:
     """Return a table with some cells replaced, by the place of their row and their column; None and "" make blanks.
 
-    A column that has categories, which lack the new texts, becomes one of objects.
+    A column of anything but texts, such as categories, which lack the new ones, becomes one of objects.
     """
     cells: dict[str, Any] = {}
     for (place, column), after in readings.items():
@@ -48,21 +47,9 @@ def rewrite(frame: pd.DataFrame, readings: Readings) -> pd.DataFrame:
         cells[column][place] = after or None
     for column, texts in cells.items():
         dtype = frame[column].dtype
-        kept = "object" if isinstance(dtype, pd.CategoricalDtype) else dtype
+        kept = dtype if isinstance(dtype, pd.StringDtype) else "object"
         cells[column] = pd.Series(texts, frame.index, kept)
     return frame.assign(**cells)
-
-
-def chosen_columns(which: object, columns: Collection[str]) -> Collection[str]:
-    """Return the columns in which values are rewritten. Raises InvalidInput for one that the table has not."""
-    if isinstance(which, bool):
-        return columns if which else ()
-    if not isinstance(which, str | list | tuple | set | frozenset):
-        raise InvalidInput(f"normalise: expected True, False or names of columns, got {kind_of(which)}.")
-    chosen = [which] if isinstance(which, str) else list(which)
-    if unknown := [name for name in chosen if name not in columns]:
-        raise InvalidInput(f"normalise: not a column of the table: {', '.join(map(str, unknown))}.")
-    return chosen
 
 
 def readings_of(frame: pd.DataFrame, date_order: str | None = None) -> dict[tuple[int, str], str | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -18,6 +18,7 @@ from payerkit.checks.dates import (
     is_year_day_month,
     swap_day,
 )
+from payerkit.checks.inputs import is_blank
 from payerkit.checks.schema import MASK
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.masking import mask
@@ -33,7 +34,6 @@ from payerkit.tables.normalise import (
     Origin,
     Readings,
     SourceTable,
-    chosen_columns,
     readings_of,
     rewrite,
 )
@@ -43,7 +43,6 @@ from payerkit.tables.workbooks import read_sheets
 
 _DATE_ORDER = "date_order"
 
-Normalise = bool | str | Collection[str]
 Defaults = Mapping[str, str]
 
 
@@ -53,7 +52,7 @@ def read_payers(
     *,
     mapping: Mapped | None = None,
     sheet: str | None = None,
-    normalise: Normalise = False,
+    normalise: bool = False,
     date_order: DateOrder | None = None,
     defaults: Defaults | None = None,
 ) -> SourceTable:
@@ -74,8 +73,8 @@ def read_payers(
         mapping: From `propose_mapping`, or a dict with the field of each column that has another name, such as
             `{"Name": "last_name"}`; None as field leaves the column out.
         sheet: Name of the sheet, if several have a table.
-        normalise: Rewrite cells that have exactly one meaning, such as 31.12.1985 or Germany: True, or the fields in
-            which. `changes` of the table and of its plan list every change.
+        normalise: Rewrite cells that have exactly one meaning, such as 31.12.1985 or Germany. `changes` of the table
+            and of its plan list every change.
         date_order: "day_first" or "month_first", for dates such as 03/04/1985; None: as the other dates of the column
             show, if they do.
         defaults: Values of fields for all rows in which they are blank, such as `{"currency": "USD"}`; the file needs
@@ -99,19 +98,20 @@ def read_payers(
     """
     kept = mapping if isinstance(mapping, ColumnMapping) else ColumnMapping(())
     chosen = kept.chosen if kept is mapping else {str(name): column for name, column in dict(mapping or {}).items()}
-    normalise = normalise if normalise is not False else kept.normalise
+    normalise = normalise or kept.normalise
+    if not isinstance(normalise, bool):
+        raise InvalidInput(f"normalise: expected True or False, got {kind_of(normalise)}.")
     date_order = date_order if date_order is not None else kept.date_order
     if date_order is not None and date_order not in get_args(DateOrder):
         raise InvalidInput('date_order: expected "day_first", "month_first" or None.')
     sheet = sheet if sheet is not None else kept.sheet
-    raw = open_table(
-        source, lambda text: text in chosen or is_known_header(text), sheet=sheet, header_row=kept.header_row
-    )
+    raw = open_table(source, lambda text: text in chosen or is_known_header(text), sheet=sheet)
     if raw.own:  # the settings of the original file hold, unless others are given
         normalise = normalise or raw.own.token.settings.get("normalise", False)
         date_order = date_order or raw.own.token.settings.get("date_order")
         defaults = raw.own.token.settings.get("defaults", {}) if defaults is None else defaults
-    return _read(raw, chosen, normalise, date_order, _checked_defaults(defaults or {}))
+    checked = _checked_defaults(defaults or {})
+    return _read(raw, chosen, normalise=normalise, date_order=date_order, defaults=checked)
 
 
 def _checked_defaults(defaults: Mapping[str, Any]) -> dict[str, str]:
@@ -130,7 +130,7 @@ def read_bank_details(
     *,
     mapping: Mapped | None = None,
     sheet: str | None = None,
-    normalise: Normalise = False,
+    normalise: bool = False,
     date_order: DateOrder | None = None,
     defaults: Defaults | None = None,
 ) -> SourceTable:
@@ -195,7 +195,7 @@ def propose_mapping(source: Any, *, sheet: str | None = None) -> ColumnMapping:
 
 
 def _read(
-    raw: RawTable, chosen: Mapped, normalise: Normalise, date_order: DateOrder | None, defaults: Defaults
+    raw: RawTable, chosen: Mapped, *, normalise: bool, date_order: DateOrder | None, defaults: Defaults
 ) -> SourceTable:
     """Return a table whose columns are named by field, and whose cells are rewritten where there is consent."""
     mapping = _map_columns(raw, chosen).check()
@@ -204,14 +204,16 @@ def _read(
         numbers, known = raw.own.identify(rows)
         rows = rows.set_axis(pd.Index([*numbers], name="row"))
     frame = rows[list(mapping.fields)].set_axis(list(mapping.fields.values()), axis=1)
-    frame = frame.assign(
-        **{name: frame[name].fillna(value) if name in frame else value for name, value in defaults.items()}
-    )
+    blank = {
+        (place, name): value
+        for name, value in defaults.items()
+        for place, cell in enumerate(frame.get(name, ()))
+        if is_blank(cell) or (isinstance(cell, str) and not cell.strip())
+    }
+    frame = rewrite(frame, blank).assign(**{name: text for name, text in defaults.items() if name not in frame})
     found, readings = _read_cells(raw, mapping.fields, frame, known, date_order)
-    consented = chosen_columns(normalise, frame.columns)
-    rewritten = {cell: after for cell, after in readings.items() if cell[1] in consented}
-    mapping.normalise = normalise if isinstance(normalise, bool) else sorted(consented)
-    mapping.date_order = date_order
+    rewritten, readings = (readings, {}) if normalise else ({}, readings)
+    mapping.normalise, mapping.date_order = normalise, date_order
     labels, cells = frame.index.tolist(), {name: frame[name].tolist() for name in frame.columns}
     findings: dict[CellFinding, None] = {}  # each once
     for place, name, finding in found:
@@ -228,7 +230,7 @@ def _read(
         changes=tuple(
             Change(labels[place], name, cells[name][place], after or None) for (place, name), after in rewritten.items()
         ),
-        readings={(labels[place], name): after for (place, name), after in readings.items() - rewritten.items()},
+        readings={(labels[place], name): after for (place, name), after in readings.items()},
         settings={"normalise": mapping.normalise, "date_order": mapping.date_order, "defaults": dict(defaults)},
         notes=raw.notes,
         rows=numbers,
@@ -257,7 +259,7 @@ def _map_columns(raw: RawTable, chosen: Mapped) -> ColumnMapping:
     two_names = [place for place in range(len(names)) if _holds_two_names(raw.rows[place])]
     mapping = ColumnMapping(names, chosen, unnamed=raw.unnamed, two_names=two_names)
     mapping.first_values = [_examples(each.column, raw.rows[each.place]) for each in mapping.all_columns]
-    mapping.sheet, mapping.header_row = raw.sheet.name or None, raw.header_row or None
+    mapping.sheet = raw.sheet.name or None
     return mapping
 
 
@@ -343,8 +345,7 @@ def _find_damage(
                 found.append((places[row], fields[column], finding))
     seen = {each[:2] for each in found}
     repaired = {}
-    texts = frame.set_axis(pd.RangeIndex(len(frame))).select_dtypes(["object", "string"])
-    for place, name, (code, values, text) in find_text_damage(texts):
+    for place, name, (code, values, text) in find_text_damage(frame.set_axis(pd.RangeIndex(len(frame)))):
         if (place, name) not in seen:
             found.append((place, name, file_finding(code, field_of(name), *values)))
             if text is not None:
@@ -377,10 +378,10 @@ class RawTable:
     notes: Mapping[int, str] = field(default_factory=dict)
 
 
-def open_table(source: Any, is_known: IsKnown, *, sheet: str | None = None, header_row: int | None = None) -> RawTable:
+def open_table(source: Any, is_known: IsKnown, *, sheet: str | None = None) -> RawTable:
     """Return the table of a file, or of a DataFrame of pandas.
 
-    is_known: whether a text is the name of a column. sheet, header_row: where the table is, if a person says so. Raises
+    is_known: whether a text is the name of a column. sheet: its name, None for the only one that has a table. Raises
     InvalidInput for anything else, and for a file that cannot be read without guessing.
     """
     if isinstance(source, pd.DataFrame):
@@ -397,26 +398,28 @@ def open_table(source: Any, is_known: IsKnown, *, sheet: str | None = None, head
         theirs = [place for place in cells if place not in own.ours]
         rows = cells.loc[cells.index > own_row].dropna(how="all", subset=theirs)
         return RawTable(names, rows, Sheet(cells, read.notes, name=read.name), own_row, {}, file, path, own)
-    header = find_header(read, is_known, row=header_row)
+    header = find_header(read, is_known)
     _check_direction(read, header.names, is_known)
     rows = read.cells.loc[read.cells.index > header.row].dropna(how="all")
     notes = dict(_notes_below(rows))
     return RawTable(header.names, rows.drop([*notes]), read, header.row, header.unnamed, file, path, notes=notes)
 
 
-_TOTAL = re.compile(r"(?:(?:grand |sub)?total[es]?|sum|summe|gesamt(?:summe)?|suma)\b", re.IGNORECASE).match
+_TOTAL = re.compile(r"(?:(?:grand |sub)?total[es]?|sum|summe|gesamt(?:summe)?|suma)(?:[\s:]|$)", re.IGNORECASE).match
+_is_figure = re.compile(r"(?:[A-Z]{3})?[^\w@]*[0-9][^A-Za-z@]*(?:[A-Z]{3})?").fullmatch
 
 
 def _notes_below(rows: pd.DataFrame) -> Iterator[tuple[int, str]]:
     """Yield the rows at the end of a table that are no rows of it, with what they are: a row of totals, or a note.
 
-    A note is a sentence alone in its row, behind a blank row.
+    A row of totals has figures alone behind its name, unlike one of a payer called Suma. A note is a sentence alone in
+    its row, behind a blank row.
     """
     numbers = rows.index.tolist()
     for place in range(len(numbers) - 1, 0, -1):
         texts = [text for text in rows.iloc[place].tolist() if isinstance(text, str)]
         is_apart = numbers[place] - numbers[place - 1] > 1
-        if _TOTAL(texts[0]) and len(texts) <= rows.shape[1] / 2:
+        if _TOTAL(texts[0]) and len(texts) <= rows.shape[1] / 2 and all(map(_is_figure, texts[1:])):
             yield numbers[place], "a row of totals"
         elif len(texts) == 1 and rows.shape[1] > 2 and is_apart and len(texts[0].split()) > 2:
             yield numbers[place], "a note"

@@ -37,8 +37,7 @@ def write_rows(frame: pd.DataFrame, target: str | Path | IO[str]) -> None:
     """Write a frame as CSV, its index first, without formulas: in cells, labels and names of columns."""
     names = ["row" if name is None else str(name) for name in frame.index.names] + [str(name) for name in frame.columns]
     plain = frame.reset_index(allow_duplicates=True).set_axis(range(len(names)), axis=1)
-    texts = plain.select_dtypes(["string", "object", "category"])
-    plain[texts.columns] = texts.map(lambda cell: inert(cell) if isinstance(cell, str) else cell)
+    plain = plain.map(lambda cell: inert(cell) if isinstance(cell, str) else cell)
     plain.to_csv(target, header=list(map(inert, names)), index=False)
 
 
