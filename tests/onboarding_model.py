@@ -144,9 +144,12 @@ class Stored:
 
 def identity_of(payer: str, body: Mapping[str, Any]) -> Identity:
     """Return what makes an account the one that it is; names and values as the API has them."""
-    texts = ["".join(char for char in str(body.get(name) or "") if char.isalnum()).upper() for name in IDENTIFYING]
-    texts[1] = texts[1] or "LOCAL"
-    return (payer, *texts)
+    texts = {
+        name: "".join(char for char in str(body.get(name) or "") if char.isalnum()).upper() for name in IDENTIFYING
+    }
+    texts["rails"] = texts["rails"] or "LOCAL"
+    counting = ("currency", "rails", "iban") if texts["iban"] else IDENTIFYING
+    return (payer, *(texts[name] if name in counting else "" for name in IDENTIFYING))
 
 
 def row_identity(row: Mapping[str, Any]) -> Identity:

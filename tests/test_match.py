@@ -58,6 +58,14 @@ def test_a_value_may_be_written_in_several_ways(name: str, one: str, other: str,
     assert is_same == (account_identity({name: one}) == account_identity({name: other}))
 
 
+def test_an_iban_says_which_account_it_is() -> None:
+    """With or without a SWIFT code or the number that is in it: whoever adds one has the same account."""
+    besides = {"swift_bic": "DEUTDEFF", "account_number": "0532013000", "bank_code": "37040044"}
+
+    assert account_identity({"iban": IBAN}) == account_identity({"iban": IBAN} | besides)
+    assert account_identity({"iban": IBAN}) != account_identity({"iban": IBAN, "rails": "swift"})
+
+
 def test_other_fields_do_not_make_another_account() -> None:
     """Neither the bank's name nor the holder's."""
     others = BANK_DETAILS.fields.keys() - set(ACCOUNT_FIELDS)

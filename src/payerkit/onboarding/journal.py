@@ -36,7 +36,7 @@ Deferred = Literal["not_sent", "waiting"]
 KEY_SIZE = 16
 """Bytes of a digest."""
 
-_VERSION = "4"
+_VERSION = "5"
 
 _COLUMNS = "payer, content, state, attempts, lookups, since, final, facts, reason, unknown_sends, needs_look"
 """The columns of a task after its key, in the order of the fields of `Entry`."""

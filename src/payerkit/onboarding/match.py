@@ -27,13 +27,19 @@ CODES = ("routing_number", "sort_code", "swift_bic", "bsb_number", "ncc", "branc
 ACCOUNT_FIELDS = ("currency", "rails", *NUMBERS, *CODES)
 """Fields that make an account of a payer another account if they differ; all others describe it."""
 
+_SAID_BY_IBAN = {*NUMBERS, *CODES} - {"iban"}
+
 _HEAD_OFFICE = "XXX"
 """The end of a SWIFT code of eleven characters that means the same as one of eight (ISO 9362)."""
 
 
 def account_identity(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what makes an account of a payer this account and no other, "" for each field that is missing."""
-    return tuple(normal_form(name, str(values.get(name) or "")) for name in ACCOUNT_FIELDS)
+    """Return what makes an account of a payer this account and no other, "" for each field that is missing.
+
+    An IBAN says which account it is: whoever adds another number or a code to one has the same account.
+    """
+    forms = {name: normal_form(name, str(values.get(name) or "")) for name in ACCOUNT_FIELDS}
+    return tuple("" if forms["iban"] and name in _SAID_BY_IBAN else form for name, form in forms.items())
 
 
 def normal_form(name: str, value: str) -> str:

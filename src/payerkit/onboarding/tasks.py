@@ -140,13 +140,12 @@ Key = Callable[[Row], str | tuple[Any, ...]]
 def _alike_key(step: Step) -> Key:
     """Return a key of rows for the same payer or account that is equal for near duplicates.
 
-    These have other blanks, case or Unicode form. The id, and what makes the account this one, are equal already.
+    These have other blanks, case or Unicode form. The id is equal already.
     """
-    besides = {ID, *ACCOUNT_FIELDS}
     return lambda row: tuple(
         (name, form)
         for name, value in row.data[step].items()
-        if name not in besides and (form := id_form(_text(value)))
+        if name != ID and (form := _account_form(row, name) if name in ACCOUNT_FIELDS else id_form(_text(value)))
     )
 
 
@@ -192,7 +191,7 @@ def _compare_rows(rows: Sequence[Row], payers: Sequence[Sequence[Row]], held_cod
         _tell_differing(_grouped(compared, key), lambda row: (row.payer,), table_finding(code, name), step)
     described = _grouped((row for row in given if "payer" in row.data), lambda row: (row.payer,))
     owned = [row for row in given if "bank_details" in row.data]
-    accounts = _grouped(owned, lambda row: (row.payer, *(_account_form(row, name) for name in ACCOUNT_FIELDS)))
+    accounts = _grouped(owned, lambda row: (row.payer, *account_identity(row.data["bank_details"])))
     _tell_differing(described, _alike_key("payer"), table_finding("id_twice"), "")
     _tell_differing(accounts, _alike_key("bank_details"), table_finding("account_twice"), "bank_details")
     writing = {row.written_id: row for row in reversed(given)}
