@@ -142,11 +142,14 @@ def _alike_key(step: Step) -> Key:
 
     These have other blanks, case or Unicode form. The id is equal already.
     """
-    return lambda row: tuple(
-        (name, form)
-        for name, value in row.data[step].items()
-        if name != ID and (form := _account_form(row, name) if name in ACCOUNT_FIELDS else id_form(_text(value)))
-    )
+    fields = ACCOUNT_FIELDS if step == "bank_details" else ()
+    besides = {ID, *fields}
+
+    def key(row: Row) -> tuple[Any, ...]:
+        forms = {name: id_form(_text(value)) for name, value in row.data[step].items() if name not in besides}
+        return *(each for each in forms.items() if each[1]), *(_account_form(row, name) for name in fields)
+
+    return key
 
 
 def _account_form(row: Row, name: str) -> str:
