@@ -31,7 +31,6 @@ FLOORS = [
     {"endpoints", "sandbox_controls"},
     {"payouts"},
     {"onboarding", "forms"},
-    {"profiles"},
     {"connection", "service"},
     {"reference", "statuses"},
     {"__init__"},

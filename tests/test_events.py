@@ -17,7 +17,7 @@ from payerkit.errors import EventsWarning, InvalidSignature
 from payerkit.events import Event, verify_event
 from payerkit.events.file import Delivery
 from payerkit.frames import columns
-from payerkit.payouts.payment_list import payments_frame
+from payerkit.payouts.lists import payments_frame
 from payerkit.wire import our_name
 from published_events import (
     COMPLIANCE,

@@ -14,7 +14,7 @@ from payerkit import InvalidInput, PayoutOrder, check_payment, samples
 from payerkit.models import Payment, Payout
 from payerkit.payment.compare import Comparison
 from payerkit.payouts import evidence
-from payerkit.payouts.payment_list import payments_frame
+from payerkit.payouts.lists import payments_frame
 from payerkit.signing.device import digest_of
 from payout_service import TO_PAY
 from published import BANK_DETAILS, PAYER

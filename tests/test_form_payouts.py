@@ -256,7 +256,7 @@ def test_a_request_that_is_not_found_is_sought_again(
     """Until two looks, with a delay before each, have not shown it; one that differs is a person's decision."""
     lose(form, browser, service)
     looked = [browser.press("look")]
-    monkeypatch.setattr("payerkit.payouts.request_list.RECONCILE_AFTER", 0)
+    monkeypatch.setattr("payerkit.payouts.lists.RECONCILE_AFTER", 0)
     form._search.retry_at = 0.0  # type: ignore[union-attr] # the delay is over
     looked += [browser.press("look") for _ in range(2)]
     service.requests = [listed_request(service.body("create")) | {"amount": "11"}]

@@ -17,7 +17,7 @@ import payerkit
 from far_end import Behaviour, FarEnd, Received, message, reply
 from payerkit import InvalidInput, list_payments
 from payerkit.errors import NotFound, PaymentListWarning, ServiceError, UnreadableAnswer
-from payerkit.payouts.payment_list import payments_frame
+from payerkit.payouts.lists import payments_frame
 from payout_service import PUBLISHED, answering, client_of, query_of
 
 PAYMENT = PUBLISHED["payment"]
@@ -181,7 +181,6 @@ WALLET = {"wallet": "0x1"}
         (WALLET | {"to_date": 1_700_000_000}, "to_date: expected a datetime"),
         (WALLET | {"to_date": pd.NaT}, "to_date: "),
         (WALLET | {"from_date": "2026-11-02", "to_date": "2026-11-01"}, "ends before it begins"),
-        (WALLET | {"page_size": 0}, "page_size: "),
     ],
 )
 def test_what_cannot_be_asked_is_not_sent(filters: dict[str, Any], words: str) -> None:
@@ -212,7 +211,7 @@ def test_a_list_that_may_lack_payments_is_told(bodies: list[object], calls: int)
 
 def test_pages_without_end_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service whose every page has something new, and says that more follow."""
-    monkeypatch.setattr("payerkit.payouts.read_pages._MOST_PAGES", 3)
+    monkeypatch.setattr("payerkit.payouts.lists._MOST_PAGES", 3)
     with pytest.warns(PaymentListWarning, match="After 3 pages with 3 payments"):
         frame, queries = ask([page([each], more=True) for each in many(9)])
 
@@ -229,24 +228,24 @@ def test_pages_without_end_end(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_list_that_changes_while_it_is_read_is_told(pages: list[Any], words: str) -> None:
     """What moved from one page to the next is there twice, and marked."""
     with pytest.warns(PaymentListWarning, match=words):
-        frame, _ = ask(pages, page_size=2)
+        frame, _ = ask(pages)
 
     assert [None, None, 1, None] == duplicates(frame)
 
 
 @pytest.mark.parametrize(
-    ("count", "page_size", "cap", "offsets", "says_end"),
+    ("count", "cap", "offsets", "says_end"),
     [
-        (7, 100, 3, "0 3 6", True),  # the next page begins after what came, not after what was asked for
-        (0, 100, 100, "0", False),
-        (1, 100, 100, "0 1", False),
-        (4, 2, 100, "0 2 4", False),
-        (5, 100, 2, "0 2 4 5", False),  # short pages are no sign of the end
+        (7, 3, "0 3 6", True),  # the next page begins after what came, not after what was asked for
+        (0, 100, "0", False),
+        (1, 100, "0 1", False),
+        (4, 2, "0 2 4", False),
+        (5, 2, "0 2 4 5", False),  # short pages are no sign of the end
     ],
 )
-def test_a_list_is_read_to_its_end(count: int, page_size: int, cap: int, offsets: str, says_end: bool) -> None:
+def test_a_list_is_read_to_its_end(count: int, cap: int, offsets: str, says_end: bool) -> None:
     """However short its pages are; to an empty page, if the service does not say where it ends."""
-    frame, queries = ask(pages_of(many(count), cap=cap, says_end=says_end), page_size=page_size)
+    frame, queries = ask(pages_of(many(count), cap=cap, says_end=says_end))
 
     assert [f"pay-{number}" for number in range(count)] == frame["payment_id"].tolist()
     assert offsets.split() == [each["offset"] for each in queries]
@@ -266,7 +265,7 @@ def test_a_list_without_end_that_changes_is_told(lists: list[Any], is_deaf: bool
     """What comes twice shows what no count does."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        frame, _ = ask(pages_of(*lists, says_end=False, is_deaf=is_deaf), page_size=3)
+        frame, _ = ask(pages_of(*lists, cap=3, says_end=False, is_deaf=is_deaf))
 
     assert [f"pay-{number}" for number in read] == frame["payment_id"][frame["duplicate_of"].isna()].tolist()
     assert ([True] if words else []) == [words in str(each.message) for each in caught]
@@ -275,7 +274,7 @@ def test_a_list_without_end_that_changes_is_told(lists: list[Any], is_deaf: bool
 def test_a_list_that_says_whether_more_follow_is_believed() -> None:
     """Without a count, too: a full page may be the last."""
     pages = [{"payments": [each], "pagination": {"hasMore": each is A}} for each in (A, B)]
-    frame, queries = ask(pages, page_size=1)
+    frame, queries = ask(pages)
 
     assert (2, 2) == (len(frame), len(queries))
 

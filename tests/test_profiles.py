@@ -16,7 +16,7 @@ from far_end import FarEnd, reply
 from payerkit import InvalidInput
 from payerkit.client.call import RequestBody
 from payerkit.client.pace import DEFAULT_RATE
-from payerkit.profiles import profiles_file
+from payerkit.connection import profiles_file
 from published import ANSWERS
 
 WriteFile = Callable[[str], Path]

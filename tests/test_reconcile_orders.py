@@ -14,9 +14,8 @@ from cases import table
 from payerkit import InvalidInput, PaymentOrder, PayoutOrder, reconcile
 from payerkit.frames import columns, frame_of
 from payerkit.models import Payment, PaymentRequest, Payout
-from payerkit.payouts.payment_list import payments_frame
+from payerkit.payouts.lists import REQUEST_DTYPES, payments_frame
 from payerkit.payouts.reconcile_orders import STATE_OF_WORD
-from payerkit.payouts.request_list import REQUEST_DTYPES
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 
 ORDERED = {"reference": "invoice-1", "amount": "25.50", "invoice_currency": "USD"}
@@ -342,7 +341,7 @@ def client() -> Iterator[payerkit.client.SandboxClient]:
 
 
 def test_the_sandbox_is_reconciled(client: payerkit.client.SandboxClient) -> None:
-    """One request paid, one paid twice, one never, and one of somebody else: all pages, and one row an order."""
+    """One request paid, one paid twice, one never, and one of somebody else: one row an order."""
     user = PAYER["clientUserId"]
     account = payerkit.list_payment_details(client, user)["id"][0]
     order = {"amount": "25.50", "invoice_currency": "USD", "payment_currency": "USDC-sepolia"}
@@ -351,7 +350,7 @@ def test_the_sandbox_is_reconciled(client: payerkit.client.SandboxClient) -> Non
         payment = payerkit.request_payment(client, request, client_user_id=user, payment_details_id=account)
         for _ in range(times):
             client.sandbox.pay(payment)
-    payments = payerkit.list_payments(client, payment_currency="USDC-sepolia", page_size=3)
+    payments = payerkit.list_payments(client, payment_currency="USDC-sepolia")
     found = payerkit.reconcile(requests[:3], payments)
 
     assert ["paid", "paid_twice", "not_paid", "unmatched"] == found["state"].tolist()

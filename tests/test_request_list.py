@@ -11,7 +11,7 @@ import pytest
 from cases import table
 from payerkit import InvalidInput, PayoutOrder, list_requests
 from payerkit.errors import PaymentListWarning, UnreadableAnswer
-from payerkit.payouts.request_list import RequestSearch
+from payerkit.payouts.lists import RequestSearch
 from payerkit.wire import our_name
 from payout_service import answering, client_of, query_of
 
@@ -66,10 +66,10 @@ def test_all_pages_are_searched_for_a_reference() -> None:
     pages = [page(REQUEST, REQUEST | {"requestId": "02", "reference": None}, total=4)]
     pages += [page(REQUEST | {"requestId": "03", "reference": " Invoice-001"}, REQUEST, total=4)]
     with pytest.warns(PaymentListWarning, match="a request may be missing"):  # as many as counted, and one twice
-        frame, queries = ask(*pages, reference="invoice-001", page_size=2)
+        frame, queries = ask(*pages, reference="invoice-001")
 
     assert ["01ab", "03"] == frame["request_id"].tolist()
-    assert [{"limit": "2", "offset": "0"}, {"limit": "2", "offset": "2"}] == queries
+    assert [{"limit": "100", "offset": "0"}, {"limit": "100", "offset": "2"}] == queries
 
 
 def test_a_wallet_is_sent_as_a_filter() -> None:
@@ -103,7 +103,7 @@ def test_a_list_that_is_not_whole_is_told() -> None:
     assert [__file__] == [warning.filename for warning in caught]
 
 
-@pytest.mark.parametrize("options", [{"reference": 5}, {"reference": ""}, {"wallet": ".."}, {"page_size": 101}])
+@pytest.mark.parametrize("options", [{"reference": 5}, {"reference": ""}, {"wallet": ".."}])
 def test_what_cannot_be_asked_is_not_sent(options: dict[str, Any]) -> None:
     """The message names the argument."""
     (name,) = options

@@ -165,8 +165,8 @@ REFUSALS: list[tuple[Callable[[SandboxControls], object], type[Exception], str]]
     (lambda controls: controls.complete_kyc("user-123", status="perfect"), Refused, "status"),
     (lambda controls: controls.complete_kyc(".."), InvalidInput, "client_user_id"),
     (lambda controls: controls.set_wallet("fUSDC-sepolia", balance="0.0000001"), Refused, "digits"),
-    (lambda controls: controls.set_rate("EUR", 1.1), InvalidInput, "expected a string"),  # type: ignore[arg-type]
-    (lambda controls: controls.set_rate("EUR", True), InvalidInput, "expected a string"),
+    (lambda controls: controls.set_rate("EUR", 1.1), InvalidInput, "expected text"),  # type: ignore[arg-type]
+    (lambda controls: controls.set_rate("EUR", True), InvalidInput, "expected text"),
     (lambda controls: controls.complete_kyc("user-123", status="\ud800"), InvalidInput, "cannot be written as JSON"),
     (lambda controls: controls.rate(None), InvalidInput, "not a valid id"),  # type: ignore[arg-type]
 ]

@@ -106,7 +106,7 @@ def test_requests_are_listed_before_they_are_paid(client: SandboxClient) -> None
     client.sandbox.advance(seconds=90)
     direct = payerkit.initiate_payment(client, ORDER)
     client.sandbox.pay(payment)
-    paid, unpaid = payerkit.list_requests(client, page_size=1).to_dict("records")
+    paid, unpaid = payerkit.list_requests(client).to_dict("records")
     names = ("request_id", "reference", "status", "has_been_paid", "payee", "payer")
 
     assert (payment.request_id, "invoice-001", "paid", True, None, WALLET) == tuple(map(cell, map(paid.get, names)))

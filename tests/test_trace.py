@@ -23,7 +23,7 @@ from payerkit.cli import main as cli
 from payerkit.client import Client
 from payerkit.models import Payment, PaymentRequest
 from payerkit.payouts import Trace, draw_invoices, draw_states
-from payerkit.payouts.payment_list import payments_frame
+from payerkit.payouts.lists import payments_frame
 from payerkit.reference import statuses, who_is_who
 from payerkit.statuses import draw_moves
 from payout_service import client_of
@@ -170,7 +170,7 @@ def test_many_are_a_bar_by_whose_move_it_is() -> None:
     """What is yours comes first; a row that was not read is nobody's."""
     bar = draw_moves(pd.DataFrame({"whose_move": ["nobody", "payer", "you", "payer", None]}))
 
-    assert ["1 your move", "2 payer's move", "1 nobody's move"] == picture_of(bar)[1].split(", ")
+    assert ["1 your move", "2 payer's move", "1 nothing to do"] == picture_of(bar)[1].split(", ")
     with pytest.raises(InvalidInput, match="expected a result of payer_statuses"):
         draw_moves(pd.DataFrame())
 

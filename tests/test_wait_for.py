@@ -158,7 +158,7 @@ def test_a_wrong_key_ends_the_wait(wait: Wait) -> None:
     """What was read before stands; the report says why the wait ended."""
     with StatusService({"slow": REVIEW, "other": REVIEW}) as service:
         days = Days(lambda: service.failing.update(slow=401))
-        report = wait(service, days, workers=1)
+        report = wait(service, days)
 
     assert ([30], {"slow": "unread", "other": "waiting"}) == (days.slept, states(report))
     assert "The wait ended early: " in str(report)
@@ -188,7 +188,7 @@ def test_an_interrupt_during_a_look_keeps_what_was_found(wait: Wait) -> None:
     with StatusService({f"user-{place}": REVIEW for place in range(500)}) as service:
         service.interrupts_at = 3
         with pytest.raises(InterruptedRun) as caught:
-            wait(service, Days(), workers=1)
+            wait(service, Days())
 
     report = caught.value.report
     assert (500, True) == (len(report.frame), report.counts["waiting"] >= 2)

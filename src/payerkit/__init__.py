@@ -51,7 +51,6 @@ payerkit.reference (rules, statuses, currencies), .tables, .policy, .signing,
 #     endpoints, sandbox_controls     the calls of the API; the controls of a sandbox
 #     payouts                         payments into stored bank accounts, beyond the specification; reading them back
 #     onboarding, forms               runs over many rows; forms for notebooks
-#     profiles                        services under names of the user's, and their keys
 #     statuses, reference             reading many payers; a place of public names
 #     connection, service             connect() and sandbox(); the sandbox, which shares no model with the client
 #     cli                             the command line

@@ -18,8 +18,8 @@ from payerkit.payouts.request_calls import (
     request_payment as request_payment,
     get_request as get_request,
 )
-from payerkit.payouts.request_list import list_requests as list_requests
-from payerkit.payouts.payment_list import list_payments as list_payments
+from payerkit.payouts.lists import list_requests as list_requests
+from payerkit.payouts.lists import list_payments as list_payments
 from payerkit.models import (
     Payer as Payer,
     BankDetails as BankDetails,

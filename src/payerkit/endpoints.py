@@ -291,8 +291,10 @@ def initiate_payment(
         1
     """
     order = PaymentOrder.of(order, fields)
-    for warning in order_warnings(order.payee, order.payment_currency, client.environment).values():
-        warnings.warn(warning, stacklevel=4)  # the caller is above two decorators
+    if problem := payee_problem(order.payee):  # the caller is above two decorators
+        warnings.warn(PayeeWarning(f"{problem.message} {problem.hint}"), stacklevel=4)
+    if note := real_money_note(order.payment_currency, client.environment):
+        warnings.warn(RealMoneyWarning(note), stacklevel=4)
     return send_order(client, payment_call(order, client.environment), order)
 
 
@@ -306,16 +308,6 @@ def send_order(client: Client, call: Call[T], order: PaymentOrder | PayoutOrder)
         hints = [f"{each.field}: {each.hint}" for each in unknown_currencies(dict(order))]
         error.advice = " ".join([*hints, error.advice])
         raise
-
-
-def order_warnings(payee: str, payment_currency: str, environment: str) -> dict[str, UserWarning]:
-    """Return what to warn of before an order is sent, by field: a payee that looks wrong, and real money."""
-    found: dict[str, UserWarning] = {}
-    if problem := payee_problem(payee):
-        found["payee"] = PayeeWarning(f"{problem.message} {problem.hint}")
-    if note := real_money_note(payment_currency, environment):
-        found["payment_currency"] = RealMoneyWarning(note)
-    return found
 
 
 def payment_call(order: PaymentOrder, environment: str) -> Call[Payment]:
@@ -428,16 +420,8 @@ def _read_list(response: Any) -> list[dict[str, Any]]:
 
 
 _ACCOUNT_MEMBERS = (
-    "id",
-    "userId",
-    "bankName",
-    "accountName",
-    "beneficiaryType",
-    "accountNumber",
-    "routingNumber",
-    "currency",
-    "status",
-    "rails",
+    *("id", "userId", "bankName", "accountName", "beneficiaryType", "accountNumber", "routingNumber"),
+    *("currency", "status", "rails"),
 )
 """Wire names of a listed payment detail (specification 2.3), in its order."""
 

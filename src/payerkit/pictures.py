@@ -140,7 +140,7 @@ MOVES: dict[str, tuple[str, html.Kind]] = {
     "payer": ("payer's move", "other"),
     "payee": ("payee's move", "neutral"),
     "service": ("service's move", "info"),
-    "nobody": ("nobody's move", "success"),
+    "nobody": ("nothing to do", "success"),
 }
 """Each word for whose move it is, as it is drawn; yours comes first."""
 

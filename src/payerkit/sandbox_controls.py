@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from payerkit.client.call import Call, RequestBody
 from payerkit.client.client import Client
 from payerkit.client.node import Node
-from payerkit.errors import InvalidInput, PayerkitError, without_internal_frames
+from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
 from payerkit.events.file import DELIVERY, RETRY_COUNT, SIGNATURE, Delivery, EventsFile, read_lines
 from payerkit.frames import frame_of
 from payerkit.wire import check_id, read_time, wire_name
@@ -521,8 +521,7 @@ def _text(amount: object, name: str) -> str:
     if isinstance(amount, Decimal):
         return format(amount, "f")
     if isinstance(amount, bool) or not isinstance(amount, str | int):
-        message = f'{name}: expected a string, an int or a Decimal, such as "1.10", got {type(amount).__name__}.'
-        raise InvalidInput(f"{message} Nothing was sent.")
+        raise InvalidInput(f'{name}: expected text, an int or a Decimal, such as "1.10"; got {kind_of(amount)}.')
     return str(amount)
 
 

@@ -102,13 +102,9 @@ def visible(text: str) -> str:
     """Return a text with its control, format and surrogate characters as Unicode escapes."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escape_char(char) if unicodedata.category(char) in _HIDDEN else char for char in text)
+    return "".join(ascii(char)[1:-1] if unicodedata.category(char) in _HIDDEN else char for char in text)
 
 
 def shown(text: str, most: int = 80) -> str:
     """Return a text of others, such that it cannot steer a terminal or fill a screen."""
     return visible(text)[:most]
-
-
-def _escape_char(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")

@@ -9,9 +9,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import get_args
 
-from payerkit.connection import BASE_URL, open_service
+from payerkit.connection import API_KEY, BASE_URL, open_service
 from payerkit.errors import InvalidInput
-from payerkit.profiles import API_KEY
 from payerkit.wire import is_loopback
 
 

@@ -73,7 +73,7 @@ class Call(Generic[T]):
     result from the parsed JSON, and raises ValueError for JSON that the API does not document. idempotent: a write
     that sets a constant, so that repeating it does no harm. if_unknown: how the user finds out whether a write
     happened. hints: advice by status, where the endpoint knows more than the error class. other_api: the version of the
-    API that has another path for it; "" if there is none.
+    API in which this call has another path, such as "v2"; "" if no version has.
     """
 
     operation: str

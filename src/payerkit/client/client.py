@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from payerkit import html
 from payerkit.client.call import ApiVersion, Attempt, BrokenOffError, Call, CallEnd, Header, HttpResponse
 from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries, SharedTurn, Timeout
-from payerkit.client.transport import MAX_CONNECTIONS, MAX_RESPONSE, Transport
+from payerkit.client.transport import MAX_RESPONSE, Transport
 from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome, kind_of
 from payerkit.wire import ApiKey, check_id, is_loopback
 
@@ -80,7 +80,6 @@ class Client:
         *,
         timeout: Timeout | float | None = None,
         retries: Retries | None = None,
-        pool_size: int = MAX_CONNECTIONS,
         session: requests.Session | None = None,
         rate: Rate = "default",
         header: Header = "x-api-key",
@@ -107,12 +106,9 @@ class Client:
         self.pace = Pace(default if rate == "default" else rate, clock=clock, shared=shared)
         self._keeps_pace = True
         self._is_closed = False
+        most = options.get("max_response", MAX_RESPONSE)
         self._transport = options.get("transport") or Transport(
-            self.base_url,
-            is_local=self._is_local,
-            session=session,
-            pool_size=pool_size,
-            max_response=options.get("max_response", MAX_RESPONSE),
+            self.base_url, is_local=self._is_local, session=session, max_response=most
         )
 
     def send(self, call: Call[T]) -> T:

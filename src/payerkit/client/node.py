@@ -53,7 +53,7 @@ class Node:
         if not host or (parts.scheme != "https" and not (is_local and parts.scheme == "http")):
             raise InvalidInput('node: give the address of a node, such as "https://node.example.com".')
         self._url, self.name, self.trips, self._headers = str(url), name or host, 0, headers or {}
-        self._transport = Transport(self._url, is_local=is_local, session=None, pool_size=1, max_response=MAX_RESPONSE)
+        self._transport = Transport(self._url, is_local=is_local, session=None, max_response=MAX_RESPONSE)
         self._deadline = 0.0
 
     def __enter__(self) -> Self:
@@ -94,8 +94,6 @@ class Node:
             if response.status != 200:
                 raise NodeError(f"it responds with status {response.status}.")
             return parse_json(response.content)
-        except TimeoutError:
-            raise NodeError("it takes too long.") from None
         except BrokenOffError as error:
             raise NodeError(f"{str(error).replace(self._url, '...')}.") from None
         except ValueError:

@@ -206,6 +206,7 @@ class Pace:
         rate: Calls per second, at most; None for no limit.
         clock: The time in seconds; another one for tests.
         shared: What keeps the pace of several processes; None for this process alone.
+        refusals: The 429 in a row that did not say how long to wait; those of one burst count once.
     """
 
     def __init__(
@@ -219,12 +220,7 @@ class Pace:
         self.clock, self.shared = clock, shared
         self._lock = threading.Lock()
         self._free_at = self._paused_at = self._paused_until = -math.inf
-        self._refusals = 0
-
-    @property
-    def refusals(self) -> int:
-        """The 429 in a row that did not say how long to wait; those of one burst count once."""
-        return self._refusals
+        self.refusals = 0
 
     def pause_left(self) -> float:
         """Return the seconds until a call may leave again, 0 if calls are not paused."""
@@ -265,16 +261,16 @@ class Pace:
                 self._pause(error.retry_after)
         elif isinstance(error, errors.RateLimited):
             self._count_refusal(departed)
-        elif self._refusals and (error is None or isinstance(error, errors.Refused)):
+        elif self.refusals and (error is None or isinstance(error, errors.Refused)):
             with self._lock:
-                self._refusals = 0 if departed > self._paused_at else self._refusals
+                self.refusals = 0 if departed > self._paused_at else self.refusals
 
     def _count_refusal(self, departed: float) -> None:
         with self._lock:
             if departed <= self._paused_at:  # of the burst for which the pause is
                 return
-            self._refusals += 1
-            self._pause(FIRST_PAUSES[self._refusals - 1] if self._refusals <= len(FIRST_PAUSES) else BLOCKED)
+            self.refusals += 1
+            self._pause(FIRST_PAUSES[self.refusals - 1] if self.refusals <= len(FIRST_PAUSES) else BLOCKED)
 
     def _pause(self, seconds: float) -> None:
         """Pause all calls; called with the lock held."""

@@ -143,10 +143,10 @@ class _Adapter(HTTPAdapter):
     context: trusts the service's certificate. One for all connections, since reading certificates takes 20 ms.
     """
 
-    def __init__(self, pool_size: int, context: SSLContext | None) -> None:
+    def __init__(self, context: SSLContext | None) -> None:
         self._context = context
         self._pool: Any = None
-        super().__init__(pool_connections=1, pool_maxsize=pool_size)
+        super().__init__(pool_connections=1, pool_maxsize=MAX_CONNECTIONS)
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         """Create the pool of direct connections."""
@@ -186,13 +186,11 @@ class Transport:
             a SOCKS proxy in the environment, and for certificates that are not there.
     """
 
-    def __init__(
-        self, base_url: str, *, is_local: bool, session: Session | None, pool_size: int, max_response: int
-    ) -> None:
+    def __init__(self, base_url: str, *, is_local: bool, session: Session | None, max_response: int) -> None:
         if session is not None and not isinstance(session, Session):
             raise InvalidInput(f"session: expected a requests.Session, got {kind_of(session)}.")
         self._is_ours, self._is_local, self._max_response = session is None, is_local, max_response
-        self._session = _own_session(base_url, pool_size, is_local=is_local) if session is None else session
+        self._session = _own_session(base_url, is_local=is_local) if session is None else session
         self._process = os.getpid()
         self._check_adapter(base_url)
 
@@ -346,7 +344,7 @@ def _causes(error: BaseException | None, handled: BaseException | None) -> list[
     return causes
 
 
-def _own_session(base_url: str, pool_size: int, *, is_local: bool) -> Session:
+def _own_session(base_url: str, *, is_local: bool) -> Session:
     """Return a session whose connections keep the deadline of a call, and that sends no cookies."""
     session = Session()
     session.trust_env = False
@@ -358,7 +356,7 @@ def _own_session(base_url: str, pool_size: int, *, is_local: bool) -> Session:
             "for this address."
         )
     context = _ssl_context() if base_url.lower().startswith("https") else None
-    session.mount(base_url, _Adapter(pool_size, context))
+    session.mount(base_url, _Adapter(context))
     return session
 
 

@@ -49,8 +49,8 @@ from payerkit.onchain.amounts import format_amount, read_rate
 from payerkit.onchain.currencies import Currency, native_currency
 from payerkit.payment.compare import NODE_URL, Comparison
 from payerkit.payment.execute import read_holdings
+from payerkit.payouts.lists import RequestSearch
 from payerkit.payouts.request_calls import request_call, request_payment_call, with_reference
-from payerkit.payouts.request_list import RequestSearch
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
 from payerkit.signing.card import IMITATION, PaymentCard
 from payerkit.wire import id_problem, wire_name

@@ -194,7 +194,7 @@ class PayerStatus(Response):
     def _cell(self, name: str, value: Any) -> str:
         if value is True:
             return html.chip("success", "yes")
-        if name in _STATUSES and self.masked(name, value) == value:
+        if name in _STATUSES:
             return status_chip(explain_word(value, _STATUSES[name]))
         return _page_link(name, value) if name.endswith("_url") else super()._cell(name, value)
 
@@ -276,8 +276,7 @@ class PaymentDetail(Response):
         return ([("Next", html.escape(found.next_step))] if is_next else []) + super().rows()
 
     def _cell(self, name: str, value: Any) -> str:
-        is_plain = name == "status" and self.masked(name, value) == value
-        return status_chip(self.explain()) if is_plain else super()._cell(name, value)
+        return status_chip(self.explain()) if name == "status" else super()._cell(name, value)
 
     @classmethod
     def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from payerkit.models import Payment, PaymentRequest, PayoutOrder
 from payerkit.onchain.amounts import EXACT, format_number, positive_number
 from payerkit.onchain.currencies import Currency, find_currency
 from payerkit.payment.money import peg_of
-from payerkit.payouts.payment_list import total_of
-from payerkit.payouts.read_pages import id_key
+from payerkit.payouts.lists import id_key, total_of
 from payerkit.wire import our_name, read_decimal
 
 ID_NAMES = ("request_id", "payment_reference", "reference")

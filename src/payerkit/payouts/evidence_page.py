@@ -19,7 +19,7 @@ from payerkit.frames import rows_of
 from payerkit.models import Payment
 from payerkit.onchain.amounts import format_number
 from payerkit.payment.check_many import CheckedPayment, checked_payments
-from payerkit.payouts.payment_list import payments_frame
+from payerkit.payouts.lists import payments_frame
 from payerkit.payouts.reconcile_orders import reconcile
 from payerkit.payouts.trace_order import events_of
 from payerkit.signing.device import digest_of

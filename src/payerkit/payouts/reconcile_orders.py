@@ -34,9 +34,16 @@ from payerkit.payouts.coverage import (
     read_expected_orders,
     read_truth,
 )
-from payerkit.payouts.payment_list import DTYPES, find_duplicates, payments_frame
-from payerkit.payouts.read_pages import id_key, read_all_pages
-from payerkit.payouts.request_list import REQUEST_DTYPES, has_terms, read_requests
+from payerkit.payouts.lists import (
+    DTYPES,
+    REQUEST_DTYPES,
+    find_duplicates,
+    has_terms,
+    id_key,
+    payments_frame,
+    read_all_pages,
+    read_requests,
+)
 from payerkit.wire import wire_name
 from payerkit.wording import count_of
 
@@ -137,7 +144,7 @@ def reconcile(
         _find_requests(cases, listed)
         _check_references(cases, listed, "requests")
     elif client is not None:
-        records, problem = read_all_pages(client, "requests", {}, page_size=100)
+        records, problem = read_all_pages(client, "requests", {})
         problems.append(problem)
         _find_requests(cases, read_requests(records))
     if payments is None and client is not None:
@@ -157,7 +164,8 @@ def read_paid(payments: Any) -> list[dict[str, Any]]:
     """
     table = _checked(payments, DTYPES, "payments")
     table = table.assign(timestamp=read_times(table["timestamp"])).sort_values("timestamp", kind="stable")
-    rows, same = rows_of(table), find_duplicates(table)
+    rows = rows_of(table)
+    same = find_duplicates(rows)
     for row, first in zip(rows, same, strict=True):
         if first is not None and read_truth(row["has_been_paid"]):  # one list may be older than the other
             rows[first]["has_been_paid"] = True
@@ -183,7 +191,7 @@ def _list_payments(client: Client, cases: Iterable[_Case], problems: list[str]) 
     records: list[dict[str, Any]] = []
     known = [{name: value for name, value in case.order.ids.items() if value} for case in cases]
     for name, value in dict.fromkeys(next(iter(ids.items())) for ids in known):  # the strongest id of each
-        found, problem = read_all_pages(client, "payments", {wire_name(name): value}, page_size=100)
+        found, problem = read_all_pages(client, "payments", {wire_name(name): value})
         records += found
         problems.append(problem)
     return payments_frame(records, reveal=True)

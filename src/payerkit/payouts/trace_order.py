@@ -29,10 +29,9 @@ from payerkit.models.payments import read_payment
 from payerkit.onchain.amounts import format_number
 from payerkit.onchain.currencies import find_currency, networks
 from payerkit.payouts.coverage import ID_NAMES, ExpectedOrder, ids_of
-from payerkit.payouts.payment_list import list_payments
+from payerkit.payouts.lists import REQUEST_DTYPES, list_payments, list_requests
 from payerkit.payouts.reconcile_orders import STATE_OF_WORD, reconcile
 from payerkit.payouts.request_calls import get_request
-from payerkit.payouts.request_list import REQUEST_DTYPES, list_requests
 from payerkit.signing.card import AFTER_STOP
 from payerkit.wire import check_id
 from payerkit.wording import count_of, in_words, visible

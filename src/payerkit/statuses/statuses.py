@@ -185,7 +185,6 @@ def payer_statuses(  # noqa: PLR0913 - what can be chosen, each by name
     accounts: bool = True,
     previous: pd.DataFrame | None = None,
     events: pd.DataFrame | None = None,
-    workers: int = 32,
     progress: bool = True,
     reveal: bool = False,
 ) -> pd.DataFrame:
@@ -201,7 +200,6 @@ def payer_statuses(  # noqa: PLR0913 - what can be chosen, each by name
         previous: An earlier result for the same payers, perhaps of last week, for `since`.
         events: From `read_events`, for `reason`; this is beyond the specification. If ids are e-mail addresses, read
             them with `reveal=True`.
-        workers: Calls at the same time, 1 to 32.
         progress: Show a progress bar.
         reveal: Show ids that are e-mail addresses, which are masked otherwise.
 
@@ -233,7 +231,7 @@ def payer_statuses(  # noqa: PLR0913 - what can be chosen, each by name
     check_client(client)
     known, wanted = earlier_times(previous), distinct_ids(ids)
     last = last_events(events, wanted)
-    limiter = RateLimiter(client.pace, workers=workers)
+    limiter = RateLimiter(client.pace)
     found = take_snapshots(client, wanted, limiter, accounts=accounts, progress=progress)
     if limiter.stop.is_interrupted:
         raise KeyboardInterrupt
@@ -294,7 +292,6 @@ def list_many(
     client: Client,
     ids: Iterable[str],
     *,
-    workers: int = 32,
     progress: bool = True,
     reveal: bool = False,
 ) -> pd.DataFrame:
@@ -303,7 +300,6 @@ def list_many(
     Args:
         client: From `connect()` or `sandbox()`.
         ids: Client user ids, such as a column; duplicates are requested once.
-        workers: Calls at the same time, 1 to 32.
         progress: Show a progress bar.
         reveal: Show account numbers, birth dates, addresses, people's names and ids that are e-mail addresses, which
             are masked otherwise.
@@ -327,7 +323,7 @@ def list_many(
         [<NA>, True]
     """
     check_client(client)
-    limiter = RateLimiter(client.pace, workers=workers)
+    limiter = RateLimiter(client.pace)
     results = request_lists(client, distinct_ids(ids), limiter, progress=progress)
     return accounts_frame(results, reveal=reveal is True)
 

@@ -85,7 +85,6 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
     *,
     every: float = 30.0,
     timeout: float | None = 3600.0,
-    workers: int = 32,
     progress: bool = True,
     reveal: bool = False,
 ) -> WaitReport:
@@ -101,7 +100,6 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
             that count are approved (`payer_statuses` says which do).
         every: Seconds between two snapshots, 1 or more.
         timeout: Seconds until the wait ends, 0 for one look; None to wait as long as it takes.
-        workers: Calls at the same time, 1 to 32.
         progress: Show a line with who is waited for.
         reveal: Show ids that are e-mail addresses, which are masked otherwise.
 
@@ -118,7 +116,7 @@ def wait_for(  # noqa: PLR0913 - the options of a run, each by name
         1 payer: 1 approved.
     """
     check_client(client)
-    limiter = RateLimiter(client.pace, workers=workers)
+    limiter = RateLimiter(client.pace)
     if until not in get_args(Until):
         raise InvalidInput('until: expected "compliant" or "approved".')
     if not (is_non_negative(every) and every >= 1):
