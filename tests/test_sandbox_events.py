@@ -257,6 +257,5 @@ def test_many_events_are_fired_once() -> None:
         client.sandbox.advance(minutes=1)
         found = client.sandbox._fired()
 
-        assert 1203 == len({delivery.delivery_id for _, delivery in found})
-        assert [number for number, _ in found] == sorted(number for number, _ in found)
+        assert 1203 == len({delivery.delivery_id for delivery in found})
         assert found == client.sandbox._fired()

@@ -34,9 +34,6 @@ _EXACT = Context(prec=100)
 _LEDGER = {"number": "int64", "what": "string", "client_user_id": "string", "id": "string", "fingerprint": "string"}
 """Columns of the ledger and their dtypes."""
 
-_MOST_EVENTS = 1000
-"""Events of one response."""
-
 
 class SandboxControls:
     """Controls that only a sandbox has: rates, the demo wallet, states, the clock, faults and the ledger.
@@ -340,7 +337,7 @@ class SandboxControls:
             >>> sorted(set(read_events(client.sandbox.events())["event"]))
             ['compliance.updated', 'payment_detail.updated']
         """
-        return [json.loads(delivery.to_line()) for _, delivery in self._fired()]
+        return [json.loads(delivery.to_line()) for delivery in self._fired()]
 
     @without_internal_frames
     def save_events(self, path: str | Path) -> int:
@@ -361,21 +358,14 @@ class SandboxControls:
             (2, 0)
         """
         file = EventsFile(Path(path))
-        deliveries = [delivery for _, delivery in self._fired()]
         known = {each.delivery_id for each in read_lines(file.path) if each is not None}
-        new = [each for each in deliveries if each.delivery_id not in known]
+        new = [each for each in self._fired() if each.delivery_id not in known]
         file.append(b"".join(each.to_line() for each in new))
         return len(new)
 
-    def _fired(self) -> list[tuple[int, Delivery]]:
-        """Return the deliveries of all events that the sandbox has fired, each with its number in their order."""
-        found: list[tuple[int, Delivery]] = []
-        while True:
-            last = str(found[-1][0] if found else 0)
-            page = self._send("events", "POST events?after={after}", _read_events, {}, after=last)
-            found += page
-            if len(page) < _MOST_EVENTS:
-                return found
+    def _fired(self) -> list[Delivery]:
+        """Return the deliveries of all events that the sandbox has fired, in their order."""
+        return self._list("events", "POST events?after={after}", "events", _read_delivery)
 
     def reveal_events_secret(self) -> str:
         """Return the secret that signs the events, for `payerkit events` and `read_events`."""
@@ -458,12 +448,21 @@ class SandboxControls:
             1       2       agreement       user-123
             2       3  payment_detail       user-123
         """
-        writes: list[dict[str, Any]] = []
-        last = 0
-        while page := self._send("ledger", "GET ledger?after={after}", _read_writes, after=str(last)):
-            writes += page
-            last = page[-1]["number"]
-        return frame_of(writes, _LEDGER)
+        return frame_of(self._list("ledger", "GET ledger?after={after}", "writes", _read_write), _LEDGER)
+
+    def _list(self, operation: str, call: str, name: str, read: Callable[[Any], T]) -> list[T]:
+        """Return all items of a list that comes page by page. name: of the list. read: makes a result from an item."""
+        found: list[T] = []
+        after = 0
+        body: dict[str, Any] | None = {} if call.startswith("POST") else None
+
+        def read_page(response: Any) -> list[tuple[int, T]]:
+            return [(item["number"], read(item)) for item in response[name]]
+
+        while page := self._send(operation, call, read_page, body, after=str(after)):
+            found += [result for _, result in page]
+            after = page[-1][0]
+        return found
 
     def _set(self, operation: str, route: str, body: Mapping[str, Any], **about: str) -> None:
         self._send(operation, f"PUT {route}", lambda _: None, body, **about)
@@ -540,13 +539,10 @@ def _read_holding(response: Any) -> dict[str, Decimal]:
     return {name: _decimal(response, name) for name in ("balance", "allowance")}
 
 
-def _read_writes(response: Any) -> list[dict[str, Any]]:
-    return [{name: write[wire_name(name)] for name in _LEDGER} for write in response["writes"]]
+def _read_write(write: Any) -> dict[str, Any]:
+    return {name: write[wire_name(name)] for name in _LEDGER}
 
 
-def _read_events(response: Any) -> list[tuple[int, Delivery]]:
-    found = []
-    for each in response["events"]:
-        headers = {SIGNATURE: each["signature"], DELIVERY: each["deliveryId"], RETRY_COUNT: "0"}
-        found.append((each["number"], Delivery(each["body"].encode(), headers, read_time(each["firedAt"]))))
-    return found
+def _read_delivery(event: Any) -> Delivery:
+    headers = {SIGNATURE: event["signature"], DELIVERY: event["deliveryId"], RETRY_COUNT: "0"}
+    return Delivery(event["body"].encode(), headers, read_time(event["firedAt"]))

@@ -11,7 +11,6 @@ from contextlib import suppress
 
 from payerkit.errors import InvalidInput
 from payerkit.events.file import EventsFile
-from payerkit.events.receiver import EventReceiver
 from payerkit.wording import count_of
 
 SECRET = "PAYERKIT_EVENTS_SECRET"  # noqa: S105 - the name of a variable
@@ -25,6 +24,7 @@ def run(options: Namespace) -> int:
     try:
         import uvicorn  # noqa: PLC0415
 
+        from payerkit.events.receiver import EventReceiver  # noqa: PLC0415
         from payerkit.service.errors import SetupError  # noqa: PLC0415
         from payerkit.service.server import listen, uvicorn_config  # noqa: PLC0415
     except ModuleNotFoundError as error:

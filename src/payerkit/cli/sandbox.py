@@ -50,9 +50,6 @@ def run(arguments: Namespace) -> int:
     except SetupError as error:
         raise InvalidInput(str(error)) from None
     logging.basicConfig(level=logging.WARNING)
-    if os.environ.get(API_KEY) and not os.environ.get(API_KEY_VARIABLE):
-        warning = f"{API_KEY} is not used here: it may be a live service's key. Set {API_KEY_VARIABLE} to choose a key."
-        print(warning, file=sys.stderr)
     settings = options.model_dump(include=set(Settings.model_fields))
     service = open_service(db=options.db, host=options.host, port=options.port, environment=os.environ, **settings)
     is_given = bool(os.environ.get(API_KEY_VARIABLE))

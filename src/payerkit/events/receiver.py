@@ -6,10 +6,12 @@ The service tries a delivery for 5 seconds, and three times more; what is not re
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
 
 from payerkit.events.event import is_signed, read_secrets
 from payerkit.events.file import DELIVERY, SIGNATURE, Delivery, EventsFile, kept_headers
@@ -24,21 +26,6 @@ BODY_SECONDS = 5.0
 
 _MAX_SHOWN = 60
 """Characters of a name or an id that the terminal shows."""
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-
-class _Reply(NamedTuple):
-    """A response: its status, a sentence, and whether the connection ends, since the body was not read."""
-
-    status: int
-    message: str
-    ends: bool = False
-
-
-_REFUSED = _Reply(401, "The signature does not match the body. Nothing was stored.", ends=True)
 
 
 class EventReceiver:
@@ -55,26 +42,20 @@ class EventReceiver:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one delivery; any path will do."""
-        if scope["type"] != "http":
-            return
-        reply, shown = await self._take(scope, receive)
-        body = json.dumps({"message": reply.message}).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        headers += [(b"allow", b"POST")] * (reply.status == 405) + [(b"connection", b"close")] * reply.ends
-        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        response, shown = await self._take(Request(scope, receive))
+        await response(scope, receive, send)
         if shown:
             self._show(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}  {shown}")
 
-    async def _take(self, scope: Scope, receive: Receive) -> tuple[_Reply, str]:
+    async def _take(self, request: Request) -> tuple[JSONResponse, str]:
         """Return the response to a request, and what the terminal shows of it."""
-        if scope["method"] != "POST":
-            return _Reply(405, "Events arrive by POST.", ends=True), ""
-        headers = kept_headers({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
+        if request.method != "POST":
+            return _respond(405, "Events arrive by POST.", allow="POST", connection="close"), ""
+        headers = kept_headers(request.headers)
         if SIGNATURE not in headers:
             return self._refuse()
-        body = await _read_body(scope, receive)
-        if isinstance(body, _Reply):
+        body = await _read_body(request)
+        if isinstance(body, JSONResponse):
             return body, ""
         if not is_signed(body, headers[SIGNATURE], [self._secret.reveal().encode()]):
             return self._refuse()
@@ -83,34 +64,37 @@ class EventReceiver:
                 line = Delivery(body, headers, datetime.now(UTC)).to_line()
                 await asyncio.to_thread(self._file.append, line)
         except OSError as error:
-            return _Reply(503, "The event could not be stored."), f"not stored: {error.strerror or error}"
+            return _respond(503, "The event could not be stored."), f"not stored: {error.strerror or error}"
         self.stored += 1
-        return _Reply(200, "Stored."), _line_of(body, headers)
+        return _respond(200, "Stored."), _line_of(body, headers)
 
-    def _refuse(self) -> tuple[_Reply, str]:
+    def _refuse(self) -> tuple[JSONResponse, str]:
         self.refused += 1
         # Only the first one is shown: otherwise anybody could fill the terminal.
         shown = "refused: wrong signature. Is the secret that of this webhook? Further ones are only counted."
-        return _REFUSED, shown if self.refused == 1 else ""
+        response = _respond(401, "The signature does not match the body. Nothing was stored.", connection="close")
+        return response, shown if self.refused == 1 else ""
 
 
-async def _read_body(scope: Scope, receive: Receive) -> bytes | _Reply:
+def _respond(status: int, message: str, **headers: str) -> JSONResponse:
+    """Return a response. A body that was not read ends the connection, since its rest would follow."""
+    return JSONResponse({"message": message}, status, headers)
+
+
+async def _read_body(request: Request) -> bytes | JSONResponse:
     """Return the body, or the response to one that is too large, cut or too slow."""
-    declared = next((value for name, value in scope["headers"] if name.lower() == b"content-length"), b"")
-    # By its number of digits: int() of an absurd length would fail. A wrong length is caught by counting.
-    body, more = bytearray(), len(declared) <= len(str(MAX_BODY))
-    is_too_large = not more
+    body = b""
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            while more and not is_too_large:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    return _Reply(400, "The body is incomplete.", ends=True)
-                body += message.get("body", b"")
-                more, is_too_large = message.get("more_body", False), len(body) > MAX_BODY
+            async for part in request.stream():
+                body += part
+                if len(body) > MAX_BODY:
+                    return _respond(413, f"The body is larger than {MAX_BODY} bytes.", connection="close")
     except TimeoutError:
-        return _Reply(408, "The body took too long to arrive.", ends=True)
-    return _Reply(413, f"The body is larger than {MAX_BODY} bytes.", ends=True) if is_too_large else bytes(body)
+        return _respond(408, "The body took too long to arrive.", connection="close")
+    except ClientDisconnect:
+        return _respond(400, "The body is incomplete.", connection="close")
+    return body
 
 
 def _line_of(body: bytes, headers: dict[str, str]) -> str:

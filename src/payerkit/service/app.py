@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,7 +24,7 @@ from payerkit.service.database import LOGGER, describe, problem_of
 from payerkit.service.errors import Problem, handle_validation_error
 from payerkit.service.faults import WRITE_METHODS
 from payerkit.service.settings import Settings
-from payerkit.service.world import SANDBOX_PATH, PageNotFound, Worlds
+from payerkit.service.world import SANDBOX_PATH, Worlds
 
 _ROUTERS = (*pages.ROUTERS, pages.router)
 
@@ -43,7 +43,6 @@ def _create_routes() -> ASGIApp:
     """
     handlers: dict[Any, Any] = {
         RequestValidationError: handle_validation_error,
-        PageNotFound: pages.handle_page_not_found,
         **dict.fromkeys((HTTPException, SQLAlchemyError, Problem, Exception), _handle_exception),
     }
     app = FastAPI(openapi_url=None, redirect_slashes=False, exception_handlers=handlers)
@@ -73,9 +72,6 @@ PUBLIC_PATHS = ("/agreement/", "/kyc/")
 
 _HOST = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 """The header Host: a name or an address, and a port."""
-
-_PLAIN = re.compile("[!-$&-~]*")
-"""A path and a query in which nothing is encoded."""
 
 MAX_BODY = 2**20
 """The largest body that is read, in bytes."""
@@ -164,23 +160,19 @@ async def _read_body(scope: Scope, receive: Receive) -> Receive:
     """
     if scope["method"] not in WRITE_METHODS:
         return receive
-    # By its number of digits: int() of an absurd length would fail. A wrong length is caught by counting.
-    is_declared_too_long = len(Headers(scope=scope).get("content-length", "")) > len(str(MAX_BODY))
-    body, more = b"", True
+    body = b""
     # The rest of a body is never read, so the connection cannot be used again.
     ending = {"Connection": "close"}
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            while more and len(body) <= MAX_BODY and not is_declared_too_long:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise Problem(400, "The request body is incomplete")
-                body += message.get("body", b"")
-                more = message.get("more_body", False)
+            async for part in Request(scope, receive).stream():
+                body += part
+                if len(body) > MAX_BODY:
+                    raise Problem(413, f"The request body is larger than {MAX_BODY} bytes", headers=ending)
     except TimeoutError:
         raise Problem(408, "The request body took too long to arrive", headers=ending) from None
-    if more or len(body) > MAX_BODY:
-        raise Problem(413, f"The request body is larger than {MAX_BODY} bytes", headers=ending)
+    except ClientDisconnect:
+        raise Problem(400, "The request body is incomplete") from None
 
     async def replay() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
@@ -196,13 +188,12 @@ def _with_raw_path(scope: Scope, root_path: str) -> Scope:
     """
     raw: tuple[bytes, bytes] = (scope["raw_path"], scope["query_string"])
     path, query = raw[0].decode("latin-1"), raw[1].decode("latin-1")
-    if not _PLAIN.fullmatch(path + query):
-        try:
-            text = unquote(path, errors="strict") + unquote_plus(query, errors="strict")
-        except UnicodeDecodeError:
-            raise Problem(400, "The URL is not valid UTF-8") from None
-        if any(unicodedata.category(char) == "Cc" for char in text):
-            raise Problem(400, "The URL contains a control character")
+    try:
+        text = unquote(path, errors="strict") + unquote_plus(query, errors="strict")
+    except UnicodeDecodeError:
+        raise Problem(400, "The URL is not valid UTF-8") from None
+    if any(unicodedata.category(char) == "Cc" for char in text):
+        raise Problem(400, "The URL contains a control character")
     path = path.partition("?")[0]
     if root_path and f"{path}/".startswith(f"{root_path}/"):
         path = path.removeprefix(root_path) or "/"

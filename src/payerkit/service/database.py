@@ -30,7 +30,7 @@ LOCK_SECONDS = 10.0
 """How long a call waits for those before it."""
 
 _STATEMENT_SECONDS = 20.0
-"""How long a statement may take on PostgreSQL, and how long a transaction may be idle."""
+"""How long a statement may take on PostgreSQL."""
 
 _START_LOCK = 7_209_318
 """PostgreSQL's advisory lock under which the tables are created: an arbitrary number."""
@@ -217,11 +217,8 @@ def _create_engine(url: sa.URL, seal: Seal) -> sa.Engine:
     options: dict[str, Any] = {"pool_size": 10, "max_overflow": 20, "pool_timeout": LOCK_SECONDS}
     if url.get_backend_name() == "postgresql":
         limits = {"statement_timeout": _STATEMENT_SECONDS, "lock_timeout": LOCK_SECONDS}
-        limits["idle_in_transaction_session_timeout"] = _STATEMENT_SECONDS
         settings = " ".join(f"-c {name}={int(seconds * 1000)}" for name, seconds in limits.items())
         defaults: dict[str, Any] = {"connect_timeout": 5, "options": settings}
-        # If the network is gone, not even an end arrives; TCP by itself waits for a quarter of an hour, or for good.
-        defaults |= {"tcp_user_timeout": int(_STATEMENT_SECONDS * 1000), "keepalives_idle": 10}
         options["connect_args"] = {name: value for name, value in defaults.items() if name not in url.query}
         options["pool_pre_ping"] = True  # a connection that broke while it was idle is replaced
     engine = sa.create_engine(url, hide_parameters=True, **options)

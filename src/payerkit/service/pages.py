@@ -34,9 +34,6 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_PROVIDER = "Example Payment Provider"
-"""The invented provider with whom payers agree, and who checks their identity."""
-
 _NAMES = {"agreement": "agreement", "kyc": "identity check"}
 """What the pages call a step."""
 
@@ -59,17 +56,10 @@ def _render_step(step: Step, payer: PayerRow, *, consent_missing: bool = False) 
         progress=payers.progress(payer, step),
         consent_missing=consent_missing,
         is_again=payer.kyc == "retry_required",
-        provider=_PROVIDER,
-        this_page=getattr(payer, f"{step}_page"),
         other=payers.progress(payer, other),
         other_name=_NAMES[other],
         other_page=f"../{other}/{getattr(payer, f'{other}_page')}",
     )
-
-
-async def handle_page_not_found(_request: Request, _error: Exception) -> Response:
-    """Respond with the page for wrong links."""
-    return _render("notice", status=404, step=None)
 
 
 @router.get("/")
@@ -94,7 +84,7 @@ async def show_home(request: Request) -> Response:
 
 
 async def _visit_step(step: Step, page: str, request: Request) -> Response:
-    """Show a step, or that its link has ended; with a form, sign or submit it first, and show the result this once."""
+    """Show a step, or that its link is wrong or has ended; a form signs or submits it first, and shows the result."""
     worlds: Worlds = request.state.worlds
     is_sent = request.method == "POST"
     # FastAPI's own parser of forms needs one more package.
@@ -108,7 +98,8 @@ async def _visit_step(step: Step, page: str, request: Request) -> Response:
         is_shown = is_done or payers.progress(payer, step) in {"open", "waiting"}
         return _render_step(step, payer) if is_shown else _render("notice", status=410, step=_NAMES[step])
 
-    return await worlds.visit(step, page, respond, write=is_sent)
+    shown = await worlds.visit(step, page, respond, write=is_sent)
+    return _render("notice", status=404, step=None) if shown is None else shown
 
 
 for _step in get_args(Step):

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from fastapi import Request
-from pydantic import AfterValidator, Field, StrictBool
-from pydantic_core import PydanticCustomError
+from pydantic import Field, StrictBool
 from sqlalchemy import Row, bindparam, select
 from typing_extensions import TypedDict
 
@@ -42,21 +41,7 @@ in use, are refused."""
 _READ = select(*(each for each in PayerRow.__table__.c if each.key != "body")).where(PayerRow.key == bindparam("key"))
 
 
-def _check_local_part(email: str) -> str:
-    """Return an e-mail address whose part before the @ is not too long (RFC 5321)."""
-    if email.index("@") > 64:
-        raise PydanticCustomError("string_too_long", "Value should have at most 64 characters before the @")
-    return email
-
-
-Email = Annotated[
-    str,
-    Field(
-        max_length=254,
-        pattern=_EMAIL,
-    ),
-    AfterValidator(_check_local_part),
-]
+Email = Annotated[str, Field(max_length=254, pattern=_EMAIL)]
 
 
 class PayerRequest(TypedDict):

@@ -79,7 +79,7 @@ class SignedTransaction(TypedDict):
 
     to: fields.NonEmptyText
     data: str
-    value: fields.AnyText
+    value: Annotated[str, Field(pattern="^[0-9]{1,78}$")]
 
 
 class ExecutionRequest(TypedDict):

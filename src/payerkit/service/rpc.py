@@ -58,8 +58,7 @@ class _Node:
 
     def __init__(self, session: WorldSession, network: str) -> None:
         self.session, self.network = session, network
-        self._methods = defaultdict[str, Callable[..., Any]](lambda: _refuse)
-        self._methods |= {
+        self._methods: dict[str, Callable[..., Any]] = {
             "eth_chainId": lambda: hex(networks()[network].chain_id or 0),
             "eth_blockNumber": lambda: hex(self.block),
             "eth_gasPrice": lambda: hex(GAS_PRICE),
@@ -80,7 +79,8 @@ class _Node:
         asked = question if isinstance(question, dict) else {}
         answer = {"jsonrpc": "2.0", "id": asked.get("id")}
         try:
-            return answer | {"result": self._methods[str(asked.get("method"))](*asked.get("params", ()))}
+            method: Callable[..., Any] = self._methods.get(str(asked.get("method")), _refuse)
+            return answer | {"result": method(*asked.get("params", ()))}
         except RpcError as error:
             return answer | {"error": {"code": error.code, "message": str(error), "data": _hex(error.data)}}
         except (TypeError, KeyError, ValueError, AttributeError, IndexError):

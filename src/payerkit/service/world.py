@@ -176,10 +176,6 @@ class World:
         return self.call(work, write=True, wait=wait, **arguments)  # it reads, but what is due has to be written first
 
 
-class PageNotFound(Exception):  # noqa: N818 - a response, not a failure
-    """No payer has this link."""
-
-
 class Worlds:
     """The worlds of a database, by the API key that opens each.
 
@@ -207,16 +203,15 @@ class Worlds:
 
     async def visit(
         self, step: Step, token: str, work: Callable[[WorldSession, PayerRow], T], *, write: bool = False
-    ) -> T:
-        """Return the result of work for the payer whose link of a step has this token. Raises PageNotFound."""
+    ) -> T | None:
+        """Return the result of work for the payer whose link of a step has this token; None for an unknown link."""
         is_link = (PayerRow.kyc_page if step == "kyc" else PayerRow.agreement_page) == token
 
-        def start(*, wait: bool) -> T:
+        def start(*, wait: bool) -> T | None:
             with self.database.transaction(write=False, wait=wait) as connection:
                 found = connection.execute(select(PayerRow.world_id, PayerRow.id).where(is_link)).one_or_none()
-            if found is None or found.world_id not in self._by_id:
-                raise PageNotFound
-            world = self._by_id[found.world_id]
+            if found is None or (world := self._by_id.get(found.world_id)) is None:
+                return None
             return world.call(
                 lambda session: work(session, session.get_one(PayerRow, found.id)), write=write, wait=wait
             )
