@@ -15,6 +15,7 @@ import payerkit
 from payerkit import InvalidInput
 from payerkit.client import SandboxClient
 from payerkit.events.file import DELIVERY, SIGNATURE
+from payerkit.models import Payment
 from published import BANK_DETAILS, PAYER
 from test_service_payouts import USER, new_payment, on_board
 
@@ -177,15 +178,19 @@ def test_changes_at_the_same_moment_are_all_told(client: SandboxClient) -> None:
     assert told[-1] == payerkit.get_payer_status(client, USER).agreement_status
 
 
+def half_of(payment: Payment) -> Payment:
+    """Return a payment of half of what its request asks for."""
+    content = payment.to_dict(reveal=True)
+    whole, half = f"{25_500_000:064x}", f"{12_750_000:064x}"
+    content["transactions"][1]["data"] = content["transactions"][1]["data"].replace(whole, half)
+    return Payment.read(content, order=payment.order, payout=payment.payout)
+
+
 def test_paying_less_is_partial(client: SandboxClient) -> None:
     """Two payments, the first of which is not enough, add up."""
     on_board(client)
     client.sandbox.advance(minutes=1)
-    payment = new_payment(client)
-    content = payment.to_dict(reveal=True)
-    whole, half = f"{25_500_000:064x}", f"{12_750_000:064x}"
-    content["transactions"][1]["data"] = content["transactions"][1]["data"].replace(whole, half)
-    less = payerkit.models.Payment.read(content, order=payment.order, payout=payment.payout)
+    less = half_of(new_payment(client))
     for _ in range(2):
         client.sandbox.pay(less)
     told = [each for each in fired(client) if each["event"] in {"payment.partial", "payment.confirmed"}]
@@ -193,6 +198,19 @@ def test_paying_less_is_partial(client: SandboxClient) -> None:
     assert [("payment.partial", "12.750000"), ("payment.confirmed", "25.500000")] == [
         (each["event"], each["totalAmountPaid"]) for each in told
     ]
+
+
+def test_a_request_that_is_paid_in_part_asks_for_the_rest(client: SandboxClient) -> None:
+    """The next transactions pay what is left, and are compared with that."""
+    on_board(client)
+    client.sandbox.advance(minutes=1)
+    request = payerkit.create_request(client, amount="25.50", invoice_currency="USD", payment_currency="fUSDC-sepolia")
+    to = {"client_user_id": USER, "payment_details_id": payerkit.list_payment_details(client, USER)["id"][0]}
+    client.sandbox.pay(half_of(payerkit.request_payment(client, request, **to)))
+    rest = payerkit.request_payment(client, request, **to)
+    found = payerkit.check_payment(rest, client=client, policy=client.sandbox.policy())
+
+    assert (True, "look") == (f"{12_750_000:064x}" in str(rest.transactions[1].data), found.verdict)
 
 
 def test_events_are_signed_as_published(client: SandboxClient) -> None:

@@ -249,6 +249,17 @@ def test_a_call_is_refused_for_what_is_wrong(  # the columns of the table
     assert "xxx" not in response.text
 
 
+def test_the_node_repeats_no_broken_text(plain: Caller) -> None:
+    """A question whose id is no text in Unicode is refused; a function that is none is named in ASCII."""
+    token = "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"
+    questions = [
+        {"id": "\ud800", "method": "eth_chainId"},
+        {"id": 1, "method": "eth_call", "params": [{"to": token, "data": "\ud800"}]},
+    ]
+
+    assert [400, 200] == [plain("POST", "/sandbox/rpc/sepolia", each).status_code for each in questions]
+
+
 def test_an_id_has_256_characters_of_any_script(plain: Caller) -> None:
     """The longest id that is accepted reaches its payer, though a character takes nine in a URL."""
     plain("POST", "/v2/payer", {**PAYER, "clientUserId": "漢" * 256})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 from functools import cache
@@ -178,6 +179,9 @@ def get_transactions(
     account = find_payable_account(session, client_user_id, payment_details_id)
     order = pay.read_order(session, bill.body)
     _check_least(order, bill.body["amount"], account)
+    if bill.payments and not bill.is_paid:  # what is paid already is not asked for again
+        rest = bill.payments[0].body["requested"] - bill.paid
+        order = replace(order, amount=rest, fee=int(rest * session.settings.fee_rate))
     transactions, metadata = pay.transactions_of(session, order, bill, has_wallet=wallet is not None)
     if wallet is not None:
         metadata["hasEnoughAllowance"] = not metadata["needsApproval"]

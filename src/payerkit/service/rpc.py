@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Any, NotRequired
 
 from eth_abi import encode
-from fastapi import Body
+from typing_extensions import TypedDict
 
 from payerkit.onchain.addresses import keccak
 from payerkit.onchain.currencies import Currency, find_deployment, find_token, native_currency, networks
 from payerkit.service.errors import Problem
-from payerkit.service.fields import PathId
+from payerkit.service.fields import AnyText, PathId
 from payerkit.service.pay import APPROVE, GAS_PRICE, PAY_NATIVE, Paid, Transaction, decode_call, read_holding
 from payerkit.service.world import WorldRouter, WorldSession
 
@@ -36,6 +36,14 @@ _BALANCE_OF, _ALLOWANCE, _DECIMALS, _SYMBOL = (
 router = WorldRouter()
 
 
+class RpcRequest(TypedDict):
+    """A question of JSON-RPC 2.0."""
+
+    id: NotRequired[int | AnyText | None]
+    method: AnyText
+    params: NotRequired[list[Any]]
+
+
 class RpcError(Exception):
     """The error that answers a question. data: what a reverted call returned."""
 
@@ -45,7 +53,7 @@ class RpcError(Exception):
 
 
 @router.call("POST /sandbox/rpc/{network}")
-def post_rpc(network: PathId, body: Annotated[Any, Body()], session: WorldSession) -> Any:
+def post_rpc(network: PathId, body: RpcRequest | list[RpcRequest], session: WorldSession) -> Any:
     """Answer a question of JSON-RPC 2.0, or a list of them."""
     if network not in networks() or native_currency(network) is None:
         raise Problem(404, f"Network {network} is not one that the sandbox pays on")
@@ -74,13 +82,12 @@ class _Node:
         """The number of the block by the service's clock."""
         return int(self.session.now) // BLOCK_SECONDS
 
-    def answer(self, question: Any) -> dict[str, Any]:
+    def answer(self, question: RpcRequest) -> dict[str, Any]:
         """Return the answer to a question."""
-        asked = question if isinstance(question, dict) else {}
-        answer = {"jsonrpc": "2.0", "id": asked.get("id")}
+        answer = {"jsonrpc": "2.0", "id": question.get("id")}
         try:
-            method: Callable[..., Any] = self._methods.get(str(asked.get("method")), _refuse)
-            return answer | {"result": method(*asked.get("params", ()))}
+            method: Callable[..., Any] = self._methods.get(question["method"], _refuse)
+            return answer | {"result": method(*question.get("params", ()))}
         except RpcError as error:
             return answer | {"error": {"code": error.code, "message": str(error), "data": _hex(error.data)}}
         except (TypeError, KeyError, ValueError, AttributeError, IndexError):
@@ -158,7 +165,7 @@ class _Ledger:
             _SYMBOL: lambda: bytes(encode(["string"], [currency.symbol])),
         }
         if selector not in reads:
-            raise RpcError(_NO_METHOD, f"the sandbox's node cannot execute the function {data[:10]}")
+            raise RpcError(_NO_METHOD, f"the sandbox's node cannot execute the function {data[:10]!a}")
         return reads[selector]()
 
     def balance(self, token: str, account: str) -> int:
