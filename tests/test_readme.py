@@ -146,6 +146,40 @@ def test_messages_are_spelled_right() -> None:
     assert set() == misspelled("\n".join([*tables, *errors]))
 
 
+SPEED = (
+    r"\d ms\b|\btimes (?:as long|as fast|faster|slower)\b|\ba second to \w+|\d rows (?:a|per) second\b"
+    r"|\d (?:rows|payers|accounts|payments)\b.*\b(?:seconds?|minutes?|hours?)\b"
+)
+AGAINST = r"\bthan\b|\bas (?:long|fast)\b.* as\b|\bon (?:Linux|macOS|Windows)\b|calls (?:a|per) second"
+
+
+def speeds_alone(text: str) -> list[str]:
+    """Return the sentences that tell a speed, and not against what or at which rate."""
+    sentences = re.split(r"(?<=[.;?!])\s+|\n\s*\n|\|", text)
+    return [each for each in sentences if re.search(SPEED, each) and not re.search(AGAINST, each)]
+
+
+@every_page
+def test_a_speed_says_against_what(name: str) -> None:
+    """It names what it is compared with, the rate of calls, or the system on which it is so."""
+    assert [] == speeds_alone(text_of(name))
+
+
+def test_a_speed_in_the_source_says_against_what() -> None:
+    """So do comments and docstrings."""
+    sources = Path(payerkit.__file__).parent.rglob("*.py")
+    lines = [line for path in sources for line in path.read_text("utf-8").splitlines()]
+
+    assert [] == [line for line in lines if speeds_alone(line)]
+
+
+def test_a_speed_alone_is_found() -> None:
+    """Seconds for some rows, and many times faster, tell nothing without the other side."""
+    alone = ["It checks 1,000 rows in two seconds.", "It is 8 times faster.", "A call takes 2 ms."]
+
+    assert alone == speeds_alone(" ".join([*alone, "At 5 calls per second, 200 payers take two minutes."]))
+
+
 @every_page
 def test_links_lead_to_files(name: str) -> None:
     """Each picture and file that a page names exists."""

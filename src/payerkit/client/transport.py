@@ -140,7 +140,8 @@ class _TLSConnection(_Connection, HTTPSConnection):
 class _Adapter(HTTPAdapter):
     """requests' adapter over these connections.
 
-    context: trusts the service's certificate. One for all connections, since reading certificates takes 20 ms.
+    context: trusts the service's certificate. One for all connections, since reading certificates takes longer than
+    importing payerkit.
     """
 
     def __init__(self, context: SSLContext | None) -> None:

@@ -190,7 +190,7 @@ def listen(host: str, port: int, name: str = "port") -> socket.socket:
     if not isinstance(given, int) or not 0 <= port < 65536:
         raise SetupError(f"{name}: expected a number from 0 to 65535.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol named: for a socket of protocol 0 asyncio leaves Nagle's algorithm on, which costs 40 ms a call.
+    # With the protocol named: for a socket of protocol 0 asyncio leaves Nagle's algorithm on: 40 ms a call on Linux.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":  # on Windows, this option would let two services share a port
