@@ -1,16 +1,26 @@
-"""Take the pictures of README and index, with example data in a light theme: `python tests/remake_pictures.py`."""
+"""Take the pictures of README and index, with example data in a light theme: `python tests/remake_pictures.py`.
+
+The words of the screenshots go to a file of their own, which tests compare with what JupyterLab shows today.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, Locator
 
 from browser.chromium import open_browser
 from browser.jupyter_pages import Jupyter, write_notebook
 from payerkit.pictures import box, image, label
 
 PICTURES = Path(__file__).parent.parent / "notebooks" / "pictures"
+WORDS = Path(__file__).parent / "data" / "pictures.json"
 START = "from payerkit import *\nclient = sandbox(seed=1)\n"
 STOP = 'samples["lookalike_payee"]'
 BANK = """form = BankDetailsForm(client, "example-001")
@@ -18,6 +28,9 @@ form.fill(currency="EUR", iban="DE89370400440532013001", bank_name="Example Bank
           beneficiary_type="business", date_of_birth="2015-03-02", address_line1="1 Example Street", city="Berlin",
           postal_code="10117", country="DE")
 form"""
+SCREENSHOTS = {"stop.png": STOP, "bank-details.png": BANK}
+READ = """shown => [shown, ...shown.querySelectorAll("input:not([type=checkbox]), select")]
+    .map(each => each.value ?? each.innerText).join("\\n").split("\\n").map(line => line.trim()).filter(line => line)"""
 
 
 WHO = {
@@ -40,17 +53,34 @@ def who_is_who() -> bytes:
     return b64decode(image(shapes, 144, alt="").partition("base64,")[2].partition('"')[0])
 
 
+@contextmanager
+def drawn(browser: Browser, jupyter: Jupyter, name: str) -> Iterator[Locator]:
+    """Show in JupyterLab what a screenshot is of."""
+    path = jupyter.folder / f"{name}.ipynb"
+    write_notebook(path, START + SCREENSHOTS[name])
+    with jupyter.open(browser, path.name, viewport=(1000, 1600)) as page:
+        page.run_all()
+        yield page.page.locator(".payerkit, .pk-card").first
+
+
+def words(shown: Locator) -> list[str]:
+    """Return the lines of text that somebody sees, then what the fields hold."""
+    lines: list[str] = shown.evaluate(READ)
+    return lines
+
+
 def main() -> None:
-    """Draw who is who, open the card and the form in JupyterLab and take a screenshot of each."""
+    """Draw who is who, and take a screenshot of the card and of the form in JupyterLab."""
     PICTURES.mkdir(exist_ok=True)
     PICTURES.joinpath("who-is-who.svg").write_bytes(who_is_who())
+    written = {}
     with TemporaryDirectory() as folder, open_browser() as browser, Jupyter(Path(folder)) as jupyter:
-        for name, source in {"stop": STOP, "bank-details": BANK}.items():
-            write_notebook(Path(folder) / f"{name}.ipynb", START + source)
-            with jupyter.open(browser, f"{name}.ipynb", viewport=(1000, 1600)) as page:
-                page.run_all()
-                page.page.locator(".payerkit, .pk-card").first.screenshot(path=PICTURES / f"{name}.png")
-            print(f"{name}.png")
+        for name in SCREENSHOTS:
+            with drawn(browser, jupyter, name) as shown:
+                picture = shown.screenshot(path=PICTURES / name)
+                written[name] = {"sha256": hashlib.sha256(picture).hexdigest(), "words": words(shown)}
+            print(name)
+    WORDS.write_text(json.dumps(written, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from decimal import Decimal
 from functools import cache, partial
+from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -240,6 +242,16 @@ def test_the_picture_of_the_index_is_drawn_so() -> None:
     pictures = pytest.importorskip("remake_pictures", reason="playwright is not installed", exc_type=ImportError)
 
     assert pictures.who_is_who() == pictures.PICTURES.joinpath("who-is-who.svg").read_bytes()
+
+
+def test_the_words_of_a_picture_are_of_this_picture() -> None:
+    """`python tests/remake_pictures.py` took both at once; tests in the browser compare the words with today's."""
+    taken = json.loads((DATA / "pictures.json").read_text("utf-8"))
+    pictures = {path.name: path.read_bytes() for path in (NOTEBOOKS / "pictures").glob("*.png")}
+
+    assert {name: sha256(picture).hexdigest() for name, picture in pictures.items()} == {
+        name: each["sha256"] for name, each in taken.items()
+    }
 
 
 def test_files_of_the_settings_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

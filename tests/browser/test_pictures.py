@@ -23,6 +23,7 @@ from payerkit.payouts import Leg, Trace, draw_invoices, draw_states
 from payerkit.reference import who_is_who
 from payerkit.statuses import draw_moves
 from published import ANSWERS, BANK_DETAILS, PAYER
+from remake_pictures import SCREENSHOTS, WORDS, drawn, words
 from test_card import PAYEE_SWAPPED, UNLIMITED
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -168,6 +169,14 @@ def test_outputs_can_be_read_where_a_notebook_is_not_trusted(browser: Browser, l
         assert {1} == set(chips.evaluate_all("all => all.map(each => each.getClientRects().length)"))
         assert [True] * 5 == images.evaluate_all("all => all.map(each => each.complete && each.naturalWidth > 0)")
         assert 0 == opened.page.locator(f"{OUTPUTS} style").count()  # so it is not trusted
+
+
+@pytest.mark.browser_all
+@pytest.mark.parametrize("name", SCREENSHOTS)
+def test_the_pictures_of_the_readme_are_of_today(browser: Browser, lab: Jupyter, name: str) -> None:
+    """Their words, and what their fields hold, are what JupyterLab shows; else `python tests/remake_pictures.py`."""
+    with drawn(browser, lab, name) as shown:
+        assert json.loads(WORDS.read_text("utf-8"))[name]["words"] == words(shown)
 
 
 @pytest.mark.browser_all
