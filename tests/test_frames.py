@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ def client() -> Iterator[payerkit.client.Client]:
     ("frame_from", "first", "last"),
     [
         (lambda c: payerkit.payer_statuses(c, []), "client_user_id whose_move what_to_do", "payer_key"),
+        (lambda c: payerkit.list_payment_details(c, PAYER["clientUserId"]), "bank_name account_name", "user_id id"),
         (lambda c: payerkit.reconcile([], client=c), "reference state whose_move what_to_do", "request_id tx_hash"),
         (payerkit.list_requests, "reference created_at status has_been_paid", ""),
         (lambda c: payerkit.list_payments(c, reference="none"), "reference timestamp type amount", ""),
@@ -56,3 +58,12 @@ def test_ids_are_not_broken(client: payerkit.client.Client) -> None:
     assert (True, False) == ("white-space: nowrap" in shown, "No rows" in shown)
     assert (pd.DataFrame, True) == (type(frame), pickle.loads(pickle.dumps(frame)).equals(frame))  # noqa: S301
     assert "nowrap" not in frame[["whose_move"]]._repr_html_()  # type: ignore[operator]
+
+
+def test_sentences_are_whole(client: payerkit.client.Client) -> None:
+    """What to do is shown to its end, in lines, where pandas would cut it off after 50 characters."""
+    frame = payerkit.payer_statuses(client, [PAYER["clientUserId"]])
+    shown = frame._repr_html_()  # type: ignore[operator]
+
+    assert (True, True) == (frame["what_to_do"][0] in shown, len(frame["what_to_do"][0]) > 50)
+    assert ["pk-lines-4"] == re.findall(r'pk-lines-\d+(?=[ "])', shown.partition(">")[0])

@@ -238,7 +238,8 @@ def list_payment_details(
     Returns:
         One row per account; no rows if there are none. The columns of specification 2.3 are always there, then
         `in_use` (boolean), whether the account can be paid, missing while it is checked, and `reason`, why it was
-        rejected, which only `events` say; other fields of the response follow. Text has dtype `string`.
+        rejected, which only `events` say; other fields of the response follow, and the ids come last. Text has dtype
+        `string`.
 
     Raises:
         InvalidInput: For an id that cannot be sent, and for anything but such events.
@@ -420,16 +421,17 @@ def _read_list(response: Any) -> list[dict[str, Any]]:
 
 
 _ACCOUNT_MEMBERS = (
-    *("id", "userId", "bankName", "accountName", "beneficiaryType", "accountNumber", "routingNumber"),
+    *("bankName", "accountName", "beneficiaryType", "accountNumber", "routingNumber"),
     *("currency", "status", "rails"),
 )
-"""Wire names of a listed payment detail (specification 2.3), in its order."""
+_ACCOUNT_IDS = ("userId", "id")
+"""Wire names of a listed payment detail (specification 2.3), in its order, but ids apart, which are long."""
 
 
 def payment_details_frame(
     records: Sequence[Mapping[str, Any]], *, events: Any = None, reveal: bool = False
 ) -> pd.DataFrame:
-    """Return one row per record: the listed columns, `in_use` and `reason`, then any other fields of the records.
+    """Return one row per record: the listed columns, `in_use` and `reason`, any other fields of the records, the ids.
 
     Names are in snake_case. Missing values are <NA>. Unless revealed, account numbers, birth dates, addresses and
     people's names (except initials) are masked.
@@ -437,10 +439,10 @@ def payment_details_frame(
     from payerkit.events.read_events import rejection_reasons  # noqa: PLC0415 - loads pandas
 
     rows, reasons = [_with_wire_names(record) for record in records], rejection_reasons(events)
-    names = dict.fromkeys([*_ACCOUNT_MEMBERS, *(name for row in rows for name in row)])
+    others = dict.fromkeys(name for row in rows for name in row if name not in (*_ACCOUNT_MEMBERS, *_ACCOUNT_IDS))
+    names = (*_ACCOUNT_MEMBERS, "in_use", "reason", *others, *_ACCOUNT_IDS)
     shown = rows if reveal else mask("", rows)
-    columns: dict[str, list[Any]] = {name: [] for name in (*map(our_name, _ACCOUNT_MEMBERS), "in_use", "reason")}
-    columns |= {our_name(name): [row.get(name) for row in shown] for name in names}
+    columns: dict[str, list[Any]] = {our_name(name): [row.get(name) for row in shown] for name in names}
     # Values other than text are kept as they are: a conversion would be a guess.
     is_text = {name: all(isinstance(each, str | None) for each in values) for name, values in columns.items()}
     dtypes = {name: "string" if is_text[name] else "object" for name in columns} | {"in_use": "boolean"}

@@ -29,18 +29,30 @@ def frame_of(rows: Iterable[Any], dtypes: Mapping[str, Any], *, index: Any = Non
     return _shown(pd.DataFrame([*rows], columns=[*dtypes], dtype=object, index=index).astype(dtypes))
 
 
+_SENTENCES = ("meaning", "what_to_do", "reason", "error")
+"""The columns that a notebook shows in lines, and whole: people act on them."""
+
+
 def _shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame that a notebook shows with unbroken ids, and that says so if it has no rows."""
+    """Return a frame that a notebook shows with unbroken ids and whole sentences, and that says if it has no rows."""
+    import pandas as pd  # noqa: PLC0415 - likewise
+
     kind: Any = type(frame)
     itself = weakref.ref(frame)
 
     def picture() -> str | None:
         whole: Any = itself()
-        drawn = kind._repr_html_(whole)  # None if notebooks are set to show frames as text
-        style = "<style>.pk-frame .dataframe td {white-space: nowrap}</style>"
+        sentences = [name in _SENTENCES and whole[name].notna().any() for name in whole.columns]
+        in_lines = [place for place, is_sentence in enumerate(sentences, 2) if is_sentence]
+        with pd.option_context("display.max_colwidth", None if in_lines else pd.get_option("display.max_colwidth")):
+            drawn = kind._repr_html_(whole)  # None if notebooks are set to show frames as text
+        lines = "{white-space: normal; min-width: 30em; text-align: left}"
+        rules = "".join(f" .pk-lines-{place} .dataframe :is(th, td):nth-child({place}) {lines}" for place in in_lines)
+        style = f"<style>.pk-frame .dataframe td {{white-space: nowrap}}{rules}</style>"
         note = "" if len(whole) else "<p>No rows.</p>"
+        names = " ".join(["pk-frame", *(f"pk-lines-{place}" for place in in_lines)])
         scrolls = 'tabindex="0" style="overflow-x: auto"'  # by keyboard, too
-        return drawn and f'<div class="pk-frame" {scrolls}>{style}{drawn}{note}</div>'
+        return drawn and f'<div class="{names}" {scrolls}>{style}{drawn}{note}</div>'
 
     object.__setattr__(frame, "_repr_html_", picture)  # of this frame alone: what is selected from it is as usual
     return frame

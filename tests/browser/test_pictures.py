@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import payerkit
-from browser.form_states import LOOK
+from browser.form_states import LOOK, TESTS
 from browser.jupyter_pages import OUTPUTS, Jupyter, NotebookPage, write_notebook
 from cases import pairs
 from example_payments import GOOD
@@ -188,3 +188,29 @@ def test_whole_notebooks_can_be_used_by_everybody(browser: Browser, lab: Jupyter
         opened.run_all()
 
         assert [] == opened.violations(".jp-Notebook")
+
+
+FRAMES = """from payerkit import *
+from published import *
+client = sandbox(seed=1)
+create_payer(client, {**PAYER, "clientUserId": "0d1232ea-9b87-4e21-a40d-9347e481e5b2"})
+create_payment_detail(client, "0d1232ea-9b87-4e21-a40d-9347e481e5b2", BANK_DETAILS)
+display(payer_statuses(client, ["0d1232ea-9b87-4e21-a40d-9347e481e5b2", "user-9"], progress=False))
+display(list_payment_details(client, "0d1232ea-9b87-4e21-a40d-9347e481e5b2"))"""
+
+
+@pytest.mark.browser_all
+def test_a_window_of_1280_pixels_shows_what_a_frame_says(opened_notebook: NotebookPage) -> None:
+    """Whose move it is, and what to do, to its end; an account with its status: without scrolling sideways."""
+    opened_notebook.page.set_viewport_size({"width": 1280, "height": 1000})
+    opened_notebook.rewrite(f"import sys\nsys.path.append({TESTS!r})\n{FRAMES}", "")
+    opened_notebook.run_all()
+    visible = opened_notebook.page.evaluate(
+        """() => [...document.querySelectorAll('.pk-frame')].map(frame => [...frame.querySelectorAll('thead th')]
+          .filter(head => head.getBoundingClientRect().right <= frame.getBoundingClientRect().right)
+          .map(head => head.textContent))"""
+    )
+
+    assert ["", "client_user_id", "whose_move", "what_to_do"] == visible[0][:4]
+    assert {"bank_name", "account_number", "currency", "status", "in_use"} <= {*visible[1]}
+    expect(opened_notebook.page.get_by_text("Then call update_agreement().")).to_be_in_viewport(ratio=1)
