@@ -9,7 +9,7 @@ import pytest
 
 import payerkit
 from payerkit.cli import main as cli
-from payerkit.service.errors import SetupError
+from payerkit.service.failures import SetupError
 from payerkit.service.settings import CommandSettings
 from published import PAYER
 

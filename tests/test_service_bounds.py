@@ -28,7 +28,7 @@ from payerkit.service import app as service_app
 from payerkit.service import server
 from payerkit.service.app import RequestGuard, create_app
 from payerkit.service.clock import Identifiers
-from payerkit.service.errors import Problem
+from payerkit.service.failures import HttpError
 from payerkit.service.faults import FaultInjector
 from payerkit.service.settings import Settings
 from payerkit.service.world import CallLimits, World
@@ -296,7 +296,7 @@ def refused(moments: Iterable[float]) -> list[int]:
     for place, now in enumerate(times):  # noqa: B007 - the clock reads it
         try:
             limits.count()
-        except Problem as problem:
+        except HttpError as problem:
             found += [place] if (problem.status, problem.headers) == (429, {}) else []  # not how long to wait
     return found
 

@@ -25,7 +25,7 @@ import payerkit
 from payerkit import InvalidInput
 from payerkit.client import SandboxClient
 from payerkit.service import database as service_database
-from payerkit.service.database import problem_of
+from payerkit.service.database import http_error_of
 from postgres_server import PostgresServer, controlled_postgres, find_initdb
 from published import BANK_DETAILS, PAYER
 from stores import ENCRYPTION_KEY
@@ -251,4 +251,4 @@ def broken(kind: type[Exception], *, invalidated: bool = False) -> OperationalEr
 )
 def test_failures_of_postgresql_are_told_apart(error: Any, status: int) -> None:
     """A full disk, what is over when one waits, and what is a fault of the sandbox."""
-    assert status == problem_of(error).status
+    assert status == http_error_of(error).status

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from payerkit.onchain.currencies import Currency, find_currency, find_deployment, token_list
 from payerkit.service.clock import Identifiers
-from payerkit.service.errors import Problem
+from payerkit.service.failures import HttpError
 from payerkit.service.pay import Rates, big_number, convert, format_units, parse_amount, payment_reference, post_payment
 from payerkit.service.settings import Settings
 from payerkit.service.world import World
@@ -229,7 +229,7 @@ def test_the_largest_amount_survives(world: World) -> None:
     response = pay(world, body, NO_FEE)
 
     assert "0x" + "f" * 64 == response["transactions"][0]["value"]["hex"]
-    with pytest.raises(Problem, match="256 bits"):
+    with pytest.raises(HttpError, match="256 bits"):
         pay(world, body, Settings(fee_percent=Decimal(1)))
 
 

@@ -18,7 +18,7 @@ from cases import table
 from payerkit.service.accounts import add_account, listed_account
 from payerkit.service.clock import Identifiers
 from payerkit.service.database import open_database
-from payerkit.service.errors import SetupError
+from payerkit.service.failures import SetupError
 from payerkit.service.keys import ENCRYPTION_KEY_VARIABLE, Seal, load_api_keys, load_seal, new_encryption_key
 from payerkit.service.payers import complete_step, find_payer, is_compliant, save_payer
 from payerkit.service.server import Service

@@ -13,7 +13,7 @@ import requests
 import payerkit
 from payerkit import InvalidInput
 from payerkit.client import Client, SandboxControls
-from payerkit.service.errors import SetupError
+from payerkit.service.failures import SetupError
 from payerkit.service.keys import load_api_keys
 from payerkit.service.payers import save_payer
 from payerkit.service.server import Service

@@ -344,7 +344,7 @@ def open_service(
     Raises InvalidInput for what cannot start, and ImportError without the extra `payerkit[sandbox]`.
     """
     try:
-        from payerkit.service.errors import SetupError  # noqa: PLC0415 - the sandbox is an extra
+        from payerkit.service.failures import SetupError  # noqa: PLC0415 - the sandbox is an extra
         from payerkit.service.server import Service  # noqa: PLC0415
         from payerkit.service.settings import Settings  # noqa: PLC0415
     except ModuleNotFoundError as error:

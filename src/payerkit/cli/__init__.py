@@ -1,1 +1,1 @@
-"""The command line: `payerkit lab | sandbox | onboard | events | inspect`."""
+"""The command line: `payerkit lab | docs | sandbox | onboard | inspect | trace | events`."""

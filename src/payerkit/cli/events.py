@@ -25,7 +25,7 @@ def run(options: Namespace) -> int:
         import uvicorn  # noqa: PLC0415
 
         from payerkit.events.receiver import EventReceiver  # noqa: PLC0415
-        from payerkit.service.errors import SetupError  # noqa: PLC0415
+        from payerkit.service.failures import SetupError  # noqa: PLC0415
         from payerkit.service.server import listen, uvicorn_config  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ImportError(f"Receiving events needs {error.name}: pip install 'payerkit[sandbox]'.") from error

@@ -141,4 +141,4 @@ _KINDS: dict[str, dict[str, Any]] = {
     "repeated": {"action": "append", "default": []},
     "payment_currency": {"dest": "payment_currency"},
 }
-"""What each kind of option means to argparse."""
+"""The arguments for argparse, by kind of option."""

@@ -38,7 +38,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Run the sandbox and print how to reach it; or print a new encryption key."""
     # Imported here: the sandbox is an extra.
-    from payerkit.service.errors import SetupError  # noqa: PLC0415
+    from payerkit.service.failures import SetupError  # noqa: PLC0415
     from payerkit.service.keys import API_KEY_VARIABLE, new_encryption_key  # noqa: PLC0415
     from payerkit.service.settings import CommandSettings, Settings  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What an event says, by the members that the service documents, and its signature: HMAC-SHA256 of the raw body."""
+"""Events with the members that the service documents, and their signature: HMAC-SHA256 of the raw body."""
 
 from __future__ import annotations
 

@@ -31,9 +31,10 @@ _MAX_HEADER = 256
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What arrived. received_at: None if it is not known. headers: those of `HEADERS` that were there, by these names.
+    """A delivery of an event.
 
-    body: the raw bytes. Only the body is signed, the headers are not.
+    received_at: None if it is not known. headers: those of `HEADERS` that were there, by these names. body: the raw
+    bytes. Only the body is signed, the headers are not.
     """
 
     body: bytes = field(repr=False)
@@ -53,7 +54,7 @@ class Delivery:
 
     @property
     def is_test(self) -> bool:
-        """Whether somebody asked the service for it, to try the receiver."""
+        """Whether it was sent on request, to try the receiver."""
         return self.headers.get(TEST, "").lower() == "true"
 
     def to_line(self) -> bytes:

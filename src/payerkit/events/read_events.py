@@ -37,7 +37,7 @@ _SAME = (
     *("client_user_id", "payment_details_id", "request_id", "payment_reference", "kyc_status", "agreement_status"),
     *("sub_status", "status", "tx_hash", "amount"),
 )
-"""What an event and its variants have in common; their times may differ by a moment."""
+"""Members that an event shares with its variants; their times may differ by a moment."""
 
 SignatureState = Literal["valid", "unchecked", "invalid", "unreadable"]
 
@@ -191,7 +191,7 @@ def _signature_state(delivery: Delivery | None, secrets: Sequence[bytes] | None)
 
 
 def _read_event(body: bytes) -> Event:
-    """Return what a body says; nothing if it is not a JSON object."""
+    """Return the event in a body; one without members if the body is not a JSON object."""
     try:
         return Event.read(parse_json(body))
     except ValueError:
@@ -199,7 +199,7 @@ def _read_event(body: bytes) -> Event:
 
 
 def _keys(delivery: Delivery, event: Event) -> list[str]:
-    """Return what tells an event from others: its body, with the id of its delivery unless it names a time.
+    """Return the keys that identify an event: its body, with the id of its delivery unless it names a time.
 
     Without a time, two events may have the same body: an account that fails twice. An id alone is not signed.
     """

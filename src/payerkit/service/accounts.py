@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from payerkit.service import fields
 from payerkit.service.clock import format_time
-from payerkit.service.errors import Problem
+from payerkit.service.failures import HttpError
 from payerkit.service.payers import PASSED, read_payer
 from payerkit.service.tables import AccountRow, PayerRow
 from payerkit.service.world import CHANGES, WorldRouter, WorldSession
@@ -110,26 +110,26 @@ def put_detail_state(
 
 
 def find_account(session: WorldSession, account_id: str, condition: ColumnElement[bool]) -> AccountRow:
-    """Return the bank details with this id of which a condition is true. Raises Problem (404) if there are none."""
+    """Return the bank details with this id of which a condition is true. Raises HttpError (404) if there are none."""
     there = (AccountRow.account_id == account_id) & condition
     account = session.scalars(select(AccountRow).where(there)).one_or_none()
     if account is None:
-        raise Problem(404, f"Payment detail {account_id} not found")
+        raise HttpError(404, f"Payment detail {account_id} not found")
     return account
 
 
 def add_account(session: WorldSession, client_user_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Add bank details of a payer, and return them as listed: pending, then approved, unless a test value says else.
 
-    Raises Problem if the settings require an approved identity check and the payer has none, or if the bank's name is
+    Raises HttpError if the settings require an approved identity check and the payer has none, or if the bank's name is
     the test value for a refusal.
     """
     payer, bank = read_payer(session, client_user_id, called="User with ID"), str(body["bankName"]).strip()
     if session.settings.needs_kyc and payer.kyc not in PASSED:
-        raise Problem(403, "The payer's identity check is not approved yet", code="not_yet_passed_kyc_kyb")
+        raise HttpError(403, "The payer's identity check is not approved yet", code="not_yet_passed_kyc_kyb")
     if bank.lower() == REFUSED_BANK.lower():
         message = "The payer is not approved for this payout rail yet"
-        raise Problem(403, message, code="not_approved_for_payout_rail")
+        raise HttpError(403, message, code="not_approved_for_payout_rail")
     ordinal = session.count(AccountRow, payer_id=payer.id)
     account_id = session.identifiers.uuid("payment detail", client_user_id, ordinal)
     outcome = _TEST_BANKS.get(bank.lower(), "approved")

@@ -20,8 +20,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from payerkit.service import pages
-from payerkit.service.database import LOGGER, describe, problem_of
-from payerkit.service.errors import Problem, handle_validation_error
+from payerkit.service.database import LOGGER, describe, http_error_of
+from payerkit.service.failures import HttpError, handle_validation_error
 from payerkit.service.faults import WRITE_METHODS
 from payerkit.service.settings import Settings
 from payerkit.service.world import SANDBOX_PATH, Worlds
@@ -43,7 +43,7 @@ def _create_routes() -> ASGIApp:
     """
     handlers: dict[Any, Any] = {
         RequestValidationError: handle_validation_error,
-        **dict.fromkeys((HTTPException, SQLAlchemyError, Problem, Exception), _handle_exception),
+        **dict.fromkeys((HTTPException, SQLAlchemyError, HttpError, Exception), _handle_exception),
     }
     app = FastAPI(openapi_url=None, redirect_slashes=False, exception_handlers=handlers)
     for router in _ROUTERS:
@@ -52,14 +52,14 @@ def _create_routes() -> ASGIApp:
 
 
 async def _handle_exception(_request: Request, error: Exception) -> Response:
-    """Respond to a Problem, to an error of the framework, to a failure before COMMIT, or to any other with 500."""
-    if isinstance(error, Problem):
+    """Respond to a HttpError, to an error of the framework, to a failure before COMMIT, or to any other with 500."""
+    if isinstance(error, HttpError):
         return error.response()
     if isinstance(error, HTTPException):  # an unknown route, or a wrong method
-        return Problem(error.status_code, str(error.detail), headers=error.headers).response()
+        return HttpError(error.status_code, str(error.detail), headers=error.headers).response()
     if isinstance(error, SQLAlchemyError):
         LOGGER.error("database: %s", describe(error))
-    return problem_of(error).response()
+    return http_error_of(error).response()
 
 
 # Around all routes: host, API key and its world, limits of calls, the size of the body, faults, headers
@@ -116,7 +116,7 @@ class RequestGuard:
                     receive = await _read_body(scope, receive)
                 # The key comes first: without it, nobody may use up the limit or have a body read.
                 elif (world := self._worlds.of_key(Headers(scope=scope).get("x-api-key", ""))) is None:
-                    handler = Problem(401, "Unauthorized").response()
+                    handler = HttpError(401, "Unauthorized").response()
                 else:
                     if not scope["path"].startswith(SANDBOX_PATH):
                         world.limits.count()
@@ -124,18 +124,18 @@ class RequestGuard:
                     body = await _read_body(scope, receive)
                     handler = await world.faults.wrap(handler, scope, body, (receive, send))
                     receive = body
-            except Problem as problem:
-                handler = problem.response()
+            except HttpError as error:
+                handler = error.response()
             await handler(scope, receive, send_with_headers)
         except asyncio.CancelledError:
             # The service stops while a body arrives, during a latency, or while the database is stuck: then its thread
             # goes on, and may still write.
             if not is_begun:
-                ending = Problem(503, "The sandbox is shutting down", headers={"Connection": "close"})
+                ending = HttpError(503, "The sandbox is shutting down", headers={"Connection": "close"})
                 await ending.response()(scope, receive, send_with_headers)
 
     def _check_host(self, scope: Scope) -> None:
-        """Raise Problem (421) for a host name that is not this sandbox's.
+        """Raise HttpError (421) for a host name that is not this sandbox's.
 
         Otherwise a web page elsewhere could let its own name lead to this machine, and read the responses (DNS
         rebinding). An IP address cannot be misused so.
@@ -150,11 +150,11 @@ class RequestGuard:
             message = (
                 "The sandbox does not serve this host name; start it with --public-url URL, or in Python public_url"
             )
-            raise Problem(421, message) from None
+            raise HttpError(421, message) from None
 
 
 async def _read_body(scope: Scope, receive: Receive) -> Receive:
-    """Return a `receive` for the body that was read. Raises Problem for one that is too large, cut or too slow.
+    """Return a `receive` for the body that was read. Raises HttpError for one that is too large, cut or too slow.
 
     Starlette's own limit does not serve here: it responds in plain text, also to a request without a key.
     """
@@ -168,11 +168,11 @@ async def _read_body(scope: Scope, receive: Receive) -> Receive:
             async for part in Request(scope, receive).stream():
                 body += part
                 if len(body) > MAX_BODY:
-                    raise Problem(413, f"The request body is larger than {MAX_BODY} bytes", headers=ending)
+                    raise HttpError(413, f"The request body is larger than {MAX_BODY} bytes", headers=ending)
     except TimeoutError:
-        raise Problem(408, "The request body took too long to arrive", headers=ending) from None
+        raise HttpError(408, "The request body took too long to arrive", headers=ending) from None
     except ClientDisconnect:
-        raise Problem(400, "The request body is incomplete") from None
+        raise HttpError(400, "The request body is incomplete") from None
 
     async def replay() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
@@ -183,7 +183,7 @@ async def _read_body(scope: Scope, receive: Receive) -> Receive:
 def _with_raw_path(scope: Scope, root_path: str) -> Scope:
     """Return the scope with the path as it was sent: decoded before routing, `a%2Fb` would be two segments.
 
-    root_path: the prefix of each path behind a proxy, which may remove it or not. Raises Problem for
+    root_path: the prefix of each path behind a proxy, which may remove it or not. Raises HttpError for
     bytes that are not UTF-8, which would make two ids one, and for control characters, at which some databases stop.
     """
     raw: tuple[bytes, bytes] = (scope["raw_path"], scope["query_string"])
@@ -191,9 +191,9 @@ def _with_raw_path(scope: Scope, root_path: str) -> Scope:
     try:
         text = unquote(path, errors="strict") + unquote_plus(query, errors="strict")
     except UnicodeDecodeError:
-        raise Problem(400, "The URL is not valid UTF-8") from None
+        raise HttpError(400, "The URL is not valid UTF-8") from None
     if any(unicodedata.category(char) == "Cc" for char in text):
-        raise Problem(400, "The URL contains a control character")
+        raise HttpError(400, "The URL contains a control character")
     path = path.partition("?")[0]
     if root_path and f"{path}/".startswith(f"{root_path}/"):
         path = path.removeprefix(root_path) or "/"

@@ -1,4 +1,4 @@
-"""What differs between two runs, or not: the time of a service, and the ids that it gives."""
+"""The clock of a service and the ids that it gives, which a manual clock and a seed make reproducible."""
 
 from __future__ import annotations
 

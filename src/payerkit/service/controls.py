@@ -13,7 +13,7 @@ from sqlalchemy import select
 from typing_extensions import TypedDict
 
 from payerkit.service.clock import LATEST, format_time
-from payerkit.service.errors import Problem
+from payerkit.service.failures import HttpError
 from payerkit.service.fields import AnyText
 from payerkit.service.payers import EmptyRequest
 from payerkit.service.tables import EntryRow, EventRow, WorldRow
@@ -48,7 +48,7 @@ def get_clock(session: WorldSession) -> Mapping[str, Any]:
 def advance_clock(body: ClockRequest, session: WorldSession) -> Mapping[str, Any]:
     """Advance the clock, so that what waits is decided. A wall clock then runs ahead by so much."""
     if session.now + body["seconds"] > LATEST:
-        raise Problem.of_field("seconds", "must not lead beyond the year 9999", "clock_range")
+        raise HttpError.of_field("seconds", "must not lead beyond the year 9999", "clock_range")
     session.update_world(advanced=WorldRow.advanced + body["seconds"])
     session.now += body["seconds"]
     session.settle()

@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, Operati
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
-from payerkit.service.errors import Problem, SetupError
+from payerkit.service.failures import HttpError, SetupError
 from payerkit.service.keys import Seal, new_api_key
 from payerkit.service.tables import VERSION, Base, SandboxRow, WorldRow
 
@@ -63,7 +63,7 @@ class Database:
     async def run(self, work: Callable[..., T], *, write: bool) -> T:
         """Return the result of work, whose `wait` says whether it may wait for a lock of another process.
 
-        Raises Problem (503) if those before it take too long.
+        Raises HttpError (503) if those before it take too long.
         """
         if self.is_sqlite and not (write and self._waiting):
             try:
@@ -86,7 +86,7 @@ class Database:
 
     @contextmanager
     def transaction(self, *, write: bool, wait: bool = True) -> Iterator[sa.Connection]:
-        """Give a connection in a transaction, and commit it. Raises Problem (500) if its outcome is unknown.
+        """Give a connection in a transaction, and commit it. Raises HttpError (500) if its outcome is unknown.
 
         wait: False for a transaction in the event loop, which may not wait for a lock.
         """
@@ -102,11 +102,11 @@ class Database:
                 if not wait:
                     connection.close()  # which rolls back what it could not commit
                     self._own = None
-                if self.is_sqlite or problem_of(error).status == 507:
+                if self.is_sqlite or http_error_of(error).status == 507:
                     raise  # nothing was stored
                 LOGGER.error("database commit: %s", describe(error))  # noqa: TRY400 - a traceback would have values
                 message = "The database failed while storing this: see what is stored before you call again"
-                raise Problem(500, message) from error
+                raise HttpError(500, message) from error
 
     def _open_own(self) -> sa.Connection:
         """Open the connection of the event loop: to take one from the pool each time takes as long as to read a row."""
@@ -174,20 +174,20 @@ def explained_start() -> Iterator[None]:
         ) from None
     except SQLAlchemyError as error:
         raise SetupError(f"db: cannot open the database: {describe(error)}") from None
-    except (Problem, OSError) as error:
+    except (HttpError, OSError) as error:
         raise SetupError(f"db: cannot open the database: {getattr(error, 'strerror', error)}") from None
 
 
-def problem_of(error: Exception) -> Problem:
+def http_error_of(error: Exception) -> HttpError:
     """Return the response to a failure before COMMIT, or of SQLite's: nothing was stored."""
     name = _error_name(error)
     if name in {"SQLITE_FULL", "DiskFull"}:
-        return Problem(507, "The disk of the sandbox's database is full; nothing was stored")
+        return HttpError(507, "The disk of the sandbox's database is full; nothing was stored")
     is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
     # SQLITE_ERROR is a statement that does not fit the tables, for which other databases have an error of their own.
     if isinstance(error, PoolTimeout) or is_lost or (isinstance(error, OperationalError) and name != "SQLITE_ERROR"):
         return _unavailable()
-    return Problem(500, "The sandbox failed; see its log")
+    return HttpError(500, "The sandbox failed; see its log")
 
 
 def _error_name(error: Exception) -> str:
@@ -207,9 +207,9 @@ def describe(error: SQLAlchemyError) -> str:
     return " ".join(str(part) for part in (type(cause).__name__, code, words) if part)
 
 
-def _unavailable() -> Problem:
+def _unavailable() -> HttpError:
     message = "The database cannot be reached, or is busy; nothing was stored"
-    return Problem(503, message, headers={"Retry-After": "1"})
+    return HttpError(503, message, headers={"Retry-After": "1"})
 
 
 def _create_engine(url: sa.URL, seal: Seal) -> sa.Engine:

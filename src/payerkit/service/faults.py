@@ -26,7 +26,7 @@ from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from payerkit.service.clock import Identifiers
-from payerkit.service.errors import Problem
+from payerkit.service.failures import HttpError
 
 FAULTS_HEADER = "x-payerkit-faults"
 """Header with a fault plan for one request; it replaces the service's."""
@@ -100,7 +100,7 @@ def _parse_plan_field(text: str, field_name: str) -> FaultPlan:
     try:
         return parse_fault_plan(text)
     except ValueError as error:
-        raise Problem.of_field(field_name, f"is not a valid fault plan: {error}", "plan") from None
+        raise HttpError.of_field(field_name, f"is not a valid fault plan: {error}", "plan") from None
 
 
 class FaultInjector:
@@ -117,7 +117,7 @@ class FaultInjector:
         self.set_plan(plan)
 
     def set_plan(self, text: str) -> None:
-        """Set the plan and count requests from zero. Raises Problem for an invalid plan."""
+        """Set the plan and count requests from zero. Raises HttpError for an invalid plan."""
         self._plan, self._counts = _parse_plan_field(text, "plan"), Counter[bytes]()
         self.plan_text = text
 
@@ -166,7 +166,7 @@ class _FaultyCall:
 
     async def refuse(self, retry_after: str = "1") -> None:
         """Respond with 429 and the seconds to wait; nothing is stored."""
-        problem = Problem(429, "Too Many Requests", headers={"Retry-After": retry_after})
+        problem = HttpError(429, "Too Many Requests", headers={"Retry-After": retry_after})
         await problem.response()(self._scope, self._receive, self._send)
 
     async def refuse_date(self) -> None:

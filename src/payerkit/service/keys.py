@@ -15,7 +15,7 @@ from cryptography.fernet import Fernet, InvalidToken
 from sqlalchemy import LargeBinary
 from sqlalchemy.types import TypeDecorator
 
-from payerkit.service.errors import SetupError
+from payerkit.service.failures import SetupError
 
 API_KEY_VARIABLE = "PAYERKIT_SANDBOX_API_KEY"
 """The API key of a sandbox, or several with the names of their worlds: alice:KEY,bob:KEY."""

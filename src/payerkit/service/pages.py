@@ -35,7 +35,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 _NAMES = {"agreement": "agreement", "kyc": "identity check"}
-"""What the pages call a step."""
+"""The names of the steps on the pages."""
 
 
 _templates = Environment(loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined)

@@ -24,7 +24,7 @@ from typing_extensions import TypedDict
 from payerkit._tsv import rows
 from payerkit.onchain.addresses import address_problem, keccak, with_checksum
 from payerkit.onchain.currencies import Currency, find_currency, find_deployment, native_currency
-from payerkit.service.errors import Problem
+from payerkit.service.failures import HttpError
 from payerkit.service.fields import AnyText, NonEmptyText, PathId
 from payerkit.service.settings import Settings
 from payerkit.service.tables import BillRow
@@ -93,7 +93,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Transaction:
+class ContractCall:
     """A call of a contract: the function, its arguments, the contract's address, and the value in wei."""
 
     function: str
@@ -103,7 +103,7 @@ class Transaction:
 
     @property
     def gas_cost(self) -> int:
-        """What the gas costs, in wei."""
+        """The cost of its gas, in wei."""
         return _GAS_LIMITS[self.function] * GAS_PRICE
 
     def to_json(self) -> Any:
@@ -164,15 +164,15 @@ def transactions_of(
 def read_order(session: WorldSession, body: Mapping[str, Any]) -> Order:
     """Return the order in the body of a payment, or of a request, which pays the operator.
 
-    Raises Problem that names every invalid field.
+    Raises HttpError that names every invalid field.
     """
     errors: list[Mapping[str, str]] = []
 
     def attempt(check: Callable[..., T], *arguments: Any) -> T | None:
         try:
             return check(*arguments)
-        except Problem as problem:
-            errors.extend(problem.errors)
+        except HttpError as error:
+            errors.extend(error.errors)
             return None
 
     rates = Rates(session.rates)
@@ -182,35 +182,37 @@ def read_order(session: WorldSession, body: Mapping[str, Any]) -> Order:
     contract = payment and attempt(_payment_contract, payment)
     units = invoice and attempt(parse_amount, body["amount"], invoice)
     if not (payee and invoice and payment and contract and units):
-        raise Problem.of_fields(errors)
+        raise HttpError.of_fields(errors)
     amount = convert(units, invoice, payment, rates)
     # Exact, then rounded down: a payer never pays more than the fee's percentage.
     fee = int(amount * session.settings.fee_rate)
     if amount + fee > MAX_UINT256:
         message = "is too large: converted and with its fee, it does not fit 256 bits"
-        raise Problem.of_field("amount", message, "amount_range")
+        raise HttpError.of_field("amount", message, "amount_range")
     return Order(payee, invoice, payment, contract, amount, fee, rates)
 
 
 def check_format(address: str, field: str) -> None:
-    """Raise Problem for what is no address; the checksum does not matter, unless somebody receives something there."""
+    """Raise HttpError for what is no address. Its checksum matters only to an address that receives something."""
     if address_problem(address) == "address_malformed":
-        raise Problem.of_field(field, "must be an address: 0x and 40 hex digits", "address_format")
+        raise HttpError.of_field(field, "must be an address: 0x and 40 hex digits", "address_format")
 
 
 def _parse_payee(payee: str) -> str:
     check_format(payee, "payee")
     if address_problem(payee):
-        raise Problem.of_field("payee", "fails its EIP-55 checksum: a letter or its case is wrong", "address_checksum")
+        raise HttpError.of_field(
+            "payee", "fails its EIP-55 checksum: a letter or its case is wrong", "address_checksum"
+        )
     if payee.lower() == _ZERO_ADDRESS:
-        raise Problem.of_field("payee", "must not be the zero address", "address_zero")
+        raise HttpError.of_field("payee", "must not be the zero address", "address_zero")
     return str(with_checksum(payee))
 
 
 def _parse_currency(body: Mapping[str, Any], field: str) -> Currency:
     currency = find_currency(body[field])
     if currency is None:
-        raise Problem.of_field(field, "is not in the token list", "currency_unknown")
+        raise HttpError.of_field(field, "is not in the token list", "currency_unknown")
     return currency
 
 
@@ -219,25 +221,25 @@ def _payment_contract(currency: Currency) -> str:
     name = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}.get(currency.kind)
     if name is None:
         message = "must be a native coin or a token of an EVM network"
-        raise Problem.of_field("paymentCurrency", message, "currency_kind")
+        raise HttpError.of_field("paymentCurrency", message, "currency_kind")
     contract = find_deployment(name, currency.network)
     if contract is None:
         message = f"cannot be paid: no payment contract is deployed on {currency.network}"
-        raise Problem.of_field("paymentCurrency", message, "currency_network")
+        raise HttpError.of_field("paymentCurrency", message, "currency_network")
     return str(with_checksum(contract.address))
 
 
-def _create_transactions(order: Order, reference: bytes, settings: Settings, allowance: int) -> list[Transaction]:
+def _create_transactions(order: Order, reference: bytes, settings: Settings, allowance: int) -> list[ContractCall]:
     """Return the transactions that pay an order: approvals of exactly the total if needed, then the payment."""
     fee = [order.fee, settings.fee_recipient]
     if order.currency.kind == "native":
-        return [Transaction(PAY_NATIVE, [order.payee, reference, *fee], order.contract, order.total)]
+        return [ContractCall(PAY_NATIVE, [order.payee, reference, *fee], order.contract, order.total)]
     token = with_checksum(order.currency.address)
     amounts = [] if allowance >= order.total else [order.total]
     if amounts and allowance and order.currency.id in _RESET_FIRST:
         amounts.insert(0, 0)
-    approvals = [Transaction(APPROVE, [order.contract, amount], token) for amount in amounts]
-    return [*approvals, Transaction(PAY_TOKEN, [token, order.payee, order.amount, reference, *fee], order.contract)]
+    approvals = [ContractCall(APPROVE, [order.contract, amount], token) for amount in amounts]
+    return [*approvals, ContractCall(PAY_TOKEN, [token, order.payee, order.amount, reference, *fee], order.contract)]
 
 
 def decode_call(data: str) -> tuple[str, list[Any]] | None:
@@ -273,7 +275,7 @@ def big_number(value: int) -> dict[str, str]:
 
 
 class Paid(NamedTuple):
-    """What a transaction pays, in base units, by the arguments of its call. token: "" for a native coin."""
+    """A payment as the arguments of a call say it, in base units. token: "" for a native coin."""
 
     token: str
     recipient: str
@@ -283,51 +285,51 @@ class Paid(NamedTuple):
     fee_address: str
 
     @classmethod
-    def of(cls, step: Transaction) -> Paid:
-        """Return what a payment pays."""
+    def of(cls, step: ContractCall) -> Paid:
+        """Return the payment that a call makes."""
         if step.function == PAY_TOKEN:
             return cls(*step.arguments)
         recipient, reference, fee, fee_address = step.arguments
         return cls("", recipient, step.wei - fee, reference, fee, fee_address)
 
 
-def read_steps(transactions: Sequence[Mapping[str, Any]]) -> list[Transaction]:
-    """Return the transactions of a payment. Raises Problem unless they are approvals, if any, and one payment."""
+def read_steps(transactions: Sequence[Mapping[str, Any]]) -> list[ContractCall]:
+    """Return the transactions of a payment. Raises HttpError unless they are approvals, if any, and one payment."""
     steps = [_read_step(place, each) for place, each in enumerate(transactions)]
     if [step.function == APPROVE for step in steps] != [True] * (len(steps) - 1) + [False]:
         message = "must be approvals, if any, and then one payment by a contract that the sandbox uses"
-        raise Problem.of_field("transactions", message, "transactions")
+        raise HttpError.of_field("transactions", message, "transactions")
     return steps
 
 
-def _read_step(place: int, transaction: Mapping[str, Any]) -> Transaction:
-    """Return a transaction. Raises Problem if it is malformed, or calls none of the functions that pay here."""
+def _read_step(place: int, transaction: Mapping[str, Any]) -> ContractCall:
+    """Return a transaction. Raises HttpError if it is malformed, or calls none of the functions that pay here."""
     field = f"transactions.{place}"
     check_format(transaction["to"], f"{field}.to")
     call = decode_call(transaction["data"])
     if call is None:
         message = "must be calldata of an approval, or of a payment as this sandbox returns it"
-        raise Problem.of_field(f"{field}.data", message, "transactions")
-    return Transaction(*call, transaction["to"].lower(), int(transaction["value"]))
+        raise HttpError.of_field(f"{field}.data", message, "transactions")
+    return ContractCall(*call, transaction["to"].lower(), int(transaction["value"]))
 
 
-def check_steps(order: Order, steps: Sequence[Transaction], pay: Paid) -> None:
-    """Raise Problem for transactions that go to other contracts, tokens or recipients than those of the order."""
+def check_steps(order: Order, steps: Sequence[ContractCall], pay: Paid) -> None:
+    """Raise HttpError for transactions that go to other contracts, tokens or recipients than those of the order."""
     contract, token = order.contract.lower(), order.currency.address.lower()
     *approvals, payment = steps
     is_right = payment.to == contract and pay.token.lower() == ("" if order.currency.kind == "native" else token)
     if not is_right or any(
         each.to != token or str(each.arguments[0]).lower() != contract or each.wei for each in approvals
     ):
-        raise Problem(409, "The transactions go to other contracts or tokens than the payment that they refer to")
+        raise HttpError(409, "The transactions go to other contracts or tokens than the payment that they refer to")
     if pay.recipient.lower() != order.payee.lower():
-        raise Problem(409, "The transactions pay somebody else than the payment that they refer to")
+        raise HttpError(409, "The transactions pay somebody else than the payment that they refer to")
     if pay.amount <= 0:
-        raise Problem(409, "The transaction would fail: it pays nothing")
+        raise HttpError(409, "The transaction would fail: it pays nothing")
 
 
-def spend(session: WorldSession, order: Order, steps: Sequence[Transaction], pay: Paid) -> None:
-    """Take what the transactions cost from the wallet. Raises Problem for one that would fail."""
+def spend(session: WorldSession, order: Order, steps: Sequence[ContractCall], pay: Paid) -> None:
+    """Take what the transactions cost from the wallet. Raises HttpError for one that would fail."""
     coin, total = native_currency(order.currency.network), pay.amount + pay.fee
     if coin is not None:
         _take(session, coin, sum(step.gas_cost for step in steps), "for gas")
@@ -335,7 +337,7 @@ def spend(session: WorldSession, order: Order, steps: Sequence[Transaction], pay
         is_approved = len(steps) > 1
         allowance = steps[-2].arguments[1] if is_approved else read_holding(session, order.currency)["allowance"]
         if allowance < total:
-            raise Problem(409, f"The transaction would fail: the allowance of {order.currency.id} is too small")
+            raise HttpError(409, f"The transaction would fail: the allowance of {order.currency.id} is too small")
         set_holding(session, order.currency, allowance=allowance - total)
     _take(session, order.currency, total, "for the payment")
 
@@ -343,7 +345,7 @@ def spend(session: WorldSession, order: Order, steps: Sequence[Transaction], pay
 def _take(session: WorldSession, currency: Currency, units: int, purpose: str) -> None:
     balance = read_holding(session, currency)["balance"]
     if balance < units:
-        raise Problem(409, f"The transaction would fail: the wallet does not have enough {currency.id} {purpose}")
+        raise HttpError(409, f"The transaction would fail: the wallet does not have enough {currency.id} {purpose}")
     set_holding(session, currency, balance=balance - units)
 
 
@@ -373,12 +375,12 @@ class Rates:
         self.overrides = overrides
 
     def usd(self, currency: Currency) -> str:
-        """Return the rate as a decimal. Raises Problem for a fiat currency without one."""
+        """Return the rate as a decimal. Raises HttpError for a fiat currency without one."""
         symbol = currency.symbol.partition("-")[0] if currency.kind == "native" else currency.symbol
         rate = self.overrides.get(currency.id) or usd_rates().get(symbol) or ("" if currency.kind == "fiat" else "1")
         if not rate:
             message = f"has no exchange rate in the sandbox; set one with PUT /sandbox/rates/{currency.id}"
-            raise Problem.of_field("invoiceCurrency", message, "no_rate")
+            raise HttpError.of_field("invoiceCurrency", message, "no_rate")
         return rate
 
     def exchange_rate(self, invoice: Currency, payment: Currency) -> Fraction:
@@ -389,23 +391,23 @@ class Rates:
 
 
 def parse_amount(text: str, currency: Currency) -> int:
-    """Return a positive decimal in base units. Raises Problem for anything else."""
+    """Return a positive decimal in base units. Raises HttpError for anything else."""
     if not (units := parse_units(text, currency, "amount")):
-        raise Problem.of_field("amount", "must be greater than zero", "amount_range")
+        raise HttpError.of_field("amount", "must be greater than zero", "amount_range")
     return units
 
 
 def parse_units(text: str, currency: Currency, field: str) -> int:
-    """Return a decimal in base units. Raises Problem if it is malformed, too precise for its currency, or too large."""
+    """Return a decimal in base units. Raises HttpError if malformed, too precise for the currency, or too large."""
     if not _AMOUNT.fullmatch(text):
-        raise Problem.of_field(field, "must be a decimal, such as 10.50", "amount_format")
+        raise HttpError.of_field(field, "must be a decimal, such as 10.50", "amount_format")
     whole, _, digits = text.partition(".")
     if len(digits) > currency.decimals:
         message = f"must have at most {currency.decimals} digits after the decimal point for {currency.id}"
-        raise Problem.of_field(field, message, "amount_digits")
+        raise HttpError.of_field(field, message, "amount_digits")
     units = int(f"{whole}{digits:0<{currency.decimals}}")
     if units > MAX_UINT256:
-        raise Problem.of_field(field, "is too large: it does not fit 256 bits", "amount_range")
+        raise HttpError.of_field(field, "is too large: it does not fit 256 bits", "amount_range")
     return units
 
 
@@ -414,7 +416,7 @@ def convert(units: int, invoice: Currency, payment: Currency, rates: Rates) -> i
     exact: Fraction = whole_units(units, invoice) * rates.exchange_rate(invoice, payment) * 10**payment.decimals
     converted = -(-exact.numerator // exact.denominator)  # floor division of the negative rounds up, exactly
     if converted > MAX_UINT256:
-        raise Problem.of_field("amount", "is too large: converted, it does not fit 256 bits", "amount_range")
+        raise HttpError.of_field("amount", "is too large: converted, it does not fit 256 bits", "amount_range")
     return converted
 
 
@@ -458,10 +460,10 @@ class HoldingRequest(TypedDict):
 
 
 async def get_currency(currency: PathId) -> Currency:
-    """Return the currency in the path. Raises Problem (404) if the token list does not have it."""
+    """Return the currency in the path. Raises HttpError (404) if the token list does not have it."""
     found = find_currency(currency)
     if found is None:
-        raise Problem(404, f"Currency {currency} is not in the token list")
+        raise HttpError(404, f"Currency {currency} is not in the token list")
     return found
 
 
@@ -480,14 +482,14 @@ def put_rate(currency: CurrencyDep, body: RateRequest, session: WorldSession) ->
     usd = body["usd"]
     if not _RATE.fullmatch(usd) or not Decimal(usd):
         message = "must be a positive decimal, such as 1.10, with at most 30 digits before and after the point"
-        raise Problem.of_field("usd", message, "rate")
+        raise HttpError.of_field("usd", message, "rate")
     session.update_world(rates=session.rates | {currency.id: usd})
     return {"currency": currency.id, "usd": usd}
 
 
 @router.call("GET /sandbox/fees")
 def get_fees(session: WorldSession) -> Mapping[str, Any]:
-    """Return what each payment carries on top of its amount, as a platform would have agreed to it."""
+    """Return the fees on top of each payment, as a platform would have agreed to them."""
     fee = session.settings.protocol_fee
     return {"fees": [fee] if fee else []}
 

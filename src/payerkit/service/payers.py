@@ -11,7 +11,7 @@ from sqlalchemy import Row, bindparam, select
 from typing_extensions import TypedDict
 
 from payerkit.service.clock import format_time
-from payerkit.service.errors import Problem
+from payerkit.service.failures import HttpError
 from payerkit.service.faults import REFUSE_EXISTING
 from payerkit.service.fields import AnyText, Beneficiary, ClientUserId, CountryCode, Date, Id, NonEmptyText
 from payerkit.service.tables import PayerRow
@@ -27,7 +27,7 @@ KycState = Literal[OpenKyc, WaitingKyc, PassedKyc, FailedKyc]
 AgreementState = Literal["not_started", "pending", "completed", "signed", "rejected", "failed"]
 
 Progress = Literal["open", "waiting", "passed", "failed"]
-"""What a state means to a payer: they can act, the provider decides, it is done, or it cannot be repeated."""
+"""A state as it concerns the payer: they can act, the provider decides, it is done, or it cannot be repeated."""
 
 PASSED = {*get_args(PassedKyc), "signed"}
 
@@ -144,7 +144,7 @@ def post_submission(client_user_id: ClientUserId, _body: EmptyRequest, session: 
     """Submit the check as the payer does on the page: it is pending now, and approved after its time."""
     payer = find_payer(session, client_user_id)
     if not complete_step(session, payer, "kyc"):
-        raise Problem(409, f"The identity check is {payer.kyc}: it cannot be submitted")
+        raise HttpError(409, f"The identity check is {payer.kyc}: it cannot be submitted")
     return {"status": "pending"}
 
 
@@ -160,14 +160,14 @@ def put_agreement(
 def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: bool = False) -> PayerRow:
     """Add a payer, or update the one with this client user id; test e-mails set the states.
 
-    Raises Problem (409) for a payer who exists already, if it must be a new one.
+    Raises HttpError (409) for a payer who exists already, if it must be a new one.
     """
     name = str(body["clientUserId"])
     key = session.lookup_key(name)
     states = _states_from_email(str(body["email"]))
     stored = session.sql.execute(_READ, {"key": key}).one_or_none()
     if stored is not None and must_be_new:
-        raise Problem(409, "A payer with this client user ID exists already")
+        raise HttpError(409, "A payer with this client user ID exists already")
     session.record("payer", name, body)
     if stored is None:
         return session.insert(
@@ -189,18 +189,18 @@ def save_payer(session: WorldSession, body: Mapping[str, Any], *, must_be_new: b
 
 
 def find_payer(session: WorldSession, client_user_id: str) -> PayerRow:
-    """Return the payer with this client user id, to change it. Raises Problem (404) for an unknown id."""
+    """Return the payer with this client user id, to change it. Raises HttpError (404) for an unknown id."""
     return session.get_one(PayerRow, read_payer(session, client_user_id).id)
 
 
 def read_payer(session: WorldSession, client_user_id: str, *, called: str = "Payer with client user ID") -> Row[Any]:
-    """Return the columns of the payer with this client user id, but for its body. Raises Problem (404) as above.
+    """Return the columns of the payer with this client user id, but for its body. Raises HttpError (404) as above.
 
     called: the published words, of which adding bank details has others.
     """
     payer = session.sql.execute(_READ, {"key": session.lookup_key(client_user_id)}).one_or_none()
     if payer is None:
-        raise Problem(404, f"{called} {client_user_id} not found")
+        raise HttpError(404, f"{called} {client_user_id} not found")
     return payer
 
 

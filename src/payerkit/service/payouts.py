@@ -24,7 +24,7 @@ from payerkit.onchain.currencies import find_currency
 from payerkit.service import fields, pay
 from payerkit.service.accounts import find_account, listed_account
 from payerkit.service.clock import format_time
-from payerkit.service.errors import Problem
+from payerkit.service.failures import HttpError
 from payerkit.service.pay import format_units, in_usd, whole_units
 from payerkit.service.payers import is_compliant, read_payer
 from payerkit.service.tables import AccountRow, BillRow, PaymentRow
@@ -104,7 +104,7 @@ def post_request(body: NewPayoutRequest, session: WorldSession) -> Mapping[str, 
     if order.currency.id not in _PAYOUT_CURRENCIES:
         listed = ", ".join(sorted(_PAYOUT_CURRENCIES))
         message = f"cannot be paid out to a bank; choose one of {listed}"
-        raise Problem.of_field("paymentCurrency", message, "currency_payout")
+        raise HttpError.of_field("paymentCurrency", message, "currency_payout")
     stored = dict(body)
     bill = pay.add_bill(session, "payout ", pay.OPERATOR_ADDRESS, json.dumps(stored, sort_keys=True), stored)
     session.record("request", None, stored, bill.request_id)
@@ -154,7 +154,7 @@ def _listed_request(bill: BillRow) -> dict[str, Any]:
 
 
 def _paid_members(bill: BillRow) -> dict[str, Any]:
-    """Return what the payments of a bill say of it."""
+    """Return the members of a bill that follow from its payments."""
     return {
         "hasBeenPaid": bill.is_paid,
         "status": "paid" if bill.is_paid else "partially_paid" if bill.payments else "pending",
@@ -173,7 +173,7 @@ def get_transactions(
     """Return the transactions to sign, which pay the operator; the operator pays out to the account."""
     bill = pay.find_bill(session, (BillRow.request_id == request_id) & BillRow.is_payout)
     if bill is None:
-        raise Problem(404, f"Request {request_id} not found")
+        raise HttpError(404, f"Request {request_id} not found")
     if wallet is not None:
         pay.check_format(wallet, "wallet")
     account = find_payable_account(session, client_user_id, payment_details_id)
@@ -195,7 +195,7 @@ def get_request(request_id: fields.RequestPathId, session: WorldSession) -> Mapp
     """Return whether the request is paid, and its payments."""
     bill = pay.find_bill(session, BillRow.request_id == request_id)
     if bill is None:
-        raise Problem(404, f"Request {request_id} not found")
+        raise HttpError(404, f"Request {request_id} not found")
     order, payments = pay.read_order(session, bill.body), [_listed(each) for each in bill.payments]
     excess = max(0, bill.paid - bill.payments[0].body["requested"]) if payments else 0
     return {
@@ -244,7 +244,7 @@ def get_payments(  # noqa: PLR0913, PLR0917 - the published filters
     ]
     wanted = [column == value for column, value in same if value is not None]
     if not wanted and payment_type is None:
-        raise Problem(400, "Give at least one filter besides fromDate and toDate, such as reference")
+        raise HttpError(400, "Give at least one filter besides fromDate and toDate, such as reference")
     if payment_type not in {None, "direct"}:  # the only type that the sandbox has
         wanted.append(PaymentRow.id < 0)
     if from_date is not None:
@@ -266,7 +266,7 @@ def post_transactions(body: ExecutionRequest, session: WorldSession) -> Mapping[
     paid = pay.Paid.of(steps[-1])
     bill = pay.find_bill(session, BillRow.payment_reference == "0x" + paid.reference.hex())
     if bill is None:
-        raise Problem.of_field("transactions", "pay no payment or request of this sandbox", "transactions")
+        raise HttpError.of_field("transactions", "pay no payment or request of this sandbox", "transactions")
     order = pay.read_order(session, bill.body)
     pay.check_steps(order, steps, paid)
     account = _find_account(session, bill, body)
@@ -295,7 +295,7 @@ def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, sessi
     bill = pay.find_bill(session, BillRow.request_id == request_id)
     payouts = [] if bill is None else [each for each in bill.payments if each.outcome is not None]
     if not payouts:
-        raise Problem(404, f"Request {request_id} has no payout; pay it first")
+        raise HttpError(404, f"Request {request_id} has no payout; pay it first")
     for each in payouts:
         session.drop_changes("payout", each.id)
         _fire_step(session, each, body["status"], session.now, body.get("reason"))
@@ -303,14 +303,14 @@ def put_payout(request_id: fields.RequestPathId, body: PayoutStateRequest, sessi
 
 
 def find_payable_account(session: WorldSession, client_user_id: str, account_id: str) -> Mapping[str, Any]:
-    """Return an account that can be paid, as listed. Raises Problem if payer or account may not be paid yet."""
+    """Return an account that can be paid, as listed. Raises HttpError if payer or account may not be paid yet."""
     payer = read_payer(session, client_user_id)
     account = find_account(session, account_id, AccountRow.payer_id == payer.id)
     if not is_compliant(payer):
-        raise Problem(403, "The payer is not compliant yet", code="not_yet_passed_kyc_kyb")
+        raise HttpError(403, "The payer is not compliant yet", code="not_yet_passed_kyc_kyb")
     if account.status not in {"approved", "verified"}:
         message = f"is {account.status}: only an approved account can be paid"
-        raise Problem.of_field("paymentDetailsId", message, "account_not_approved")
+        raise HttpError.of_field("paymentDetailsId", message, "account_not_approved")
     return listed_account(account, payer.user_id)
 
 
@@ -321,7 +321,7 @@ def _least_amounts() -> Mapping[tuple[str, str], int]:
 
 
 def _check_least(order: pay.Order, amount: str, account: Mapping[str, Any]) -> None:
-    """Raise Problem if an order is below the least amount of an account's currency and rails."""
+    """Raise HttpError if an order is below the least amount of an account's currency and rails."""
     currency, rails = str(account["currency"]).upper(), str(account["rails"])
     least = _least_amounts().get((currency, rails)) or _least_amounts().get((currency, ""))
     paid_out = find_currency(currency)
@@ -329,7 +329,7 @@ def _check_least(order: pay.Order, amount: str, account: Mapping[str, Any]) -> N
         return
     if Fraction(amount) * order.rates.exchange_rate(order.invoice, paid_out) < least:
         message = f"is below the least amount: {least} {currency} by {rails} rails"
-        raise Problem.of_field("amount", message, "below_currency_limit")
+        raise HttpError.of_field("amount", message, "below_currency_limit")
 
 
 def _fire_step(session: WorldSession, payment: PaymentRow, state: str, at: float, reason: str | None = None) -> None:
@@ -360,7 +360,7 @@ def _read_time(text: str, field: str) -> float:
             return time.timestamp()
     except (ValueError, OverflowError):
         pass
-    raise Problem.of_field(field, "must be a time with its zone, such as 2026-01-01T00:00:00Z", "time")
+    raise HttpError.of_field(field, "must be a time with its zone, such as 2026-01-01T00:00:00Z", "time")
 
 
 def _listed(payment: PaymentRow) -> dict[str, Any]:
@@ -382,7 +382,7 @@ def _listed(payment: PaymentRow) -> dict[str, Any]:
 
 
 def _request_of(bill: BillRow) -> dict[str, Any]:
-    """Return what every payment says of its request."""
+    """Return the request as each of its payments names it."""
     return {
         "requestId": bill.request_id,
         "paymentReference": bill.payment_reference,
@@ -461,10 +461,10 @@ def _fire_payment(session: WorldSession, payment: PaymentRow, order: pay.Order) 
 
 
 def _find_account(session: WorldSession, bill: BillRow, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the account that a payment pays out to, or None. Raises Problem if it is missing, or cannot be paid."""
+    """Return the account that a payment pays out to, or None. Raises HttpError if it is missing, or cannot be paid."""
     if not bill.is_payout:
         return None
     for name in ("clientUserId", "paymentDetailsId"):
         if name not in body:
-            raise Problem.of_field(name, "must be provided, since the request is paid out to an account", "missing")
+            raise HttpError.of_field(name, "must be provided, since the request is paid out to an account", "missing")
     return find_payable_account(session, str(body["clientUserId"]), str(body["paymentDetailsId"]))

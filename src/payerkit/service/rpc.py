@@ -15,9 +15,9 @@ from typing_extensions import TypedDict
 
 from payerkit.onchain.addresses import keccak
 from payerkit.onchain.currencies import Currency, find_deployment, find_token, native_currency, networks
-from payerkit.service.errors import Problem
+from payerkit.service.failures import HttpError
 from payerkit.service.fields import AnyText, PathId
-from payerkit.service.pay import APPROVE, GAS_PRICE, PAY_NATIVE, Paid, Transaction, decode_call, read_holding
+from payerkit.service.pay import APPROVE, GAS_PRICE, PAY_NATIVE, ContractCall, Paid, decode_call, read_holding
 from payerkit.service.world import WorldRouter, WorldSession
 
 BLOCK_SECONDS = 12
@@ -56,7 +56,7 @@ class RpcError(Exception):
 def post_rpc(network: PathId, body: RpcRequest | list[RpcRequest], session: WorldSession) -> Any:
     """Answer a question of JSON-RPC 2.0, or a list of them."""
     if network not in networks() or native_currency(network) is None:
-        raise Problem(404, f"Network {network} is not one that the sandbox pays on")
+        raise HttpError(404, f"Network {network} is not one that the sandbox pays on")
     node = _Node(session, network)
     return [node.answer(each) for each in body] if isinstance(body, list) else node.answer(body)
 
@@ -94,7 +94,7 @@ class _Node:
             return answer | {"error": {"code": _INVALID, "message": "the parameters cannot be read"}}
 
     def holding(self, token: str) -> dict[str, int]:
-        """Return what the demo wallet has of a token, or of the coin for "". Raises RpcError for an unknown token."""
+        """Return the demo wallet's holding of a token, or of the coin for "". Raises RpcError for an unknown token."""
         return read_holding(self.session, self.currency(token))
 
     def currency(self, token: str) -> Currency:
@@ -105,7 +105,7 @@ class _Node:
         return found
 
     def contract(self, kind: str) -> str:
-        """Return the address of the contract that pays in tokens, or in coins, in lower case; "" if there is none."""
+        """Return the address of a kind of payment contract, in lower case; "" on a network without one."""
         found = find_deployment(kind, self.network)
         return "" if found is None else found.address.lower()
 
@@ -122,7 +122,7 @@ class _Node:
 
 
 class _Ledger:
-    """What accounts have, and allow, while calls are executed.
+    """The balances and allowances of accounts while calls are executed.
 
     balances: by token, "" for the coin, and account. allowances: by token and spender, of the wallet that pays.
     """
@@ -150,13 +150,13 @@ class _Ledger:
         return {"status": "0x1", "returnData": _hex(output), "gasUsed": hex(_gas_of(call)), "logs": []}
 
     def call(self, call: Mapping[str, Any]) -> bytes:
-        """Execute a call, and return its output. Raises RpcError if it is reverted, or is none of the sandbox's."""
+        """Execute a call, and return its output. Raises RpcError if it is reverted, or cannot be executed here."""
         to, data = call["to"].lower(), str(call.get("data", "0x"))
         selector, words = data[2:10], [data[place : place + 64] for place in range(10, len(data), 64)]
         if to in self.readers:
             return _encoded(self.balance("", f"0x{data[-40:]}".lower()))
         if (step := decode_call(data)) is not None:
-            return self._step(Transaction(*step, to, int(str(call.get("value", "0x0")), 16)), call["from"].lower())
+            return self._step(ContractCall(*step, to, int(str(call.get("value", "0x0")), 16)), call["from"].lower())
         currency = self.node.currency(to)
         reads: dict[str, Callable[[], bytes]] = {
             _BALANCE_OF: lambda: _encoded(self.balance(to, f"0x{words[0][-40:]}".lower())),
@@ -169,17 +169,17 @@ class _Ledger:
         return reads[selector]()
 
     def balance(self, token: str, account: str) -> int:
-        """Return what an account has: the wallet that pays what the demo wallet has, any other nothing at first."""
+        """Return an account's balance. At first, the wallet that pays has that of the demo wallet, any other zero."""
         if account == self.wallet or not self.wallet:
             self.balances.setdefault((token, account), self.node.holding(token)["balance"])
         return self.balances[token, account]
 
     def allowance(self, token: str, spender: str) -> int:
-        """Return what a spender may take of a token from the wallet that pays."""
+        """Return how much of a token a spender may take from the wallet that pays."""
         held = self.node.holding(token)["allowance"] if spender == self.node.contract("ERC20FeeProxy") else 0
         return self.allowances.get((token, spender), held)
 
-    def _step(self, step: Transaction, sender: str) -> bytes:
+    def _step(self, step: ContractCall, sender: str) -> bytes:
         """Execute an approval or a payment."""
         if step.function == APPROVE:
             self.node.currency(step.to)
@@ -207,7 +207,7 @@ def _refuse(*_: Any) -> None:
 
 def _gas_of(call: Mapping[str, Any]) -> int:
     step = decode_call(str(call.get("data", "0x")))
-    return 0 if step is None else Transaction(*step, "").gas_cost // GAS_PRICE
+    return 0 if step is None else ContractCall(*step, "").gas_cost // GAS_PRICE
 
 
 def _encoded(number: int) -> bytes:

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from payerkit.service import keys
 from payerkit.service.app import create_app
 from payerkit.service.database import explained_start, open_database, sqlite_file
-from payerkit.service.errors import SetupError
+from payerkit.service.failures import SetupError
 from payerkit.service.settings import Settings
 from payerkit.service.world import Worlds
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from payerkit.service.clock import ClockKind
-from payerkit.service.errors import SetupError
+from payerkit.service.failures import SetupError
 from payerkit.service.faults import parse_fault_plan
 
 PREFIX = "PAYERKIT_SANDBOX_"

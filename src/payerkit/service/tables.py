@@ -127,7 +127,7 @@ class BillRow(Base):
 
     @property
     def paid(self) -> int:
-        """What was paid, in base units."""
+        """The sum of its payments, in base units."""
         return sum(each.body["units"] for each in self.payments)
 
     @property

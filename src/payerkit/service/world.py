@@ -1,4 +1,4 @@
-"""What one API key opens, and a call in it: one transaction, which begins with what the clock has made due."""
+"""Worlds, each opened by one API key. A call is one transaction, which begins with the changes that are due."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from payerkit.service.clock import START, Identifiers
 from payerkit.service.database import Database
-from payerkit.service.errors import NO_JSON, Problem
+from payerkit.service.failures import NO_JSON, HttpError
 from payerkit.service.faults import FaultInjector
 from payerkit.service.keys import DEFAULT_WORLD
 from payerkit.service.settings import Settings
@@ -30,13 +30,13 @@ T = TypeVar("T")
 Row = TypeVar("Row", bound=Base)
 
 WriteKind = Literal["payer", "agreement", "payment_detail", "payment", "request", "execution"]
-"""What a row of the ledger records: one write that was stored."""
+"""The kinds of writes that the ledger records."""
 
 Step = Literal["kyc", "agreement"]
-"""What a payer completes on a page."""
+"""The steps that a payer completes on a page."""
 
 CHANGES: dict[str, tuple[type[Base], Callable[[WorldSession, Any, str, float], None]]] = {}
-"""What makes a change whose time has come, by its kind: of a row of this table, to a state, at a time."""
+"""The function that makes a due change, by its kind: it takes a row of the table, a state and a time."""
 
 SANDBOX_PATH = "/sandbox/"
 """Begins the paths of the calls that only a sandbox has, which no limit counts, and which meet no fault."""
@@ -150,7 +150,7 @@ class WorldSession(Session):
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class World:
-    """What one API key opens: data, clock, faults and limits of calls that no other key sees."""
+    """The data, clock, faults and limits that one API key opens, and no other key sees."""
 
     name: str
     id: int
@@ -252,7 +252,7 @@ def _in_transaction(endpoint: Callable[..., Any], *, write: bool, status: int) -
     async def run(request: Request, **arguments: Any) -> JSONResponse:
         content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if write and content_type != "application/json":
-            raise Problem(415, NO_JSON)
+            raise HttpError(415, NO_JSON)
         if has_request:
             arguments["request"] = request
         world: World = request.scope["state"]["world"]
@@ -282,12 +282,12 @@ class CallLimits:
         self._credit, self._credited = float(LIVE_RATE), -math.inf
 
     def count(self) -> None:
-        """Count a call: five at once, then five a second. Raises Problem (429), which does not say how long to wait."""
+        """Count a call: five at once, then five a second. Raises HttpError (429) without the time to wait."""
         if not self._live_like:
             return
         now = self._clock()
         self._credit = min(LIVE_RATE, self._credit + (now - self._credited) * LIVE_RATE)
         self._credited = now
         if self._credit < 1:
-            raise Problem(429, "Too Many Requests")
+            raise HttpError(429, "Too Many Requests")
         self._credit -= 1

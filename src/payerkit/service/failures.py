@@ -1,4 +1,4 @@
-"""Error responses in the service's published format."""
+"""Failures: a service that cannot start, and error responses in the published format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SetupError(Exception):
     """The service cannot start; the message says what to change."""
 
 
-class Problem(Exception):  # noqa: N818 - the word of RFC 9457
+class HttpError(Exception):
     """An error response: status, message, the invalid fields, the service's code for the reason, and headers."""
 
     def __init__(
@@ -62,9 +62,9 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
 async def handle_validation_error(request: Request, error: Exception) -> JSONResponse:
     """Respond to an invalid body: name every invalid field, repeat no value."""
     if request.method != "GET" and "application/json" not in request.headers.get("content-type", "").lower():
-        return Problem(415, NO_JSON).response()
+        return HttpError(415, NO_JSON).response()
     details = error.errors() if isinstance(error, RequestValidationError) else ()
-    return Problem.of_fields([_field_error(detail) for detail in details]).response()
+    return HttpError.of_fields([_field_error(detail) for detail in details]).response()
 
 
 def _field_error(detail: Mapping[str, Any]) -> dict[str, str]:
