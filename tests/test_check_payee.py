@@ -108,7 +108,7 @@ NO_ORDERS = [
     ("a field given twice", {**ORDER, "invoiceCurrency": "USD"}, "Given twice"),
     ("two columns of one name", pd.DataFrame([[OTHER, *ORDER.values()]], columns=["payee", *ORDER]).iloc[0],
      "payee: Given twice"),
-    ("two references", {**ORDER, "paymentReference": "0x1", "payment_reference": "0x1"}, "is given twice"),
+    ("two references", {**ORDER, "paymentReference": "0x1", "payment_reference": "0x1"}, "_reference: Given twice"),
     ("no amount", {"payee": PAYEE}, "order: amount is missing"),
     ("an amount that Python cannot write", {**ORDER, "amount": 10**5000}, "order: amount: expected a number of fewer"),
     ("an amount that takes minutes to write", {**ORDER, "amount": Decimal("1e999999999")}, "order: amount: expected"),

@@ -37,7 +37,6 @@ from payerkit.payment.money import declared_fees, find_fee_legs, peg_of
 from payerkit.payment.orders import match_orders
 from payerkit.policy.address_book import KnownAddress
 from payerkit.policy.payment_policy import PaymentPolicy, given_policy
-from payerkit.wire import our_name
 from payerkit.wording import listed, shown
 
 if TYPE_CHECKING:
@@ -164,6 +163,12 @@ def read_order(order: Any, where: str = "order") -> OrderTerms:
     return OrderTerms(amount=amount, **{"payee": None, **given})
 
 
+_TERMS = replace(
+    PAYMENT_ORDER, fields={**PAYMENT_ORDER.fields, "payment_reference": PAYMENT_ORDER.fields["payment_currency"]}
+)
+"""A payment order that may have the reference of its payment, which is any text, as its currencies are."""
+
+
 def _members(order: Any, where: str) -> Mapping[str, Any]:
     """Return the members of an order by our names."""
     if hasattr(order, "columns"):
@@ -171,20 +176,15 @@ def _members(order: Any, where: str) -> Mapping[str, Any]:
     if not hasattr(order, "items"):
         raise InvalidInput(f"{where}: give a PaymentOrder, or a dict or Series with its fields; got {kind_of(order)}.")
     members = [*order.items()]
-    references = [value for name, value in members if our_name(str(name)) == "payment_reference"]
-    others = [(name, value) for name, value in members if our_name(str(name)) != "payment_reference"]
-    places, problems, unknown = match_names(PAYMENT_ORDER, [name for name, _ in others])
-    is_row = not isinstance(order, Mapping) and len(places) == len(PAYMENT_ORDER.fields)
+    places, problems, unknown = match_names(_TERMS, [name for name, _ in members])
+    is_row = not isinstance(order, Mapping) and places.keys() >= PAYMENT_ORDER.fields.keys()
     if not is_row:  # a whole row of a table may have more columns; but a missing member may be a misspelled one
-        problems += unknown_names(PAYMENT_ORDER, unknown, is_headless=not places)
+        problems += unknown_names(_TERMS, unknown, is_headless=not places)
     if problems:
         missing = [name for name in PAYMENT_ORDER.fields if name not in places and name != "payee"]
         words = f"wrong names ({listed(missing)} missing)" if missing else "wrong names"
         raise InvalidInput(f"{where}: {words}. Nothing was checked.", fields=tuple(problems))
-    if len(references) > 1:
-        raise InvalidInput(f"{where}: payment_reference is given twice. Nothing was checked.")
-    given = {name: others[place][1] for name, place in places.items()}
-    return given | ({"payment_reference": references[0]} if references else {})
+    return {name: members[place][1] for name, place in places.items()}
 
 
 def _read_amount(amount: Any, where: str) -> str:

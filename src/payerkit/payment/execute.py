@@ -253,8 +253,10 @@ class _Execution:
             yield payment_finding("reference_paid", transaction=transaction, block=block)
 
     @cached_property
-    def _reads(self) -> list[dict[str, str]]:
-        return [_balance_call(*place) for place in self.places] + [self._grant_call(*each) for each in self.grants]
+    def _reads(self) -> Mapping[tuple[str, str, str], dict[str, str]]:
+        """The calls that read balances and allowances, by what each reads."""
+        reads = {("balance", *place): _balance_call(*place) for place in self.places}
+        return reads | {("grant", *each): _grant_call(self.wallet, *each) for each in self.grants}
 
     def _simulation(self, state: Mapping[tuple[str, ...], Any]) -> list[Question]:
         """Return the questions that execute all of the payment, and its first call alone; none without a wallet."""
@@ -265,7 +267,8 @@ class _Execution:
             raise NodeError("the coins of the wallet cannot be read.")
         calls = [_as_call(step, self.wallet) for step in self.steps]
         given = {_READER: {"code": _READER_CODE}, self.wallet: {"balance": hex(coins + sum(map(_value, self.steps)))}}
-        block = {"stateOverrides": given, "calls": [*self._reads, *calls, *self._reads]}
+        reads = self._reads.values()
+        block = {"stateOverrides": given, "calls": [*reads, *calls, *reads]}
         alone = [*calls[:1], at, {self.wallet: given[self.wallet]}]
         return [("eth_simulateV1", [{"blockStateCalls": [block], "validation": False}, at]), ("eth_call", alone)]
 
@@ -293,15 +296,9 @@ class _Execution:
         reason = alone.message if isinstance(alone, Refusal) else ""
         yield payment_finding(key, node=self.node.name, block=self.block, reason=reason)
 
-    def _grant_call(self, token: str, spender: str) -> dict[str, str]:
-        return {"to": token, "data": f"0xdd62ed3e{_word(self.wallet)}{_word(spender)}"}
-
     def _read(self, calls: list[ExecutedCall]) -> dict[tuple[str, str, str], int]:
-        kinds = [*(("balance", *place) for place in self.places), *(("grant", *each) for each in self.grants)]
-        return {
-            kind: int.from_bytes(call.output[:32]) if call.succeeded else 0
-            for kind, call in zip(kinds, calls, strict=True)
-        }
+        found = [int.from_bytes(call.output[:32]) if call.succeeded else 0 for call in calls]
+        return dict(zip(self._reads, found, strict=True))
 
 
 class _Result:
@@ -316,7 +313,8 @@ class _Result:
 
     def findings(self) -> Iterator[Finding]:
         """Yield what differs from the order, or from what the bytes say; then, in one line, what was executed."""
-        failed = self._failed_step()
+        steps = zip(self.execution.steps, self.calls, strict=True)
+        failed = next(((step, call) for step, call in steps if not call.succeeded), None)
         yield from self._check_coins()
         if failed is None:
             yield from self._check_dues()
@@ -335,10 +333,6 @@ class _Result:
 
     def _words(self, token: str, amount: int) -> str:
         return format_amount(amount, self.compared.token(token))
-
-    def _failed_step(self) -> tuple[DecodedTransaction, ExecutedCall] | None:
-        steps = zip(self.execution.steps, self.calls, strict=True)
-        return next(((step, call) for step, call in steps if not call.succeeded), None)
 
     def _check_coins(self) -> Iterator[Finding]:
         sent = sum(map(_value, self.execution.steps))
@@ -438,11 +432,8 @@ class _Result:
         """Yield what may be taken from the wallet afterwards; not what a payment that failed leaves to its contract."""
         for token, spender in self.execution.grants:
             left, earlier = (each["grant", token, spender] for each in (self.after, self.before))
-            known = self.compared.token(token)
-            accepted = None if known is None else self.compared.policy.accepted_allowance(known.id, spender)
-            is_accepted = accepted is not None and (
-                accepted.most is None or (to_units(left, known.decimals if known else None) or 0) <= accepted.most
-            )
+            known, policy = self.compared.token(token), self.compared.policy
+            is_accepted = known and policy.accepts_allowance(known.id, spender, to_units(left, known.decimals))
             if left <= earlier or is_accepted:
                 continue
             is_known = contract_at(spender, str(self.compared.network)) is not None
@@ -500,6 +491,10 @@ def _as_call(step: DecodedTransaction, wallet: str) -> dict[str, str]:
 def _balance_call(token: str, account: str) -> dict[str, str]:
     is_coin = token == NATIVE
     return {"to": _READER if is_coin else token, "data": f"0x{'' if is_coin else '70a08231'}{_word(account)}"}
+
+
+def _grant_call(wallet: str, token: str, spender: str) -> dict[str, str]:
+    return {"to": token, "data": f"0xdd62ed3e{_word(wallet)}{_word(spender)}"}
 
 
 def _hash(code: bytes) -> str:

@@ -249,8 +249,7 @@ def _check_allowance(compared: Comparison, approval: Effect, key: str) -> Findin
     if token is None or approval.spender is None:  # a policy names tokens by their ids
         return payment_finding(key, approval, lines=" its token, then this allowance.")
     taken = to_units(approval.allowance, token.decimals)
-    accepted = compared.policy.accepted_allowance(token.id, approval.spender)
-    if accepted and (accepted.most is None or (taken is not None and taken <= accepted.most)):
+    if compared.policy.accepts_allowance(token.id, approval.spender, taken):
         return payment_finding("allowance_accepted", approval)
     most = None if approval.allowance == UNLIMITED else taken
     return payment_finding(key, approval, policy_lines=allowance_line(token.id, approval.spender, most))

@@ -365,10 +365,11 @@ class PaymentPolicy:
         known = (each.address for each in (self.book.lookalike(address), *self.fees) if each is not None)
         return next((each for each in known if are_alike(each, address)), None)
 
-    def accepted_allowance(self, token: str, spender: str | None) -> AcceptedAllowance | None:
-        """Return the allowance that is accepted for a token, by its id, and a spender, or None."""
-        found = (each for each in self.allowances if is_same(each.spender, spender))
-        return next((each for each in found if self._id(each.token) == self._id(token)), None)
+    def accepts_allowance(self, token: str, spender: str | None, amount: Decimal | None) -> bool:
+        """Return True if an allowance is accepted. token: its id. amount: in whole units; None if that is not known."""
+        found = [each for each in self.allowances if is_same(each.spender, spender)]
+        mosts = [each.most for each in found if self._id(each.token) == self._id(token)]
+        return any(most is None or (amount is not None and amount <= most) for most in mosts)
 
     def _id(self, currency_id: str) -> str:
         """Return the same id, in lower case, for all ids of a currency."""

@@ -355,18 +355,13 @@ class PaymentCard:
     def html_for_form(self, controls: Callable[[Finding], str]) -> str:
         """Return the card as HTML for people who write no code; controls: buttons for a finding, as HTML."""
 
-        def adapt(points: Iterable[Point]) -> tuple[Point, ...]:
-            return tuple(
-                each._replace(
-                    advice=in_form(each.advice).strip(), controls=controls(each.finding) if each.finding else ""
-                )
-                for each in points
-            )
+        def adapt(point: Point) -> Point:
+            buttons = controls(point.finding) if point.finding else ""
+            return point._replace(advice=in_form(point.advice).strip(), controls=buttons)
 
         content = copy(self.content)
-        content.problems, content.unchecked, content.passed = map(
-            adapt, (content.problems, content.unchecked, content.passed)
-        )
+        lists = content.problems, content.unchecked, content.passed
+        content.problems, content.unchecked, content.passed = (tuple(map(adapt, points)) for points in lists)
         content.policy_advice = ""
         return _card(content)
 
