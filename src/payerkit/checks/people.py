@@ -267,7 +267,7 @@ def _is_meant(form: LegalForm, ending: str, before: list[str], *, is_one_word: b
 
 @cache
 def _name_scripts() -> Mapping[str, tuple[Callable[[str], object], str]]:
-    """Return what finds a letter that banks refuse, and their country with what they take: by country and currency."""
+    """Return a search for letters that banks refuse, and words for those that they take, by country and currency."""
     found = {}
     for row in rows(__package__, "name_scripts"):
         refuses = re.compile(rf"[^\W\d_{row['accepted']}]").search

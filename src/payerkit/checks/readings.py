@@ -68,7 +68,7 @@ def use_label(schema: Schema, field_name: str, read: str) -> str:
 
 
 def read_note(schema: Schema, field_name: str, read: str) -> str:
-    """Return what was done with a text that a reading took the place of, without the text of a secret."""
+    """Return a note that a reading has replaced a typed text; it does not repeat a secret."""
     secretly = _SECRETLY.get(field_name, "").removeprefix("it ")
     return f"Read {secretly if schema.fields[field_name].is_secret else f'as {read}'}."
 

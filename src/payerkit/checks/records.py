@@ -265,7 +265,7 @@ _RANK = itemgetter(0)
 
 
 def _without_content(value: Any, *, is_amount: bool) -> Hashable:
-    """Return what the checks distinguish of a value: equal results mean equal findings.
+    """Return a key of a value: values with equal keys have equal findings.
 
     Text is returned as it is, and None for a blank cell. Other values become a placeholder of their kind, except that
     an amount keeps its number.

@@ -104,18 +104,14 @@ def _same(one: str, other: str) -> int:
 class Lookalikes:
     """Addresses by their parts, to be asked for those that another one may be taken for."""
 
-    def __init__(self, addresses: Iterable[str] = ()) -> None:
+    def __init__(self, addresses: Iterable[str]) -> None:
         self._by_part: dict[tuple[int, str], list[str]] = {}
         for address in addresses:
-            self.add(address)
-
-    def add(self, address: str) -> None:
-        """Add an address."""
-        for part in _parts(address):
-            self._by_part.setdefault(part, []).append(address)
+            for part in _parts(address):
+                self._by_part.setdefault(part, []).append(address)
 
     def near(self, address: str) -> Iterable[str]:
-        """Return the added addresses that share a part with an address; all that are like it are among them."""
+        """Return the addresses that share a part with an address; all that are like it are among them."""
         return dict.fromkeys(each for part in _parts(address) for each in self._by_part.get(part, ()))
 
 
@@ -131,14 +127,13 @@ def _parts(address: str) -> list[tuple[int, str]]:
 
 def lookalikes(addresses: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield pairs of addresses that are alike, each as it was first written; each that is like another is in a pair."""
-    distinct = {address.lower(): address for address in reversed([*addresses])}
-    seen, paired = Lookalikes(), set[str]()
-    for address in reversed(distinct.values()):
-        for each in seen.near(address):
+    distinct = [*reversed({address.lower(): address for address in reversed([*addresses])}.values())]
+    index, paired = Lookalikes(distinct), set[str]()
+    for address in distinct:
+        for each in index.near(address):
             if not {each, address} <= paired and are_alike(each, address):
                 paired |= {each, address}
-                yield each, address
-        seen.add(address)
+                yield address, each
 
 
 def shape(text: str) -> str:

@@ -74,7 +74,7 @@ def format_percentage(number: Decimal | None) -> str:
 
 
 def simplest_percentage(part: int, whole: int) -> Decimal | None:
-    """Return what percentage of a whole a part is, as a person would have written it; None of nothing.
+    """Return a part of a whole as a percentage, as a person would have written it; None if the whole is 0.
 
     This is the shortest number of which the part, in base units, may have been rounded; if six digits
     are not enough, the six digits above it.

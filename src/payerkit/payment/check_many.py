@@ -191,17 +191,17 @@ def _find_repeated(comparisons: Sequence[Comparison], labels: Sequence[str]) -> 
 
 
 _EQUAL = "payee with token and amount"
-"""What two payments to one payee may share even if they pay different invoices."""
+"""The mark that two payments to one payee may share although they pay different invoices."""
 
 _EQUAL_PAYOUT = "account with token and amount"
-"""What two payments to one bank account may share. The recipient of all payments to bank accounts is the operator."""
+"""The mark that two payments to one bank account may share. The recipient of all payments to bank accounts is the operator."""
 
 _OF_EQUALS = {_EQUAL: "perhaps_paid.equal", _EQUAL_PAYOUT: "perhaps_paid.account"}
 """The findings where nothing else is shared."""
 
 
 def _identities(compared: Comparison) -> dict[tuple[str, str], None]:
-    """Return what a payment shares only with one that pays the same: its kinds and values, each once.
+    """Return the marks of a payment, by kind and value: another one that has one of them probably pays the same.
 
     Ids are compared without case: who changes that of a letter has the same payment.
     """

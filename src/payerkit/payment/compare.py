@@ -204,8 +204,8 @@ def _read_amount(amount: Any, where: str) -> str:
 _PAID = {"paid", "overpaid"}
 """The states of a request that is paid, in `statuses.tsv`."""
 
-_YES = (1, "true", "yes")
-"""What says that a request is paid; true is 1, too."""
+_YES = (1, "1", "true", "yes")
+"""Values that say that a request is paid; in Python, `True` equals 1."""
 
 _FINE = {"", "true", "ok", "success", "approved", "verified", "signed", "initiated"}
 """States of something else than a request, such as a call or an account, that stop no payment."""

@@ -80,7 +80,8 @@ def decode_transactions(
 
 
 def _transaction_rows(compared: Comparison, transaction: DecodedTransaction) -> list[dict[str, Any]]:
-    call = transaction.call
+    call, origin = transaction.call, f"In {visible(transaction.origin)}." if transaction.origin else ""
+    note = f"{origin} {NOTES[call.code]}".strip()
     shared = {
         "step": transaction.index,
         "network": compared.network,
@@ -90,16 +91,10 @@ def _transaction_rows(compared: Comparison, transaction: DecodedTransaction) -> 
         "selector": call.selector or None,
         "value": transaction.value,
         "canonical": call.canonical,
-        "note": (note := _note(transaction)),
+        "note": note,
     }
     effects = [_effect_columns(compared, effect, note) for effect in transaction.effects]
     return [dict.fromkeys(TRANSACTION_COLUMNS) | shared | columns for columns in effects or [{}]]
-
-
-def _note(transaction: DecodedTransaction) -> str:
-    """Return where a transaction stands, unless it is in `transactions`, and what is odd about its calldata."""
-    origin = f"In {visible(transaction.origin)}." if transaction.origin else ""
-    return f"{origin} {NOTES[transaction.call.code]}".strip()
 
 
 def _effect_columns(compared: Comparison, effect: Effect, note: str) -> dict[str, Any]:

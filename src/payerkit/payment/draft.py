@@ -91,7 +91,7 @@ def draft_policy(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a payment showed that is not stopped.
+    """A payment that is not stopped, with what a policy could take from it.
 
     lines: of a policy, each of which would clear a finding. paid_out: of a payout,
     the networks and recipients.
@@ -103,7 +103,7 @@ class _Seen:
 
     @classmethod
     def of(cls, compared: Comparison, findings: Iterable[Finding]) -> _Seen:
-        """Return what a payment showed, by its findings."""
+        """Return a checked payment with the lines that its findings propose."""
         payment = compared.payment
         is_payout = payment.payout is not None or any(each.is_payout for each in compared.ordered)
         ids = [str(each).lower() for each in (payment.request_id, payment.payment_reference) if each]
@@ -122,7 +122,7 @@ def _read(lines: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def _text(stopped: CheckedPayment) -> str:
-    """Return what a payment showed, in lower case: its calls, the declared fees, and the lines for its findings."""
+    """Return all that a stopped payment showed, in lower case: its calls, the declared fees, and the lines for its findings."""
     found = [each.policy_lines for each in stopped.findings]
     if (compared := stopped.compared) is not None:
         found += [*compared.declared_fees, *(f"{each.to} {each.data}" for each in compared.transactions)]
@@ -156,4 +156,4 @@ def _objection(name: str, entry: Mapping[str, Any], seen: Iterable[_Seen], refus
     if addresses > 1:
         much = f"{count_of(count, 'payout')} on {network} paid {addresses} addresses"
         return f"Not proposed: {much}. If it changes, no entry helps: you would learn to trust whatever comes."
-    return "" if count > 1 else "Not proposed yet: one payout does not tell whether the address stays the same."
+    return "" if count > 1 else "Not proposed yet: only one payout paid this address. The next may pay another one."

@@ -94,7 +94,7 @@ def read_holdings(node: Node | str, wallet: str, currency: Currency) -> Holdings
 
 
 class Due(NamedTuple):
-    """What should arrive: a payment, in which token, at whose account, both as the order names them if it does."""
+    """A payment that should arrive, with its token and the account that gets it: both by the order, if it names them."""
 
     payment: Effect
     token: str
@@ -189,7 +189,7 @@ class _Execution:
             yield payment_finding("not_executed.wallet", node=self.node.name, block=self.block)
 
     def _ask_state(self) -> dict[tuple[str, ...], Any]:
-        """Return what the node says of contracts, tokens, the wallet's coins and earlier payments, by what is asked."""
+        """Return the node's answers about contracts, tokens, the wallet's coins and earlier payments, by question."""
         at = hex(self.block)
         tokens = [token for token in dict.fromkeys(token for token, _ in self.places) if token != NATIVE]
         questions: dict[tuple[str, ...], Question] = {("gas",): ("eth_gasPrice", [])}
@@ -405,7 +405,7 @@ class _Result:
                 yield payment_finding("executed_loss", lost=words[0], due=words[1])
 
     def _agreed_percent(self) -> Decimal:
-        """Return what all fees may take: each as much as was agreed, or less than what stops a payment."""
+        """Return the percentage that all fees together may take: of each what was agreed, or else `HIGH_FEE`."""
         policy, paying = self.compared.policy, self.compared.paying
         takers = {_key(each.fee_recipient) for each in paying if each.fee}
         takers |= {_key(each.recipient) for each in paying if each.at in self.compared.fee_legs}
@@ -465,7 +465,7 @@ class _Result:
 
 
 _Read = Mapping[tuple[str, str, str], int]
-"""What was read: "balance" of a token and an account, or "grant" of a token and a spender."""
+"""Numbers by what they are of: "balance", a token and its holder; or "grant", a token and who may take some of it."""
 
 
 @cache

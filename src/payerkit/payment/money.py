@@ -418,7 +418,7 @@ def find_fee_legs(compared: Comparison) -> Mapping[At, Effect]:
 
 
 def _money(effect: Effect) -> tuple[str, str]:
-    """Return what the amounts of an effect are in: their unit, and the token, or the currency before conversion."""
+    """Return the unit of the amounts of an effect, and their token; their currency, if they are to be converted."""
     held = effect.path[0] if effect.unit == "request" and effect.path else effect.token
     return effect.unit, str(held).lower()
 

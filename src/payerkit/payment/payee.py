@@ -113,7 +113,7 @@ _LAST_RESERVED = 0xFFFF
 
 
 def burned_at(address: str) -> str:
-    """Return what an address is if no one can have its key, such as "a burn address"; "" for any other text."""
+    """Return the name of an address whose key nobody has, such as "a burn address"; "" for any other text."""
     if known := _reserved().get(address.lower()):
         return known
     if address_problem(address) != "address_malformed" and int(address, 16) <= _LAST_RESERVED:
@@ -123,7 +123,7 @@ def burned_at(address: str) -> str:
 
 
 def known_contract_at(address: str, policy: PaymentPolicy = NO_POLICY) -> str:
-    """Return what an address is if it is a known contract, on any network; "" for any other text."""
+    """Return the name of the contract or token at an address, on any network; "" if none is known there."""
     for token in (*tokens_at(address), *policy.tokens):
         if is_same(token.address, address):
             return f"the token {token.id}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -145,11 +145,19 @@ def _compare_with_order(compared: Comparison, order: OrderTerms) -> Iterator[Fin
     names = {*PAYMENT_ORDER.fields} - {"amount"}
     holders = {"", "metadata", *(each.holder for name in names for each in compared.statements[name])}
     for name in PAYMENT_ORDER.fields:
-        read: Callable[[object], object] = positive_number if name == "amount" else comparable
-        ordered = [read(value) for each in (order, *compared.ordered) if (value := getattr(each, name)) is not None]
+        terms = (getattr(each, name) for each in (order, *compared.ordered))
+        ordered = [_meant(compared, name, value) for value in terms if value is not None]
         for member in compared.statements[name] if ordered else []:
-            if (name != "amount" or member.holder in holders) and read(member.value) not in ordered:
+            if (name != "amount" or member.holder in holders) and _meant(compared, name, member.value) not in ordered:
                 yield payment_finding("order_differs", field=shown(member.path))
+
+
+def _meant(compared: Comparison, name: str, value: object) -> object:
+    """Return what a member of an order means: amounts may be written in several ways, and currencies have aliases."""
+    if name == "amount":
+        return read_number(value)
+    is_id = isinstance(value, str) and name.endswith("currency")
+    return (is_id and compared.policy.find_currency(str(value))) or comparable(value)
 
 
 def _check_unread(compared: Comparison) -> Iterator[Finding]:

@@ -155,7 +155,7 @@ def _imitates(review: Comparison, findings: PaymentFindings) -> bool:
 
 
 def _headline(verdict: str, count: int) -> str:
-    """Return what to do. count: of the points to decide on."""
+    """Return the first line of the card, which says what to do. count: of the points to decide on."""
     if verdict == "ok":
         return "Everything that can be checked matches."
     if verdict == "stop":
@@ -236,7 +236,7 @@ def _compared(review: Comparison, order_source: str, sources: Mapping[str, str])
 
 
 def _paid_for(review: Comparison) -> str:
-    """Return what a payout pays, for what; "" for anything else."""
+    """Return how much a payout pays for which amount of the order; "" for anything but a payout."""
     if review.payment.payout is None or len(review.payments) != 1 or len(review.orders) != 1:
         return ""
     (payment,), (order,) = review.payments, review.orders
