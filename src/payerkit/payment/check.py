@@ -71,8 +71,8 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
         node: The address of a node of the network, such as "https://node.example.com"; by default, the policy's for the
             network, else that in PAYERKIT_NODE_URL; without one, no node is asked. `client.sandbox.node()` is that of
             a sandbox. It executes the transactions without sending them (`eth_simulateV1`), and the payee has to get
-            what they say; if something else happens, the verdict is "stop". At most three requests are sent. Take a node
-            of somebody you trust: it can lie.
+            what they say; if something else happens, the verdict is "stop". At most three requests are sent. A node
+            can lie: take one of somebody you trust.
         wallet: The wallet that will sign, for the node. Without it, nothing is executed; contracts and tokens are read.
 
     Returns:

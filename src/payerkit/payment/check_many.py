@@ -194,7 +194,7 @@ _EQUAL = "payee with token and amount"
 """The mark that two payments to one payee may share although they pay different invoices."""
 
 _EQUAL_PAYOUT = "account with token and amount"
-"""The mark that two payments to one bank account may share. The recipient of all payments to bank accounts is the operator."""
+"""The mark that two payments to one bank account may share. The operator is the recipient of all such payments."""
 
 _OF_EQUALS = {_EQUAL: "perhaps_paid.equal", _EQUAL_PAYOUT: "perhaps_paid.account"}
 """The findings where nothing else is shared."""

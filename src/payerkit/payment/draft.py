@@ -122,7 +122,7 @@ def _read(lines: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def _text(stopped: CheckedPayment) -> str:
-    """Return all that a stopped payment showed, in lower case: its calls, the declared fees, and the lines for its findings."""
+    """Return all that a stopped payment showed, in lower case: calls, declared fees, and lines for its findings."""
     found = [each.policy_lines for each in stopped.findings]
     if (compared := stopped.compared) is not None:
         found += [*compared.declared_fees, *(f"{each.to} {each.data}" for each in compared.transactions)]

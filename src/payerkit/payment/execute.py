@@ -94,7 +94,7 @@ def read_holdings(node: Node | str, wallet: str, currency: Currency) -> Holdings
 
 
 class Due(NamedTuple):
-    """A payment that should arrive, with its token and the account that gets it: both by the order, if it names them."""
+    """A payment that should arrive, with its token and the account that gets it, by the order if it names them."""
 
     payment: Effect
     token: str

@@ -145,9 +145,9 @@ def _compare_with_order(compared: Comparison, order: OrderTerms) -> Iterator[Fin
     names = {*PAYMENT_ORDER.fields} - {"amount"}
     holders = {"", "metadata", *(each.holder for name in names for each in compared.statements[name])}
     for name in PAYMENT_ORDER.fields:
-        terms = (getattr(each, name) for each in (order, *compared.ordered))
-        ordered = [_meant(compared, name, value) for value in terms if value is not None]
-        for member in compared.statements[name] if ordered else []:
+        terms = [value for each in (order, *compared.ordered) if (value := getattr(each, name)) is not None]
+        for member in compared.statements[name] if terms else []:
+            ordered = [_meant(compared, name, value) for value in terms]
             if (name != "amount" or member.holder in holders) and _meant(compared, name, member.value) not in ordered:
                 yield payment_finding("order_differs", field=shown(member.path))
 
