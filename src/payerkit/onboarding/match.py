@@ -85,6 +85,9 @@ unlike: it has something in its place, such as a hash or words. different: it ha
 
 _DESCRIBING = ("bank_name", "account_name")
 
+_is_in_full = re.compile(r"(?=.*\w)[^•*…]*", re.DOTALL).fullmatch
+"""Matches a name of which a list masks nothing."""
+
 _DEAD = frozenset({"failed", "rejected", "deactivated"})
 """Statuses of accounts that cannot be paid, and never will be. Source: those of `statuses.tsv` for accounts."""
 
@@ -116,7 +119,8 @@ def compare(values: Mapping[str, Any], record: Mapping[str, Any]) -> Grade:
 def differing_names(values: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
     """Return which of the names of bank and holder a list shows, in full, otherwise than a row has them."""
     listed = _shown_texts(record)
-    return [name for name in _DESCRIBING if _differs_in_words(values.get(name), listed.get(wire_name(name)))]
+    pairs = [(name, str(values.get(name) or ""), listed.get(wire_name(name), "")) for name in _DESCRIBING]
+    return [name for name, sent, shown in pairs if sent and _is_in_full(shown) and id_form(sent) != id_form(shown)]
 
 
 def _shown_texts(record: Mapping[str, Any]) -> dict[str, str]:
@@ -186,13 +190,6 @@ def _is_of_its_kind(name: str, sent: str, shown: str) -> bool:
     if sent.isdecimal() != shown.isdecimal():
         return False
     return len(sent) == len(shown) or (name in NUMBERS and sent.isdecimal())
-
-
-def _differs_in_words(sent: Any, listed: str | None) -> bool:
-    """Return True if a name is shown, in full, and is another than the one that was sent."""
-    if not sent or not listed or not re.search(r"\w", listed) or re.search(r"[•*…]", listed):
-        return False
-    return id_form(str(sent)) != id_form(listed)
 
 
 Record = Mapping[str, Any]

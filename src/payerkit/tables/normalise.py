@@ -89,15 +89,14 @@ def _read_column(column: str, texts: _Texts, date_order: str | None) -> Iterator
     if place is not None:
         _, name, prefix = place
         around = {other: texts[f"{prefix}{other}"] for other in _READ_BY.get(name, ()) if f"{prefix}{other}" in texts}
-    known: dict[tuple[str | None, ...], str | None] = {}
-    for row, text in enumerate(texts[column]):
-        if text is None:
-            continue
-        key = (text, *(cells[row] for cells in around.values()))
-        if key not in known:
-            record = dict(zip(around, key[1:], strict=True))
-            known[key] = _read_text(*place[:2], text, record, date_order) if place else one_alias(column, text)
-        if (after := known[key]) is not None:
+
+    @cache
+    def read(text: str, *others: str | None) -> str | None:
+        record = dict(zip(around, others, strict=True))
+        return _read_text(*place[:2], text, record, date_order) if place else one_alias(column, text)
+
+    for row, (text, *others) in enumerate(zip(texts[column], *around.values(), strict=True)):
+        if text is not None and (after := read(text, *others)) is not None:
             yield row, after
 
 

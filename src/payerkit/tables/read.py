@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
@@ -274,18 +275,15 @@ def _holds_two_names(cells: pd.Series[Any]) -> bool:
 
 def _examples(column: str | None, cells: pd.Series[Any]) -> tuple[str, ...]:
     """Return the first different values of a column: their shape if they are, or may be, personal."""
-    found: dict[str, None] = {}
-    for value in cells.head(_FIRST_ROWS):
-        text = "" if pd.isna(value) else " ".join(str(value).split())
-        if not text:
-            continue
-        shown = MASK if column is None else mask(field_of(column), text)
-        if shown == MASK:
-            shown = _shape_of(text)
-        found[shown if len(shown) <= _MAX_EXAMPLE else f"{shown[:_MAX_EXAMPLE]}…"] = None
-        if len(found) == _EXAMPLES:
-            break
-    return tuple(found)
+    texts = (" ".join(str(value).split()) for value in cells.head(_FIRST_ROWS) if not pd.isna(value))
+    shown = dict.fromkeys(_example(column, text) for text in texts if text)
+    return tuple(islice(shown, _EXAMPLES))
+
+
+def _example(column: str | None, text: str) -> str:
+    masked = MASK if column is None else mask(field_of(column), text)
+    shown = _shape_of(text) if masked == MASK else masked
+    return shown if len(shown) <= _MAX_EXAMPLE else f"{shown[:_MAX_EXAMPLE]}…"
 
 
 def _shape_of(text: str) -> str:
