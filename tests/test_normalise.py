@@ -173,8 +173,8 @@ def test_changes_are_shown_masked(column: str, before: str, after: str | None, f
     ("column", "after", "expected"),
     [
         ("country", "DE", "DE"),
-        ("bank_date_of_birth", "1985-12-31", "it as YYYY-MM-DD"),
-        ("phone", "+12125551234", "it with + and the country code"),
+        ("bank_date_of_birth", "1985-12-31", "it in the right form"),
+        ("phone", "+12125551234", "it in the right form"),
         ("address_line2", None, ""),
     ],
 )

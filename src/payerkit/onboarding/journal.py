@@ -340,7 +340,7 @@ class Journal:
                 self._synced = latest
 
     def _file_identity(self) -> tuple[int, int] | None:
-        """Return what tells the journal from another file of its name; None without one."""
+        """Return the device and number of the journal's file; None if there is no file of its name."""
         try:
             found = os.stat(self._name)  # noqa: PTH116 - before each task, so it must be fast
         except OSError:

@@ -124,7 +124,7 @@ def differing_names(values: Mapping[str, Any], record: Mapping[str, Any]) -> lis
 
 
 def _shown_texts(record: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a list shows of an account, by the fields' names in requests."""
+    """Return the texts and numbers of a listed account, by the fields' names in requests."""
     return {wire_name(name): str(value) for name, value in record.items() if isinstance(value, str | int)}
 
 

@@ -165,9 +165,9 @@ class Reconciler:
         return all(goes_on)
 
     def _find_new(self, tasks: Sequence[Task], listing: Listing) -> dict[bytes, Matches]:
-        """Return what the payer did not have before and no other task explains, for each task that it may be of.
+        """Return for each task the new accounts that may be its own: no other task explains them.
 
-        Where lists do not show as it was sent what the service stored for certain, that is whatever is new.
+        If lists show accounts that are known to be stored otherwise than they were sent, any new account may be.
         """
         found = self._match_new(tasks, listing)
         if any(each.other for each in found.values()):
@@ -177,7 +177,7 @@ class Reconciler:
         return found
 
     def _match_new(self, tasks: Sequence[Task], listing: Listing) -> dict[bytes, Matches]:
-        """Return what could be the account of each task that was sent, among those that the payer did not have."""
+        """Return for each task that was sent the new accounts that could be its own."""
         sent = [task for task in tasks if _may_be_new(listing.entries.get(task.key))]
         return listing.match(sent, {task.key: listing.new(task.key) for task in sent}, {task.key for task in tasks})
 

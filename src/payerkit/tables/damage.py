@@ -232,7 +232,7 @@ _may_be_damaged = re.compile(
 
 
 def text_damage(text: str) -> TextDamage | None:
-    """Return what a program did to the text of a cell; None for sound text."""
+    """Return the damage of a cell's text by a program; None for sound text."""
     for code, find in _FINDERS.items():
         if found := find(text):
             return found if isinstance(found, TextDamage) else TextDamage(code)
@@ -386,7 +386,7 @@ without a name in front. quoted: around the whole text, kept from a text file; a
 
 
 def _wrapped(code: str) -> Callable[[str], object]:
-    """Return what finds a kind of wrapped texts, and the value in them."""
+    """Return a function that finds a kind of wrapped texts, and the value in them."""
 
     def find(text: str) -> TextDamage | None:
         match = _WRAPPED[code].fullmatch(text)
@@ -498,4 +498,4 @@ _FINDERS: Mapping[str, Callable[[str], object]] = {
     "sign_in_word": _SIGN_IN_WORD,
     "quoted": _wrapped("quoted"),
 }
-"""What finds each kind of damage, the worst first: the damage itself, or anything true."""
+"""A function for each kind of damage, the worst first; it returns the damage, or anything true if there is some."""

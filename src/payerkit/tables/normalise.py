@@ -103,7 +103,10 @@ def _read_column(column: str, texts: _Texts, date_order: str | None) -> Iterator
 def _read_text(
     schema: Schema, name: str, text: str, record: dict[str, str | None], date_order: str | None
 ) -> str | None:
-    """Return what a text means in a field, "" if it means nothing, or None. record: the fields that it is read by."""
+    """Return the only value that a text can have in a field, "" for a blank one; None if it stays as it is.
+
+    record: the fields by which it is read.
+    """
     after = None
     if not (name == "phone" and _is_international(text)):
         for other in ("country", "state"):
@@ -144,7 +147,7 @@ def _placeholders_alone(schema: Schema, texts: _Texts) -> Iterator[tuple[int, st
 
 
 def shown_change(column: str, before: str, after: str | None) -> tuple[str, str]:
-    """Return what may be shown of a change: codes and placeholders; personal values and numbers are masked."""
+    """Return a cell before and after a change, with personal values and numbers masked."""
     name = field_of(column)
     schema = PAYER if name in PAYER.fields else BANK_DETAILS
     if after is None:
@@ -154,23 +157,10 @@ def shown_change(column: str, before: str, after: str | None) -> tuple[str, str]
 
 
 def reading_in_words(column: str, after: str | None) -> str:
-    """Return what the reading of a cell would write, without a personal value; "" for one that would clear the cell."""
+    """Return the new value of a cell as a sentence has it, unless it may be personal; "" for a cleared cell."""
     if after is None:
         return ""
-    name = field_of(column)
-    return _IN_WORDS.get(name, after if mask(name, after) == after else "the text that was meant")
-
-
-_IN_WORDS = {
-    "date_of_birth": "it as YYYY-MM-DD",
-    "email": "the address alone",
-    "iban": "it without blanks and hyphens",
-    "phone": "it with + and the country code",
-    "postal_code": "it with its leading zero",
-    "postcode": "it with its leading zero",
-    "routing_number": "its nine digits",
-}
-"""The text that is shown in place of a value that may be personal."""
+    return after if mask(field_of(column), after) == after else "it in the right form"
 
 
 # A table that knows where it comes from

@@ -300,7 +300,7 @@ def _read_cells(
     known: Sequence[FoundInCell],
     date_order: DateOrder | None,
 ) -> tuple[list[FoundInCell], Readings]:
-    """Return what is found in the cells of a table, and what they would become: repaired, then read as one value.
+    """Return the findings about the cells of a table, and their new values: repaired, then read as one value.
 
     known: what a corrections file says of its cells. A cell whose original value is lost has no reading: its error
     holds only as long as the text stays. With a given date order, ambiguous dates count as corrected.
@@ -331,10 +331,7 @@ def _read_cells(
 def _find_damage(
     raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame
 ) -> tuple[list[FoundInCell], dict[tuple[int, str], str]]:
-    """Return what was done to the cells of a table before it came here.
-
-    Also return, by place and column, the only text that a damaged one can mean.
-    """
+    """Return the damage of a table's cells, and by place and column the only text that a damaged one can mean."""
     found: list[FoundInCell] = []
     if raw.file:
         places = {row: place for place, row in enumerate(raw.rows.index)}
