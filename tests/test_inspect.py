@@ -117,7 +117,7 @@ def test_an_order_is_given_with_options_alone(response: Path, capsys: pytest.Cap
 def test_an_incomplete_order_is_refused(response: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without an order in the file, one option is not enough; the message names the others."""
     assert 5 == inspect(response, "--payee", USDC.payee, "--amount", "10")
-    assert "has no order. Give --invoice-currency and --currency, too." in capsys.readouterr().err
+    assert "has no order. Give --invoice-currency and --payment-currency, too." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,8 @@ _SHARED_BANKS = {
 }
 """Territories that share the banks of a country: a BIC may have the code of one, and an IBAN that of the other."""
 
-_IBAN_LETTERS = str.maketrans({chr(65 + index): str(10 + index) for index in range(26)})
 _RIB_LETTERS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "12345678912345678923456789")
-_RIB = re.compile("([0-9]{5})([0-9]{5})([0-9A-Z]{11})([0-9]{2})").fullmatch
+_RIB = re.compile("[0-9]{10}[0-9A-Z]{11}[0-9]{2}").fullmatch
 
 
 @cache
@@ -76,7 +75,7 @@ def iban_checksum(value: str) -> bool:
     if _IBAN(iban) is None or iban[:2] not in countries() or iban_form(value) is not False:
         return False
     is_possible = "02" <= iban[2:4] <= "98"  # 00, 01 and 99 leave the same remainders as 97, 98 and 02
-    return not is_possible or int((iban[4:] + iban[:4]).translate(_IBAN_LETTERS)) % 97 != 1
+    return not is_possible or not is_valid_number("iso7064.mod_97_10", iban[4:] + iban[:4])
 
 
 def is_iban(value: str) -> bool:
@@ -88,8 +87,8 @@ def is_iban(value: str) -> bool:
 def like_iban(value: str) -> bool:
     """Return True if a value is an IBAN, or a mistyped one: a country that has IBANs, two digits, nearly its length."""
     iban = compact(value)
-    is_alike = _IBAN(iban) is not None and _iban_matcher(iban[:2]) is not None
-    return is_alike and abs(len(iban) - _iban_length(iban[:2])) <= 1
+    length = _iban_length(iban[:2]) if _iban_matcher(iban[:2]) else 0
+    return _IBAN(iban) is not None and abs(len(iban) - length) <= 1
 
 
 def bic_form(value: str) -> bool:
@@ -188,11 +187,9 @@ def rib_form(value: str) -> bool:
 
 def rib_key(value: str) -> bool:
     """Return True if the key at the end of a RIB does not match."""
-    match = _RIB(compact(value))
-    if match is None:
-        return False
-    bank, branch, account, key = (int(part.translate(_RIB_LETTERS)) for part in match.groups())
-    return key != 97 - (89 * bank + 15 * branch + 3 * account) % 97
+    rib = compact(value)
+    is_possible = "01" <= rib[-2:] <= "97"  # 00, 98 and 99 leave the same remainders as 97, 01 and 02
+    return _RIB(rib) is not None and not (is_possible and int(rib.translate(_RIB_LETTERS)) % 97 == 0)
 
 
 def clabe_digit(value: str, currency: str | None) -> bool:

@@ -80,11 +80,9 @@ def given_twice(schema: Schema, field: str, one: str, other: str) -> Finding:
 
 def field_errors(schema: Schema, values: Mapping[str, Any]) -> list[Finding]:
     """Return the errors of unwrapped values by field name, in the order of the fields."""
-    errors = []
-    for name, field in schema.fields.items():
-        if (field.required or name in values) and (error := check_field(schema, name, values.get(name))) is not None:
-            errors.append(error)
-    return errors
+    names = [name for name, field in schema.fields.items() if field.required or name in values]
+    errors = (check_field(schema, name, values.get(name)) for name in names)
+    return [error for error in errors if error is not None]
 
 
 def check_field(schema: Schema, name: str, value: Any) -> Finding | None:
@@ -140,14 +138,9 @@ def _is_exact(value: Any) -> bool:
 
 def error_finding(schema: Schema, name: str, code: str, message: str, hint: str = "") -> Finding:
     """Return an error whose basis is the specification. A name that is not a field's stays as it is."""
+    wire = wire_name(name) if name in schema.fields else name
     return Finding(
-        field=name,
-        wire_name=wire_name(name) if name in schema.fields else name,
-        message=message,
-        code=code,
-        severity="error",
-        hint=hint,
-        basis=schema.basis,
+        field=name, wire_name=wire, message=message, code=code, severity="error", hint=hint, basis=schema.basis
     )
 
 

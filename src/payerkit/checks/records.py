@@ -8,7 +8,6 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from itertools import repeat
 from numbers import Number
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from payerkit.checks import inputs
@@ -139,11 +138,9 @@ def check_all_bank_details(
            row field                                          message
         0    0  iban  The check digits do not match: probably a typo.
     """
-    if not given_only or not hasattr(frame, "columns"):
-        return _check(BANK_DETAILS, frame, ignore)
-    given = _given(frame)
+    given = _given(frame) if given_only and hasattr(frame, "columns") else frame
     found = _check(BANK_DETAILS, given, ignore)
-    return found[found["field"].isin(given.columns)].reset_index(drop=True)
+    return found[found["field"].isin(given.columns)].reset_index(drop=True) if given_only else found
 
 
 def _given(frame: pd.DataFrame) -> pd.DataFrame:
@@ -164,8 +161,8 @@ def _check(schema: Schema, frame: pd.DataFrame, ignore: Iterable[str]) -> pd.Dat
     import pandas as pd  # noqa: PLC0415 - pandas takes 25 times as long to import as payerkit
 
     if not isinstance(frame, pd.DataFrame):
-        advice = f"{_READ_FILE} reads a file." if isinstance(frame, str | Path) else ""
-        raise InvalidInput(f"Expected a DataFrame with one {schema.name} per row, got {kind_of(frame)}.", advice=advice)
+        message = f"Expected a DataFrame with one {schema.name} per row, got {kind_of(frame)}."
+        raise InvalidInput(message, advice=f"{_READ_FILE} reads a file.")
     places, twice, unknown = inputs.match_names(schema, frame.columns)
     unknown = [name for name in unknown if not any(name in other.names for other in SCHEMAS.values())]
     if unknown:

@@ -13,9 +13,6 @@ from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.signing.card import PaymentCard, card_text, compared_text
 from payerkit.wording import listed
 
-_NEEDED = {"amount": "--amount", "invoice_currency": "--invoice-currency", "payment_currency": "--currency"}
-"""The options of what an order cannot be without; one to a bank account names no payee."""
-
 
 def run(options: Namespace) -> int:
     """Print what the payment is compared with, then its card; return the verdict's exit code, or 5 for bad input."""
@@ -36,9 +33,10 @@ def _card(options: Namespace) -> PaymentCard:
     policy = PaymentPolicy.read(options.policy) if options.policy else None
     given = {name: value for name in PAYMENT_ORDER.fields if (value := getattr(options, name)) is not None}
     saved = {} if payment.order is None else {name: getattr(payment.order, name) for name in PAYMENT_ORDER.fields}
-    order = saved | given if given else None
-    if order and (missing := [option for name, option in _NEEDED.items() if name not in order]):
+    order = saved | given
+    missing = [f"--{name}".replace("_", "-") for name in PAYMENT_ORDER.fields if name not in {"payee", *order}]
+    if given and missing:  # an order to a bank account names no payee
         raise InvalidInput(f"the file has no order. Give {listed(missing)}, too.")
     given_here = {name: getattr(options, name) for name in ("rate", "network", "node", "wallet")}
-    review = Comparison(payment, order=order, policy=policy, **given_here)
+    review = Comparison(payment, order=order if given else None, policy=policy, **given_here)
     return PaymentCard.of(review, order_source=payment.order_source, sources=dict.fromkeys(given, "given"))

@@ -20,8 +20,7 @@ def run(options: Namespace, first: str = FIRST) -> int:
     """Copy the notebooks, open the first one in JupyterLab, and return when it is stopped."""
     folder = options.folder or Path(FOLDER)
     copies = copy_notebooks(shipped_notebooks(), folder)
-    for copy in copies:
-        print(f"Copied {copy}")
+    print(f"Copied {len(copies)} files to {folder}.")
     sign(copy for copy in copies if copy.suffix == ".ipynb")
     start_lab(folder, first, port=options.port, open_browser=not options.no_browser)
     return 0

@@ -139,6 +139,5 @@ _KINDS: dict[str, dict[str, Any]] = {
     "choice": {"type": lambda text: text.replace("_", "-")},
     "list": {"nargs": "*"},
     "repeated": {"action": "append", "default": []},
-    "payment_currency": {"dest": "payment_currency"},
 }
 """The arguments for argparse, by kind of option."""

@@ -148,8 +148,7 @@ def _command(options: Namespace, *more: str, file: Path | None = None) -> str:
 
 def _journal(options: Namespace) -> Path:
     """Return the journal of a run: beside its file, if no other is named."""
-    journal: Path = options.journal or options.file.with_name(f"{options.file.name}.journal")
-    return journal
+    return Path(options.journal or options.file.with_name(f"{options.file.name}.journal"))
 
 
 def _send(rows: pd.DataFrame, options: Namespace, journal: Path) -> tuple[Report, bool]:
