@@ -37,7 +37,7 @@ def created() -> PaymentRequest:
     order = PayoutOrder(
         amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia", reference="invoice-001"
     )
-    return PaymentRequest.read(CREATED, order=order, environment="sandbox")
+    return PaymentRequest.read(CREATED, order=order)
 
 
 def test_a_request_shows_its_reference_and_its_order() -> None:
@@ -64,7 +64,7 @@ def test_a_request_is_created_as_published(status: int) -> None:
     assert ("POST", "/v2/request") == (sent.method, sent.target)
     assert json.loads(sent.body) == {**PUBLISHED["order"], "reference": request.reference}
     assert (REQUEST_ID, CREATED["paymentReference"]) == (request.request_id, request.payment_reference)
-    assert (PayoutOrder(**PAYOUT, reference=request.reference), "sandbox") == (request.order, request.environment)
+    assert PayoutOrder(**PAYOUT, reference=request.reference) == request.order
 
 
 def test_references_are_unique_unless_given() -> None:

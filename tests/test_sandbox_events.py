@@ -273,7 +273,8 @@ def test_many_events_are_fired_once() -> None:
         for _ in range(1203):
             payerkit.create_payment_detail(client, USER, BANK_DETAILS)
         client.sandbox.advance(minutes=1)
-        found = client.sandbox._fired()
+        found = client.sandbox.events()
+        ids = [each["headers"]["x-request-network-delivery"] for each in found]
 
-        assert 1203 == len({delivery.delivery_id for delivery in found})
-        assert found == client.sandbox._fired()
+        assert (1203, 1203) == (len(ids), len(set(ids)))
+        assert found == client.sandbox.events()

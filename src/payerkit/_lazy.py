@@ -18,7 +18,7 @@ _MEANT = {
 
 
 def _hint(package: str, name: str, places: Mapping[str, str]) -> str:
-    """Return what was probably meant by a name that a package does not have; "" for one of its modules."""
+    """Return the hint in the error about a missing name, such as a likely one; "" for the name of a module."""
     if name.startswith("_") or find_spec(f"{package}.{name}"):  # Python asks for a module before it imports it
         return ""
     from payerkit.wording import did_you_mean  # noqa: PLC0415 - an import of the package does not need it

@@ -116,7 +116,7 @@ _Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 
 
 class _Profile(BaseModel):
-    """What a profile may set; the description of a setting says what to write."""
+    """The settings of a profile. The description of each completes "expected ..." in an error."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -153,8 +153,6 @@ def read_profile(name: str) -> dict[str, Any]:
     except ValidationError as error:
         problem = error.errors(include_input=False)[0]
     setting, where = str(problem["loc"][0]), f"for [{name}] in {shown}"
-    if problem["type"] == "missing":
-        raise InvalidInput(f"{setting}: missing {where}. Add it.")
     if setting not in _Profile.model_fields:
         known = ", ".join(_Profile.model_fields)
         raise InvalidInput(
@@ -170,7 +168,7 @@ def profiles_file() -> Path:
 
 
 def _read(file: Path, shown: str) -> dict[str, Any]:
-    """Return what a file has, nothing if it is missing. Raises InvalidInput if it cannot be read."""
+    """Return the parsed TOML of a file, an empty dict if there is no file. Raises InvalidInput if it cannot be read."""
     try:
         return tomllib.loads(file.read_text("utf-8-sig"))
     except FileNotFoundError:

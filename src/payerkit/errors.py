@@ -301,7 +301,7 @@ def without_internal_frames(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _cure(function: Callable[..., Any], problem: str, given: Iterable[str]) -> str:
-    """Return what to change in a call whose arguments a function does not take.
+    """Return the sentence that says how to correct a call whose arguments a function does not take.
 
     problem: what Python says. given: the names of the keywords.
     """

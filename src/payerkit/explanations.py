@@ -25,7 +25,7 @@ _THINGS = {
     "request": "request",
     "order": "order",
 }
-"""What a status can be of, and how a sentence calls it."""
+"""The kinds of things that have a status, each with its name in a sentence."""
 
 _MOVES = {
     "payer": "the payer's move",
@@ -305,7 +305,7 @@ _URGENCY = ("payee", "you", "service", "nobody")
 
 
 def account_group(status: Any) -> str:
-    """Return what an account's status amounts to: approved, open, failed, or off (switched off)."""
+    """Return the group of an account's status: approved, open, failed, or off (deactivated)."""
     found = explain_word(status, "account")
     if found.status == _DEACTIVATED:
         return "off"

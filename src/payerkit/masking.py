@@ -84,7 +84,7 @@ _PRIVATE = re.compile(
     r"|[A-Z]{2}[0-9]{2}(?:[ -]?[0-9A-Z]){8,}"  # an IBAN, however it is grouped
     r"|[0-9](?:[ .-]?[0-9]){5,}"  # a number of six digits or more, however it is grouped
 )
-"""What a text must not show."""
+"""The parts of a text that are masked."""
 
 
 def holds_email(text: str) -> bool:

@@ -120,7 +120,7 @@ def _differences(params: Params) -> str:
 
 
 def _what_to_do(params: Params) -> str:
-    """Return what to do about statuses that another day does not change, "" about others."""
+    """Return the next step if waiting does not change the statuses of a payer, else ""."""
     found = explain_payer(params.get("kyc_status"), params.get("agreement_status"))
     return found.what_to_do if found.final and not found.is_passed else ""
 
@@ -141,4 +141,4 @@ _MADE: dict[str, Callable[[Params], str]] = {
     "stored": lambda params: f" It is stored as {params['id']}." if "id" in params else "",
     "differences": _differences,
 }
-"""What words are made of the parameters."""
+"""The fields of the texts that are made from parameters, by name."""

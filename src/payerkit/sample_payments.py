@@ -32,7 +32,7 @@ _HONEST: dict[str, Any] = {
     "fee_wallet": "0x000000000000000000000000000000000000dEaD",
     "reference": _REFERENCE,
 }
-"""What the calls of the honest payment say; `sample_payments.json` has what is different in the others."""
+"""The arguments of the calls of the honest payment; `sample_payments.json` has those that differ in the others."""
 
 
 def _transaction(members: dict[str, Any]) -> dict[str, Any]:

@@ -133,7 +133,7 @@ class Attempt(Generic[T]):
 
     @property
     def too_late(self) -> str:
-        """What the deadline ended."""
+        """The reason to give when the deadline is over."""
         return "no complete response before the deadline" if self.left else "no connection in time"
 
     @property

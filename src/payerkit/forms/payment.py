@@ -413,7 +413,7 @@ class PaymentForm(Form):
             self._refuse_payer(request.client_user_id)
             order = with_reference(request.order)
             self._search = RequestSearch(order)
-            self._created = self._make(request_call(order, environment))
+            self._created = self._make(request_call(order))
             self._has_left = False  # its outcome is known
         created = self._created
         return self._make(request_payment_call(payout_of(created, account, request), created.order, environment))

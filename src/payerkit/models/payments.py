@@ -68,7 +68,7 @@ _NUMBERS = ("accountNumber", "iban", "ribNumber")
 
 
 _IDS = {"request_id", "client_user_id", "payment_details_id"}
-"""What every payout has."""
+"""The ids that every payout has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -54,7 +54,7 @@ class AccountNumber(Secret[Text]):
 
 _INNER = {"masked", "odd", "of", "origin", "present_fields", "private_values"}
 _INNER |= {"read", "read_fields", "rows", "unwrap", "whole"}
-"""What models offer to other parts of payerkit alone."""
+"""Members of models that only payerkit itself uses, so that Tab leaves them out."""
 
 
 class ApiModel(BaseModel):

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Remembered(Generic[T]):
-    """What an object remembers beside the members of its response; the default, until it is read."""
+    """An attribute of a response that is no member of its JSON, such as the order that was sent."""
 
     def __init__(self, default: T) -> None:
         self._default = default
@@ -41,7 +41,7 @@ class Remembered(Generic[T]):
         self._name = name
 
     def __get__(self, instance: Response | None, owner: object) -> T:
-        """Return what an object remembers; the class has the default."""
+        """Return the value that was given to `read`, else the default."""
         known: dict[str, T] = {} if instance is None else instance._known  # noqa: SLF001 - what it is there for
         return known.get(self._name, self._default)
 
@@ -306,7 +306,6 @@ class PaymentRequest(Response):
         request_id: The service's id of the request, for `request_payment` and `get_request`.
         payment_reference: Its reference on the blockchain.
         order: The order that was sent, with its reference.
-        environment: Where it was created: "sandbox", "staging" or "live".
 
     Example:
         >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
@@ -318,7 +317,6 @@ class PaymentRequest(Response):
     payment_reference: str | None = Field(None, title="Payment reference")
 
     order = Remembered[PayoutOrder | None](None)
-    environment = Remembered[str | None](None)
 
     @classmethod
     def read(cls, content: Any, **known: Any) -> Self:

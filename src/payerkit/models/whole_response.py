@@ -44,7 +44,7 @@ _HEX = re.compile(r"(?:0[xX])?([0-9a-fA-F]{40,})")
 """20 and more bytes in hex: an address, a hash, calldata, a signed or unsigned transaction."""
 
 _GAPS = re.compile(r"[\s:|_\u200b-\u200f\u2060\ufeff]+")
-"""What people and programs put between groups of hex digits, seen or unseen."""
+"""Characters that people and programs put between groups of hex digits, some of them invisible."""
 
 _LINK = re.compile(
     r"(?i)\b(?:ethereum|wc|metamask|trust|rainbow|safe|zerion|ledgerlive|imtokenv2|tpoutside|okx|phantom|argent|exodus"

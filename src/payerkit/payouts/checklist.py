@@ -20,7 +20,7 @@ from payerkit.policy.payment_policy import NO_POLICY
 from payerkit.wording import visible
 
 _TO_ASK = ("payout_document", "payout_wallet", "payout_recipient", "payout_rate", "payout_quote")
-"""What no call tells, of any payout."""
+"""The points of every payout that no call answers."""
 
 
 @endpoint

@@ -23,7 +23,7 @@ from payerkit.payouts.lists import id_key, total_of
 from payerkit.wire import our_name, read_decimal
 
 ID_NAMES = ("request_id", "payment_reference", "reference")
-"""What tells which order a payment is for, the strongest first."""
+"""The ids by which a payment is matched with its order, the strongest first."""
 
 _NAMES = (*ID_NAMES, "amount", "invoice_currency", "payment_currency", "payee")
 
@@ -74,7 +74,7 @@ def read_expected_orders(orders: OrdersToReconcile) -> list[ExpectedOrder]:
 
 
 def _members(order: Any) -> dict[str, Any]:
-    """Return what is known of an order, by our names."""
+    """Return the members of an order by payerkit's names, None for those that are not known."""
     if isinstance(order, Payment | PaymentRequest):
         payout = order.payout if isinstance(order, Payment) else None
         known = {name: getattr(order.order, name, None) for name in _NAMES}
@@ -274,7 +274,7 @@ def cover(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Sequen
 def _by_amounts(
     order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Sequence[PayoutEvent]
 ) -> Coverage | None:
-    """Return what amounts say; None if they cannot be compared with the order's."""
+    """Return the coverage by the amounts; None if they cannot be compared with the order's."""
     total = total_of(each.amount for each in payments) if payments else order.amount  # what is given back was paid
     given = total_of(each.amount for each in refunds)
     tokens = [*(each.payment_currency for each in payments), *(each.currency for each in refunds)]
@@ -303,7 +303,7 @@ def _by_amounts(
 
 
 def _by_word(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Sequence[PayoutEvent]) -> Coverage:
-    """Return what the service says of payments whose amounts cannot be compared with the order's."""
+    """Return the coverage by the word of the service, for amounts that cannot be compared with the order's."""
     said = _said(payments)
     if refunds:
         total, given = _sum_of(payments), total_of(each.amount for each in refunds)
@@ -326,7 +326,7 @@ def _said(payments: Sequence[SeenPayment]) -> bool | None:
 
 
 def _sum_of(payments: Sequence[SeenPayment]) -> Decimal | None:
-    """Return what was paid in all; None if that is not known, or in several tokens."""
+    """Return the sum of the payments; None if an amount is not known, or if they are in several tokens."""
     is_one = len({(each.payment_currency or "").lower() for each in payments}) == 1
     return total_of(each.amount for each in payments) if is_one else None
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from payerkit.policy.payment_policy import PaymentPolicy
 
 _NUMBER = re.compile(rf"{MASK}\S*")
-"""What is shown of an account number in the text of a finding."""
+"""A masked account number in the text of a finding, with its last digits."""
 
 _CELLS = ("request_id", "reference", "network", "payee", "amount", "token", "fee", "state", "paid_at", "tx_hash")
 """What is said of a payment, by the columns of `check_payments` and `reconcile`; the account is not."""

@@ -481,10 +481,8 @@ class RequestSearch:
         found = read_requests(records, self._order.reference)
         if len(found) == 1 and not problem and self._is_created(found[0]):
             self.state = "created"
-            sent = {"order": self._order, "environment": client.environment}
-            return PaymentRequest.read(
-                {wire_name(name): found[0][name] for name in PaymentRequest.model_fields}, **sent
-            )
+            created = {wire_name(name): found[0][name] for name in PaymentRequest.model_fields}
+            return PaymentRequest.read(created, order=self._order)
         if not found and not problem and self._clock() >= self.retry_at:  # before that, a look proves nothing
             self._looks, self.retry_at = self._looks + 1, self._clock() + RECONCILE_AFTER
         self.state = "unclear" if found else "absent" if self._looks >= MAX_LOOKUPS else "not_yet"
@@ -505,5 +503,5 @@ def has_terms(row: Mapping[str, Any], order: Any) -> bool:
 
 
 def _currency(name: str | None) -> object:
-    """Return what two names of a currency have in common: services may have another id for it."""
+    """Return a value that is equal for two names of one currency: services may have another id for it."""
     return find_currency(name or "") or id_key(name or "")

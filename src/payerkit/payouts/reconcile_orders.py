@@ -287,7 +287,7 @@ def _check_references(cases: Iterable[_Case], rows: Iterable[dict[str, Any]], na
 
 
 def _keys(row: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what tells which order a row is for, the strongest first; a masked reference tells nothing."""
+    """Return the ids by which a row is matched with an order, the strongest first, without a masked reference."""
     reference = row["reference"]
     return ids_of(row) + ([("reference", id_key(reference))] if reference and MASK not in reference else [])
 

@@ -62,7 +62,7 @@ def create_request(
     order = PayoutOrder.of(order, fields)
     if note := real_money_note(order.payment_currency, client.environment):
         warnings.warn(RealMoneyWarning(note), stacklevel=4)  # the caller is above two decorators
-    return send_order(client, request_call(with_reference(order), client.environment), order)
+    return send_order(client, request_call(with_reference(order)), order)
 
 
 @endpoint
@@ -188,8 +188,8 @@ def payout_warnings(payout: Payout, order: PayoutOrder | None) -> Iterator[Payou
         )
 
 
-def request_call(order: PayoutOrder, environment: str) -> Call[PaymentRequest]:
-    """Return the call that creates a request. environment: where it is sent, which the request remembers."""
+def request_call(order: PayoutOrder) -> Call[PaymentRequest]:
+    """Return the call that creates a request."""
     body = {**order.to_dict(reveal=True), "isCryptoToFiatAvailable": True}
     reference = "..." if holds_email(order.reference or "") else repr(order.reference)
     return Call(
@@ -197,7 +197,7 @@ def request_call(order: PayoutOrder, environment: str) -> Call[PaymentRequest]:
         method="POST",
         route="/v2/request",
         body=RequestBody(body, order.private_values),
-        read=partial(PaymentRequest.read, order=order, environment=environment),
+        read=partial(PaymentRequest.read, order=order),
         if_unknown=f"Nothing has moved. list_requests(client, reference={reference}) shows whether it was created: if "
         "exactly one row equals the order, and is not older than this call, that is the request. An older or a "
         "different one, or several, are for you to decide. Only if two whole lists, a minute apart, lack it, it was "

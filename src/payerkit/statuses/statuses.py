@@ -104,7 +104,7 @@ def without_replaced(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, 
 
 
 def _marks(record: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """Return what tells that two accounts are meant for the same payee: holder or number, each with the currency."""
+    """Return the marks of an account: two accounts that share one are for the same payee, in the same currency."""
     fields = {wire_name(name): _compact(value) for name, value in record.items() if isinstance(value, str)}
     numbers = (fields.get(name, "") for name in ("iban", "accountNumber", "ribNumber"))
     marks = [fields.get("accountName", ""), *(number for number in numbers if len(number) >= 8)]  # not "••••1234"

@@ -30,7 +30,7 @@ _ADVICE = {
 
 
 class WaitReport:
-    """What waiting for payers came to. `str()` and a notebook show a summary.
+    """The result of waiting for payers. `str()` and a notebook show a summary.
 
     Attributes:
         frame: The last result of `payer_statuses` for each payer, with accounts only if it was waited for them, and
@@ -204,4 +204,4 @@ _REFUSED = {
     "account": "with a failed bank account",
     "": "without a bank account",
 }
-"""What keeps a payer from getting there, by what has a final status."""
+"""The words for a payer whom waiting does not help, by the thing whose status is final."""
