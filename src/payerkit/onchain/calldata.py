@@ -73,15 +73,11 @@ def _parse(left: list[str]) -> tuple[AbiType, list[str]]:
     return found, left
 
 
-class OverlappingDataError(ValueError):
-    """The arguments use parts of the data more than once."""
-
-
 def _count_words(kind: AbiType, data: bytes, start: int, left: int) -> int:
     """Return how many of the words that are left a value leaves, if each part is written once.
 
-    Raises OverlappingDataError if there are too few, and ValueError for data that ends too early. A few kilobytes whose
-    arrays point at the same items decode to millions of values, so this follows offsets and lengths alone.
+    Raises ValueError if there are too few, and for data that ends too early. A few kilobytes whose arrays point at the
+    same items decode to millions of values, so this follows offsets and lengths alone.
     """
     parts, first, words = kind.parts, start, 0
     if kind.kind == "bytes":
@@ -89,7 +85,7 @@ def _count_words(kind: AbiType, data: bytes, start: int, left: int) -> int:
     elif kind.kind == "array":
         length = _number_at(data, start)
         if max(1, length * parts[0].head_words) > left:
-            raise OverlappingDataError
+            raise ValueError("the arguments overlap")
         parts, first, left = parts * length, start + WORD, left - 1
     head = first
     for part in parts:
@@ -98,7 +94,7 @@ def _count_words(kind: AbiType, data: bytes, start: int, left: int) -> int:
         head += part.head_words * WORD
     words += (head - first) // WORD
     if words > left:
-        raise OverlappingDataError
+        raise ValueError("the arguments overlap")
     return left - words
 
 
@@ -176,7 +172,6 @@ NOTES = {
     "too_short": "The calldata is too short for a function call.",
     "unknown": "payerkit does not know the function that the calldata calls.",
     "cut": "The arguments do not match the function: the calldata is truncated or malformed.",
-    "too_much": "The arguments overlap: they use parts of the calldata more than once.",
     "not_canonical": "The calldata differs from the encoding of its arguments: it has additional or rearranged bytes.",
 }
 """The message of each code; "" is the code of a call whose arguments account for every byte."""
@@ -234,8 +229,6 @@ def _decode(function: Function, data: bytes) -> DecodedCall:
     try:
         _count_words(function.arguments, data[4:], 0, -(-len(data[4:]) // WORD))
         values = decode(types, data[4:])
-    except OverlappingDataError:
-        return DecodedCall(data, "too_much", function)
     except (ValueError, DecodingError, OverflowError):
         return DecodedCall(data, "cut", function)
     code = "" if encode(types, values) == data[4:] else "not_canonical"
