@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, cast
 
@@ -65,8 +67,11 @@ class Browser:
         self.messages: list[dict[str, Any]] = []
         form.comm = self
 
-    def send(self, data: dict[str, Any], **_: Any) -> None:
-        """Keep a message of the form."""
+    def send(self, data: dict[str, Any], buffers: Sequence[bytes] | None = None, **_: Any) -> None:
+        """Keep a message of the form; of what a page shows at first, the view of the form."""
+        if data.get("content", {}).get("type") == "start":
+            (first,) = json.loads(gzip.decompress((buffers or [])[0]))
+            data = {**data, "content": first}
         self.messages.append(data)
 
     def on_msg(self, _: Any) -> None:
@@ -78,7 +83,7 @@ class Browser:
     def post(self, message: str, touched: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         """Send a message as the page does, and return the reply."""
         content = {"action_count": self.form._action_count, **more}
-        content |= {"type": message, "touched": touched or {}, "page": "page"}
+        content |= {"type": message, "touched": touched or {}, "page": "page", "needs_code": False}
         self.form._handle_msg({"content": {"data": {"method": "custom", "content": content}}, "buffers": []})
         return cast("dict[str, Any]", self.messages[-1]["content"])
 

@@ -447,7 +447,7 @@ def test_a_form_that_cannot_ask_shows_what_it_knew(start: Callable[..., Started]
     form, browser, _ = start(reply(200, json.dumps(answer)), reply(500), kind=kind, retries=ONCE)
     form.submit(anyway=True)
     before = form.result
-    shown = browser.post("ready")
+    shown = browser.post("start")
 
     assert ("done", "The service failed. Nothing was changed.") == (shown["phase"], title(shown))
     assert (before, True) == (form.result, form.done)
@@ -458,15 +458,14 @@ def test_a_step_that_is_opened_asks_once(shared: Client) -> None:
     """Drawing a walkthrough asks only for the step that is open, once it is done; opening another one asks for that."""
     walk = Walkthrough(shared)
     asked_early = asked_by(walk.payer)
-    walk._on_message({"type": "ready", "form": "payer", "touched": {}})
+    walk._on_start()
     assert [] == asked_early
     walk.payer.fill(PAYER, client_user_id="flow-steps")
     walk.payer.submit()
     walk.bank_details.fill(BANK_DETAILS)
     walk.bank_details.submit()
     asked = [asked_by(form) for form in (walk.payer, walk.bank_details, walk.payment)]
-    for name in ("payer", "bank_details", "payment"):
-        walk._on_message({"type": "ready", "form": name, "touched": {}})
+    walk._on_start()
     drawn = [[*methods] for methods in asked]
     for step in ("bank_details", "payment"):
         walk.step = step

@@ -276,7 +276,7 @@ def test_a_request_is_not_created_twice_for_its_transactions(
     form.fill(TO_CHASE)
     with pytest.raises(ServiceError):
         form.submit()
-    shown = browser.post("ready")
+    shown = browser.post("start")
     del service.instead["pay"]
     payment = form.submit()
 
@@ -318,7 +318,7 @@ def test_an_interrupt_between_the_calls_keeps_the_request(
     if is_cell:
         with pytest.raises(KeyboardInterrupt):
             form.submit()
-        shown = browser.post("ready")
+        shown = browser.post("start")
     else:
         shown = browser.submit()
     del service.instead["pay"]
@@ -352,7 +352,7 @@ def test_a_payment_to_a_wallet_is_followed_too(form: PaymentForm, browser: Brows
     form.submit()
     service.is_paid = True
     status = form.check_again()
-    view = browser.post("ready")
+    view = browser.post("start")
 
     assert (True, "Paid. Do not sign these transactions again.") == (status.has_been_paid, title(view))
     assert "bank" not in json.dumps(view["banner"])
@@ -396,7 +396,7 @@ def test_a_node_is_asked_by_a_person_alone(shared: Client) -> None:
     form.submit()
     browser, counts = Browser(form), [node.count - typed]
     codes = {each.code for each in form.findings}
-    for ask in (lambda: browser.post("ready"), form.ask_again, lambda: form.findings, lambda: browser.press("check")):
+    for ask in (lambda: browser.post("start"), form.ask_again, lambda: form.findings, lambda: browser.press("check")):
         ask()
         counts.append(node.count - typed)
 

@@ -127,7 +127,7 @@ def test_a_note_speaks_plainly(client: Client, form: str, typed: dict[str, Any],
 def test_no_finding_is_shown_before_a_field_is_left(client: Client) -> None:
     """A new form shows no findings, and a value in one field shows none beside another."""
     browser = Browser(PayerForm(client))
-    first = browser.post("ready")
+    first = browser.post("start")
     second = browser.post("change", {"city": "New York"})
 
     assert ({}, {}) == (first["notes"], second["notes"])
@@ -223,7 +223,7 @@ def test_another_account_keeps_the_holder(client: Client) -> None:
     form = BankDetailsForm(client, "form-two")
     form.fill(BANK_DETAILS)
     detail = form.submit()
-    shown = Browser(form).post("ready")
+    shown = Browser(form).post("start")
     values = Browser(form).press("new")["values"]
 
     assert [True, True] == [text in shown["panel"] for text in (detail.id, "••••3489")]
@@ -344,7 +344,7 @@ def test_the_rate_of_a_payment_form_is_checked_at_once(client: Client) -> None:
 def test_secrets_go_to_no_browser(client: Client) -> None:
     """A page that is drawn again gets all values but secrets; of these, the names of the held ones."""
     _, browser = opened(client)
-    view = browser.post("ready")
+    view = browser.post("start")
 
     assert ({"ssn": ""}, PAYER["email"]) == (view["held"], view["values"]["email"])
     assert "ssn" not in view["values"]
@@ -525,7 +525,7 @@ def test_another_id_forgets_the_payer(client: Client) -> None:
     form.client_user_id = "somebody-else"
 
     assert (False, {}, []) == (form.holder_is_payer, filled(form), form._entries.secrets)
-    assert Browser(form).post("ready")["box"] is None
+    assert Browser(form).post("start")["box"] is None
     with pytest.raises(InvalidInput, match="holder_is_payer: no payer was registered beside this form"):
         form.holder_is_payer = True
 
@@ -536,7 +536,7 @@ def test_clearing_unticks_the_box(client: Client) -> None:
     form.holder_is_payer = True
     form.clear()
 
-    assert (False, {}, [False, ""]) == (form.holder_is_payer, filled(form), [*Browser(form).post("ready")["box"]])
+    assert (False, {}, [False, ""]) == (form.holder_is_payer, filled(form), [*Browser(form).post("start")["box"]])
 
 
 def test_another_account_of_the_same_holder_keeps_the_box(client: Client) -> None:
@@ -555,14 +555,14 @@ def test_another_account_of_the_same_holder_keeps_the_box(client: Client) -> Non
 
 def test_the_browser_ticks_the_box(client: Client) -> None:
     """The page shows the box once there is a payer, gets the values, and is told how many fields were filled in."""
-    alone = Browser(BankDetailsForm(client, "user-123")).post("ready")["box"]
+    alone = Browser(BankDetailsForm(client, "user-123")).post("start")["box"]
     browser = Browser(onboarded(client, "form-ticks").bank_details)
-    offered = browser.post("ready")["box"]
+    offered = browser.post("start")["box"]
     ticked = browser.post("tick", {"bank_name": "Example Bank"}, is_ticked=True)
     typed = browser.post("change", {"city": "Albany"})
     unticked = browser.post("tick", is_ticked=False)
 
-    assert (None, (False, ""), (True, "8 fields filled in."), (False, "7 fields cleared.")) == (
+    assert (None, [False, ""], (True, "8 fields filled in."), (False, "7 fields cleared.")) == (
         alone,
         offered,
         ticked["box"],
@@ -617,7 +617,7 @@ def test_markup_of_the_service_is_shown_as_text(start: Callable[..., Started]) -
     }
     form, browser, _ = start(reply(200, json.dumps(answer)), kind=PayerForm)
     form.submit()
-    view = browser.post("ready")
+    view = browser.post("start")
 
     assert "<img" not in view["panel"]
     assert "\u202e" not in json.dumps(view, ensure_ascii=False)
@@ -834,7 +834,7 @@ def test_what_a_form_is_drawn_from_is_small(client: Client, kind: type[Any], val
     """Its spec and its first view take at most 4 kB each, whatever the currency."""
     form = kind(client)
     form.fill(values)
-    view = Browser(form).post("ready")
+    view = Browser(form).post("start")
 
     assert len(json.dumps(form.get_state(), default=repr)) <= 12_000
     assert len(json.dumps(form.spec)) <= 4_000

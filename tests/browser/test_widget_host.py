@@ -96,7 +96,7 @@ def test_a_busy_kernel_is_told(notebook: NotebookPage) -> None:
     notebook.ask("form.fill(city='Albany')")
     notebook.rewrite(f"{PAYER}form", "import time\ndisplay(form)\ntime.sleep(4)")
     notebook.page.evaluate("probe.panel().content.activeCellIndex = 1; probe.command(['notebook:run-cell', {}]); 0")
-    expect(notebook.page.get_by_text("The kernel is busy. The form waits for it.").last).to_be_visible()
+    expect(notebook.page.get_by_text("The kernel is busy. Wait, or interrupt it.").last).to_be_visible()
     shown.locator("input[name=city]").click(force=True)
     before = notebook.page.evaluate("document.activeElement.name ?? ''")
     expect(shown.locator("input[name=city]")).to_have_value("Albany")

@@ -3,12 +3,11 @@
 Browser (the scripts in `browser/`) and kernel exchange custom messages, because JupyterLab may save widget state in the
 notebook. Each has the `form` that it is for, since the page of a `Walkthrough` shows several.
 
-- To the kernel: `type` ("ready", "change", "search", "use", "action" or "tick"), `page` (the sender), `touched`
-  (fields that were left: the new value, or None if it is unchanged), `taken` (those of them whose text is to be
-  replaced by the code that it means), and the parameters of the type. A `Walkthrough` adds `is_behind` for a form
-  whose step is not open.
+- To the kernel: `type` ("change", "search", "use", "action" or "tick"), `page` (the sender), `touched` (fields that
+  were left: the new value, or None if it is unchanged), `taken` (those of them whose text is to be replaced by the code
+  that it means), and the parameters of the type.
 - To the browser: the view of the form, for all pages; or the options that a search found. `page` names the page that
-  a message replies to.
+  a message replies to. A page begins with the views of all its forms.
 
 A form blocks while it makes requests. It first posts a view that says so, which leaves at once, since the kernel sends
 it from a thread of its own. Each press of a button has the action count of the view that it was made on, and one made
@@ -220,15 +219,10 @@ class Form(PageWidget):
 
     def ask_again(self) -> None:
         """If the form is done, ask the service once about what was stored. A failure is shown, not raised."""
-        if self._is_done:
-            with self._changing():
-                self._ask_again()
-
-    def _ask_again(self) -> None:
-        """Press the button that asks the service about what was stored, if the form has it."""
         if self._is_done and self.asking_action in {button.action for button in self._state.buttons}:
-            self._error = None
-            self._ask_once()
+            with self._changing(), suppress(Exception, KeyboardInterrupt):  # which are shown by now
+                self._error = None
+                self._ask_once()
 
     def _ask_once(self) -> None:
         """Ask the service, as its button does, for a form that is drawn or opened."""
@@ -570,13 +564,14 @@ class Form(PageWidget):
                 return {"name": message["name"], "search_id": message["search_id"], **found._asdict()}
             case "action":
                 return self._act(message)
-        return self._first_view(message) if kind == "ready" else self._tick_view(message)
+        return self._tick_view(message)
 
-    def _first_view(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the view for a page that draws the form; a form that is done and in front asks the service first."""
-        if not message.get("is_behind"):
-            self._ask_again()
-        return self._view(self._entries.fields if self._entries else ())
+    def _first(self) -> list[dict[str, Any]]:
+        with form_lock:
+            return [{**self._view(self._entries.fields if self._entries else ()), "form": self.name}]
+
+    def _on_start(self) -> None:
+        self.ask_again()
 
     def _tick_view(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Take over the state of the box, and return the view, which corrects a page that is not up to date."""

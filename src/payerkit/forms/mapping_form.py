@@ -75,6 +75,9 @@ class MappingForm(ReplyingWidget):
         super().__init__()
         self.set_trait("label", "Columns of the file")
 
+    def _first(self) -> dict[str, Any]:
+        return self._safe_reply({"type": "state"}) | {"type": "state"}
+
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         match message["type"]:
             case "preview":

@@ -80,8 +80,13 @@ class Walkthrough(PageWidget):
 
     def _on_message(self, message: Any) -> None:
         """Hand a message to the form that it names."""
-        form, is_behind = self._forms[message["form"]], message["form"] != self.step
-        form._on_message({**message, "is_behind": is_behind})  # noqa: SLF001 - the forms of a page share its messages
+        self._forms[message["form"]]._on_message(message)  # noqa: SLF001 - the forms of a page share its messages
+
+    def _first(self) -> list[dict[str, Any]]:
+        return [view for form in self._forms.values() for view in form._first()]  # noqa: SLF001 - likewise
+
+    def _on_start(self) -> None:
+        self._forms[self.step].ask_again()
 
     def _on_payer_done(self, change: Any) -> None:
         if change["new"] and self.payer.client_user_id is not None:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any, ClassVar
 
 import anywidget
+import ipywidgets
 import traitlets
 
 from payerkit.errors import PayerkitError
@@ -27,7 +28,7 @@ def source(name: str) -> str:
 
 @cache
 def page_code(*names: str) -> tuple[str, bytes]:
-    """Join the named scripts and styles into a module with `css` and `draw`; return its id, and it packed with gzip.
+    """Join the named scripts and styles into a module that exports `begin`; return its id, and it packed with gzip.
 
     The id differs for each version of the code. The scripts share one scope; one defines `draw`. The palette, and what
     all widgets share, come first.
@@ -36,27 +37,43 @@ def page_code(*names: str) -> tuple[str, bytes]:
     styles = " ".join([palette(), *(text for name, text in texts.items() if name.endswith(".css"))])
     css = json.dumps(re.sub(r"\s*([{};])\s*", r"\1", styles))
     scripts = [text for name, text in texts.items() if name.endswith(".js")]
-    code = "\n".join([f"const css = {css};", *scripts, "export { css, draw, watchKernel };"])
-    return hashlib.sha256(code.encode()).hexdigest()[:16], gzip.compress(code.encode(), mtime=0)
+    code = "\n".join([f"const css = {css};", *scripts, "export { begin };"])
+    return hashlib.sha256(code.encode()).hexdigest()[:16], _pack(code)
 
 
-def pack(value: Any, _widget: object = None) -> bytes:
-    """Return a value for a page, packed with gzip: what a widget draws takes a third of the room."""
-    return gzip.compress(json.dumps(value).encode(), mtime=0)
+def _pack(text: str) -> bytes:
+    """Return a text for a page, packed with gzip: it takes a third of the room."""
+    return gzip.compress(text.encode(), mtime=0)
+
+
+def _pack_value(value: Any, _widget: object = None) -> bytes:
+    return _pack(json.dumps(value))
+
+
+class _Layout(ipywidgets.Layout):  # type: ignore[misc]  # ipywidgets has no types
+    """A layout that is sent without what is not set: pages have the same defaults."""
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - inherited
+        """Return the state, or the parts of it that are asked for."""
+        state = super().get_state(key, drop_defaults)
+        return {name: value for name, value in state.items() if key is not None or value is not None}
 
 
 class PageWidget(anywidget.AnyWidget):
     """Base class of the widgets. Its state, which a notebook may save, holds no values.
 
+    Its page asks for what it shows at first, and for the code if it has none: one message, one reply.
+
     The comm opens when the widget is first shown: a widget that is only shown as a part of another one has no comm.
     """
 
-    _esm = source("widgets/loader.js")
+    _esm = source("widgets/unpack.js")
     _files: ClassVar[tuple[str, ...]]
     """The scripts and styles of this kind of widget."""
 
+    loader = traitlets.Bytes(_pack(source("widgets/loader.js")), read_only=True).tag(sync=True)
     code_id = traitlets.Unicode(read_only=True).tag(sync=True)
-    spec = traitlets.Dict(read_only=True).tag(sync=True, to_json=pack)
+    spec = traitlets.Dict(read_only=True).tag(sync=True, to_json=_pack_value)
     label = traitlets.Unicode(read_only=True, help="The title, also without a kernel.").tag(sync=True)
 
     def __init__(self, **options: Any) -> None:
@@ -64,16 +81,28 @@ class PageWidget(anywidget.AnyWidget):
         self.set_trait("code_id", page_code(*self._files)[0])
         self.on_msg(self._on_page_message)
 
+    @traitlets.default("layout")
+    def _sparse_layout(self) -> _Layout:
+        return _Layout()
+
+    def _first(self) -> Any:
+        """Return what a page shows at first."""
+        raise NotImplementedError
+
+    def _on_start(self) -> None:
+        """Do what is to be done once a page has drawn the widget."""
+
     def _on_message(self, message: Any) -> None:
         """Take a message that the code of the widget sends from a page."""
         raise NotImplementedError
 
     def _on_page_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
-        if message.get("type") == "code":
-            code_id, packed = page_code(*self._files)
-            self.send({"code_id": code_id}, [packed])
-        else:
+        if message.get("type") != "start":
             self._on_message(message)
+            return
+        code = [page_code(*self._files)[1]] if message["needs_code"] else []
+        self.send({"type": "start", "page": message["page"]}, [_pack_value(self._first()), *code])
+        self._on_start()
 
     def _picture(self) -> str:
         """Return what pages show that run no widgets, as HTML without values; "" for nothing."""
@@ -112,12 +141,14 @@ class ReplyingWidget(PageWidget):
         raise NotImplementedError
 
     def _on_message(self, message: Any) -> None:
+        self.send({**self._safe_reply(message), **{name: message.get(name) for name in ("type", "page", "request")}})
+
+    def _safe_reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Reply to a message of a page. Raises nothing: ipywidgets would only log it, and the user see nothing."""
         try:
             with self._lock:
-                reply = self._reply(message)
+                return self._reply(message)
         except PayerkitError as error:
-            reply = {"error": error.message}
+            return {"error": error.message}
         except Exception as error:  # noqa: BLE001 - shown
-            reply = {"error": f"Unexpected error: {type(error).__name__}. Report it."}
-        self.send({**reply, **{name: message.get(name) for name in ("type", "page", "request")}})
+            return {"error": f"Unexpected error: {type(error).__name__}. Report it."}

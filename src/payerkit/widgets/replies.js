@@ -1,8 +1,8 @@
 // Asks the kernel on behalf of a widget that replies to messages. Of each type of message only the reply to the latest
-// request counts. handle(message, isOwn): takes a message; isOwn: it is the reply to the latest request of this page.
-// waiting: says why a type of message may take long. Returns the status line, `say`, `ask`, and the parameters of `mount`.
-const openChannel = ({ model, signal, loss }, handle, waiting = {}) => {
-  const page = newId('p'), latest = {}, status = create('div', { class: 'status', role: 'status' });
+// request counts. handle(message, isOwn): takes a message; isOwn: it is what this page asked for last, or shows at first.
+// waiting: says why a type of message may take long. Returns the status line, `say`, `ask`, and a parameter of `mount`.
+const openChannel = ({ model, signal, loss, page, first }, handle, waiting = {}) => {
+  const latest = {}, status = create('div', { class: 'status', role: 'status' });
   let request = 0, timer;
   const say = (text, kind = 'help') => Object.assign(status, { className: 'status ' + kind, textContent: text });
   const ask = (message) => {
@@ -12,12 +12,13 @@ const openChannel = ({ model, signal, loss }, handle, waiting = {}) => {
     latest[message.type] = ++request;
     sendTo(model, loss, { ...message, page, request });
   };
-  const receive = (message) => {
-    const isOwn = message.page === page && message.request === latest[message.type];
+  const take = (message, isOwn) => {
     if (isOwn) clearTimeout(timer);
     if (isOwn && message.error) say(message.error, 'error');
     handle(message, isOwn);
   };
+  const receive = (message) => take(message, message.page === page && message.request === latest[message.type]);
+  first.then((message) => take(message, true));
   for (const each of [signal, loss.signal]) each.addEventListener('abort', () => clearTimeout(timer));
-  return { page, status, say, ask, receive };
+  return { status, say, ask, receive };
 };

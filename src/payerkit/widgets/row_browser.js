@@ -1,7 +1,7 @@
 // Shows many rows by the page. The rows stay in the kernel: each page is asked for, and what it shows is in no widget
 // state. Buttons are made once, so that they keep focus and clicks.
 const draw = (widget) => {
-  const { title, columns, states, size } = widget.spec, count = new Intl.NumberFormat('en').format;
+  const { title, columns, states, size } = widget.spec, { page } = widget, count = new Intl.NumberFormat('en').format;
   let wanted = { state: '', text: '', sort: 'state', descending: false, start: 0 }, found = 0, typing;
   const channel = openChannel(widget, (message, isOwn) => isOwn && !message.error && show(message)), { say } = channel;
   const ask = (changes) => {
@@ -54,12 +54,11 @@ const draw = (widget) => {
     clearTimeout(typing);
     typing = setTimeout(find, 250);
   };
-  const search = create('input', { id: channel.page, type: 'search', autocomplete: 'off', spellcheck: false, input: findSoon });
+  const search = create('input', { id: page, type: 'search', autocomplete: 'off', spellcheck: false, input: findSoon });
   onKey(search, (event) => event.key === 'Enter' && find());
   const group = (label, ...nodes) => create('div', { class: 'row', role: 'group', 'aria-label': label }, ...nodes);
   const filter = group('State', ...chips.map(({ node }) => node)), pager = group('Pages', previous, place, next);
-  const tools = div('row', create('label', { for: channel.page }, 'Search'), search);
+  const tools = div('row', create('label', { for: page }, 'Search'), search);
   const root = create('div', { class: 'payerkit rows', role: 'group', 'aria-label': title }, create('h2', {}, title), filter, tools, region, pager, channel.status);
   mount(widget, root, channel.receive);
-  ask({});
 };

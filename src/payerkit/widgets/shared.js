@@ -18,7 +18,6 @@ const sendTo = (model, loss, message) => {
     loss.abort('restarted');
   }
 };
-const newId = (letter) => letter + Math.random().toString(36).slice(2);
 // Hosts may draw a widget in a shadow root, which has a focus of its own.
 const focusIn = (node) => node.getRootNode().activeElement;
 const hasFocus = (node) => node.contains(focusIn(node));
@@ -59,18 +58,19 @@ window.addEventListener('keydown', guard, true);
 
 // Shows a widget in an element, and hands it the messages of the kernel, until `signal` aborts.
 const mount = ({ model, el, signal }, root, onMessage) => {
+  const receive = (message) => message.type === 'start' || onMessage(message);
   roots.add(el);
-  model.on('msg:custom', onMessage);
+  model.on('msg:custom', receive);
   el.append(root);
   signal.addEventListener('abort', () => {
-    model.off('msg:custom', onMessage);
+    model.off('msg:custom', receive);
     roots.delete(el);
   });
 };
 
 // Returns an AbortController that aborts when the kernel is gone, with what happened to it as the reason; the widget then
 // says so. JupyterLab tells models only of a restart that somebody asked for; its session, if any, knows the rest.
-const watchKernel = (model, el, signal, drawNotice) => {
+const watchKernel = ({ model, el, signal, tell }) => {
   const loss = new AbortController();
   const session = model.widget_manager?.context?.sessionContext, kernel = session?.session?.kernel?.id;
   const check = () => {
@@ -79,7 +79,7 @@ const watchKernel = (model, el, signal, drawNotice) => {
     else if (now.id !== kernel || ['restarting', 'autorestarting', 'dead'].includes(now.status)) loss.abort('restarted');
   };
   loss.signal.addEventListener('abort', () => {
-    el.prepend(drawNotice(model, `The kernel was ${loss.signal.reason}, so the values are gone. Run the cell again.`, 'alert'));
+    tell(`The kernel was ${loss.signal.reason}, so the values are gone. Run the cell again.`, 'alert');
     // Text that was typed can still be read and copied.
     for (const each of el.querySelectorAll('input:not([type="checkbox"])')) each.readOnly = true;
     for (const each of el.querySelectorAll('[type="checkbox"], select, button')) each.disabled = true;
@@ -90,4 +90,10 @@ const watchKernel = (model, el, signal, drawNotice) => {
     signal.addEventListener('abort', () => change.disconnect(check));
   }
   return loss;
+};
+
+// Draws a widget for the loader, with its style in the element itself: hosts may draw widgets in a shadow root.
+const begin = (widget) => {
+  widget.el.append(create('style', {}, css));
+  draw({ ...widget, loss: watchKernel(widget) });
 };

@@ -46,17 +46,16 @@ const drawBox = ([section, help, label] = [], id, send) => {
 // form.py), never in the widget's state, which JupyterLab may save in the notebook; a secret is removed from the page as
 // soon as its field is left. `model` is anywidget's; `signal` aborts when the form is removed, `loss` when the kernel is
 // gone. Returns the form's node, its heading, and `receive`, which takes the messages for this form.
-const drawForm = (spec, model, signal, loss) => {
-  const { name: formName, title, environment, sections, timeout, unknown } = spec, id = newId('f'), fields = {}, postponed = [];
+const drawForm = (spec, { model, signal, loss, page }) => {
+  const { name: formName, title, environment, sections, timeout, unknown } = spec, id = page + formName, fields = {}, postponed = [];
   // actionCount is Python's: it ignores a click that carries an older count, such as a second click or another tab's.
   let actionCount, phase = 'open', pointerIsDown;
   // A field that is left by pressing a button is sent together with the action of the button, and one that is left while
   // a response is on its way, after it.
   const canSend = () => !pointerIsDown && !form.ariaBusy;
-  const { send, queue, flush, isQueued } = openOutbox(model, { form: formName, page: id }, loss, canSend);
+  const { send, queue, flush, isQueued } = openOutbox(model, { form: formName, page }, loss, canSend);
   const spoken = create('div', { class: 'spoken', 'aria-live': 'polite' }), say = (text) => { spoken.textContent = text; };
   const stopWaiting = () => {
-    clearTimeout(patience);
     form.ariaBusy = null;
     body.inert = false;
   };
@@ -92,16 +91,16 @@ const drawForm = (spec, model, signal, loss) => {
   const shown = arrangeFields(spec, fields, say);
   body.querySelector('.grid').before(shown.advice);
   body.append(shown.moreButton);
-  const showValues = ({ values, code_names: codeNames, page, action_count: count }) => {
+  const showValues = ({ values, code_names: codeNames, page: sender, action_count: count }) => {
     for (const name in values) {
       const field = fields[name], value = values[name];
       // A reply to a page may be older than what the user is typing; a view without a page comes from fill() or clear().
-      if (!page || !(field.isEdited || isQueued(name))) {
+      if (!sender || !(field.isEdited || isQueued(name))) {
         // What a change of this page brought along.
-        if (page === id && count === undefined && field.input.value !== value) say(`${field.label} is now ${codeNames[name] || value || 'empty'}.`);
+        if (sender === page && count === undefined && field.input.value !== value) say(`${field.label} is now ${codeNames[name] || value || 'empty'}.`);
         field.input.value = value;
       }
-      field.isEdited &&= !!page;
+      field.isEdited &&= !!sender;
       field.codeName = codeNames[name];
       field.showHint();
     }
@@ -111,7 +110,7 @@ const drawForm = (spec, model, signal, loss) => {
     showValues(view);
     for (const name in fields) {
       const field = fields[name], masked = view.held[name];
-      if (phase === 'done' || (view.page !== id && masked !== field.held)) field.forget?.();
+      if (phase === 'done' || (view.page !== page && masked !== field.held)) field.forget?.();
       field.setHeld?.(masked);
       field.setLocal(view.local[name]);
       field.showNotes(view.notes[name] || []);
@@ -152,13 +151,13 @@ const drawForm = (spec, model, signal, loss) => {
     showFields(view);
     showSurroundings(view);
     // A user who has moved on to another cell keeps the focus there.
-    if (view.page === id && view.focus && mayFocus) focus(view.focus);
+    if (view.page === page && view.focus && mayFocus) focus(view.focus);
     // What is hidden keeps the focus until the next frame, and then loses it to the page.
     else if (hadFocus && !(hasFocus(form) && focusIn(form).getClientRects().length)) focus('banner');
     flush();
   };
   const receive = (message) => {
-    if (message.options) message.page === id && fields[message.name].showOptions(message);
+    if (message.options) message.page === page && fields[message.name].showOptions(message);
     // A note that appears during a click would move the button away from under the pointer.
     else if (pointerIsDown) postponed.push(message);
     else update(message);
@@ -191,7 +190,5 @@ const drawForm = (spec, model, signal, loss) => {
   // The kernel may hold other values than the empty fields.
   body.inert = true;
   shown.arrange();
-  const patience = setTimeout(() => signal.aborted || banner.show({ kind: 'sending', title: 'The kernel is busy. The form waits for it.' }), 1500);
-  send({ type: 'ready' });
   return { node: form, heading, receive };
 };

@@ -4,8 +4,8 @@ const SLOW = 3000; // ms: a preview that takes longer is made only when somebody
 const WAITING = { preview: 'The file is being read and checked …' };
 
 const draw = (widget) => {
-  const { page: id, status, say, ask, receive } = openChannel(widget, (message, isOwn) => handle(message, isOwn), WAITING);
-  const title = widget.model.get('label');
+  const { status, say, ask, receive } = openChannel(widget, (message, isOwn) => handle(message, isOwn), WAITING);
+  const title = widget.model.get('label'), id = widget.page;
   let previewing, started = 0, isSlow = false, groups = [], rows = [], view;
 
   const body = create('tbody', {}), titles = ['Column of the file', 'Is our column', 'How sure'].map((text) => create('th', { scope: 'col' }, text));
@@ -114,5 +114,4 @@ const draw = (widget) => {
     div('row', todo, next, accept), region, normaliseRow, div('row', create('label', { for: dates.id }, '03/04/1985 is'), dates), holderRow,
     create('h3', {}, 'Preview'), div('row', refresh), note, preview, line, status);
   mount(widget, root, receive);
-  ask({ type: 'state' });
 };
