@@ -76,7 +76,7 @@ def test_each_column_is_shown_with_what_it_may_be(form: Told) -> None:
 
 def test_our_columns_are_offered_by_group_with_their_titles(form: Told) -> None:
     """Each once, so that any choice can be made; the holder's differ from the payer's."""
-    groups = dict(form.tell("state")["groups"])
+    groups = dict(form.spec["groups"])
     names = [name for group in groups.values() for name, _ in group]
 
     assert ["Payer", "Account", "Account holder"] == list(groups)

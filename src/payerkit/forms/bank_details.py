@@ -18,7 +18,6 @@ from payerkit.client.client import Client
 from payerkit.client.pace import MAX_LOOKUPS, RECONCILE_AFTER
 from payerkit.endpoints import payment_detail_call, payment_details_call
 from payerkit.errors import InvalidInput, NotSent, PayerkitError, RateLimited, without_internal_frames
-from payerkit.explanations import explain_word, status_chip
 from payerkit.findings import Findings
 from payerkit.forms.form import Form, form_lock
 from payerkit.forms.payer import PayerForm
@@ -26,6 +25,7 @@ from payerkit.forms.stored_account import AccountChoice
 from payerkit.forms.view import Banner, Button, FormState
 from payerkit.models import BankDetails, PaymentDetail
 from payerkit.models.requests import Hidden
+from payerkit.models.responses import Response
 from payerkit.onboarding.match import NUMBERS, Grade, Listing, Record, compare, id_of
 from payerkit.wire import check_id, our_name
 from payerkit.wording import count_of, in_words, listed, visible
@@ -86,7 +86,7 @@ class BankDetailsForm(Form):
     _accounts: Sequence[PaymentDetail] = ()
     _search: AccountSearch | None = None
     _offered: Mapping[str, Hidden] | None = None
-    _filled: Mapping[str, Hidden] | None = None
+    _filled: Sequence[str] | None = None
     _box_text = ""
     _followed_currency = ""
 
@@ -180,7 +180,8 @@ class BankDetailsForm(Form):
         if is_ticked == (self._filled is not None):
             return
         if self._filled is not None:
-            cleared = self._entries.clear_unchanged(self._filled)
+            cleared = [name for name in self._filled if name in self._entries.chosen]
+            self._entries.clear(cleared)
             self._filled = None
             self._box_text = f"{count_of(len(cleared), 'field')} cleared."
         elif self._offered is None:
@@ -286,16 +287,12 @@ class BankDetailsForm(Form):
 
     def _account_table(self) -> str:
         """Return the accounts as an HTML table, masked, without columns that are empty in all of them."""
-        fields = PaymentDetail.model_fields
-        accounts = [dict(account) for account in self._accounts]  # masked, without missing values
-        for account in accounts:
-            if status := account.get("status"):
-                account["status"] = status_chip(explain_word(status, "account"))
-        names = [name for name in _COLUMNS if any(name in account for account in accounts)]
-        rows = [[account.get(name, "") for name in names] for account in accounts]
-        head = [fields[name].title or name for name in names]
+        accounts = [dict(Response.rows(account)) for account in self._accounts]  # masked, without missing values
+        titles = [str(PaymentDetail.model_fields[name].title) for name in _COLUMNS]
+        head = [title for title in titles if any(title in account for account in accounts)]
+        rows = [[html.Html(account.get(title, "")) for title in head] for account in accounts]
         caption = count_of(len(rows), "account")
-        return html.grid(head, rows, caption=caption) if names else html.title(caption)
+        return html.grid(head, rows, caption=caption) if head else html.title(caption)
 
     def _unknown_buttons(self) -> tuple[Button, ...]:
         """Return the button that looks at the accounts; after enough looks, also those to send again or to go on."""

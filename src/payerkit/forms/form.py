@@ -537,34 +537,39 @@ class Form(PageWidget):
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Take the values of a message, do what it requests, and return the reply."""
-        kind, fields, touched = message["type"], self._entries.fields, dict(message["touched"])
-        before = self._entries.visible_values()
-        for name, value in touched.items():
-            is_taken = name in message.get("taken", ())
-            self._touch(name, meant(fields[name].lookup, value) if is_taken else value)
-            if is_taken and self._takes_values:
-                self._entries.take_reading(name)
-        if kind == "use":
-            self._touch(message["name"], None)
-            if self._takes_values:
-                self._entries.use_or_undo(message["name"])
-                self._note_change()
-            touched[message["name"]] = None
-        if self._takes_values:
-            self._follow(touched)
-        changed = {*touched, *self._entries.changed_since(before)}
-        match kind:
+        changed = self._take_values(message)
+        match message["type"]:
             case "change" | "use":
                 return self._change_view(changed)
             case "search":
                 if changed:  # a field that was left by a click into this one
                     self._post(self._change_view(changed))
-                is_sandbox = self._client.environment == "sandbox"
-                found = search(fields[message["name"]].lookup, message["text"], is_sandbox=is_sandbox)
+                is_sandbox, lookup = self._client.environment == "sandbox", self._entries.fields[message["name"]].lookup
+                found = search(lookup, message["text"], is_sandbox=is_sandbox)
                 return {"name": message["name"], "search_id": message["search_id"], **found._asdict()}
             case "action":
                 return self._act(message)
-        return self._tick_view(message)
+            case "tick" if self._takes_values:
+                with suppress(InvalidInput):
+                    self._tick(is_ticked=message["is_ticked"])
+        return self._view()  # which corrects a page that is not up to date
+
+    def _take_values(self, message: Mapping[str, Any]) -> set[str]:
+        """Take the values of a message, and return the names of the fields that were left or changed."""
+        before, touched, is_use = self._entries.visible_values(), dict(message["touched"]), message["type"] == "use"
+        if is_use:
+            touched.setdefault(message["name"], None)
+        for name, value in touched.items():
+            is_taken = name in message.get("taken", ())
+            self._touch(name, meant(self._entries.fields[name].lookup, value) if is_taken else value)
+            if is_taken and self._takes_values:
+                self._entries.take_reading(name)
+        if is_use and self._takes_values:
+            self._entries.use_or_undo(message["name"])
+            self._note_change()
+        if self._takes_values:
+            self._follow(touched)
+        return {*touched, *self._entries.changed_since(before)}
 
     def _first(self) -> list[dict[str, Any]]:
         with form_lock:
@@ -572,13 +577,6 @@ class Form(PageWidget):
 
     def _on_start(self) -> None:
         self.ask_again()
-
-    def _tick_view(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Take over the state of the box, and return the view, which corrects a page that is not up to date."""
-        with suppress(InvalidInput):
-            if self._takes_values:
-                self._tick(is_ticked=message["is_ticked"])
-        return self._view()
 
     def _change_view(self, changed: Collection[str]) -> dict[str, Any]:
         """Return the view after some values changed.

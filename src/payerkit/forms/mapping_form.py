@@ -74,9 +74,11 @@ class MappingForm(ReplyingWidget):
         self._asked = {each.place for each in self.mapping.columns if each.is_open}
         super().__init__()
         self.set_trait("label", "Columns of the file")
+        groups = [(group, [(name, _title(name)) for name in names]) for group, names in _GROUPS.items()]
+        self.set_trait("spec", {"groups": groups})
 
     def _first(self) -> dict[str, Any]:
-        return self._safe_reply({"type": "state"}) | {"type": "state"}
+        return self._view()
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         match message["type"]:
@@ -90,9 +92,6 @@ class MappingForm(ReplyingWidget):
             case "set":
                 of = {"normalise": self.mapping, "date_order": self.mapping, "holder_is_payer": self}
                 setattr(of[message["name"]], message["name"], message["value"])
-            case "state":
-                groups = [(group, [(name, _title(name)) for name in names]) for group, names in _GROUPS.items()]
-                return {**self._view(), "groups": groups}
         return self._view()
 
     def _view(self) -> dict[str, Any]:

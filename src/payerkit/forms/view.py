@@ -81,10 +81,8 @@ class Entries:
     def set_value(self, name: str, value: Any) -> None:
         """Set the value of a field, without surrounding blanks; None or "" clears it."""
         value, info = strip_blanks(self.model.request_schema, name, unwrap_secret(value))
-        self._trimmed.pop(name, None)
-        self.service_messages.pop(name, None)
-        self._values.pop(name, None)
-        self._typed.pop(name, None)
+        for kept in (self._values, self._typed, self._trimmed, self.service_messages):
+            kept.pop(name, None)
         self.chosen.discard(name)
         if value is not None and value != "":
             is_secret = self.fields[name].is_secret and isinstance(value, str)
@@ -170,19 +168,13 @@ class Entries:
             self.set_value(name, None)
             self.touched.discard(name)
 
-    def fill_empty(self, values: Mapping[str, Hidden]) -> dict[str, Hidden]:
-        """Set the fields that are empty; return what was filled in, by name."""
-        empty = {name: value for name, value in values.items() if name not in self._values}
-        for name, value in empty.items():
-            self.set_value(name, value)
+    def fill_empty(self, values: Mapping[str, Hidden]) -> list[str]:
+        """Choose the values of the fields that are empty; return the names of these."""
+        empty = [name for name in values if name not in self._values]
+        for name in empty:
+            self.choose(name, values[name].get_secret_value())
             self.touched.add(name)
-        return {name: Hidden(str(self._values[name])) for name in empty if name in self._values}
-
-    def clear_unchanged(self, filled: Mapping[str, Hidden]) -> list[str]:
-        """Clear the fields that still have the value that was filled in; return their names."""
-        unchanged = [name for name, value in filled.items() if self._values.get(name) == value.get_secret_value()]
-        self.clear(unchanged)
-        return unchanged
+        return empty
 
     @property
     def secrets(self) -> list[str]:

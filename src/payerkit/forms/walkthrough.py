@@ -7,7 +7,6 @@ from typing import Any
 
 import traitlets
 
-from payerkit import pictures
 from payerkit.client.client import Client
 from payerkit.client.node import Node
 from payerkit.errors import without_internal_frames
@@ -99,7 +98,7 @@ class Walkthrough(PageWidget):
             self.payment.offer_account(self.bank_details)
 
     def _picture(self) -> str:
-        return pictures.draw_form(self.spec["forms"][0])
+        return self.payer._picture()  # noqa: SLF001 - the forms of a page share it, too
 
     def __repr__(self) -> str:
         return f"<Walkthrough: {self.payer}, {self.bank_details}, {self.payment}>"

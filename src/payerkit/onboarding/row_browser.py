@@ -44,7 +44,7 @@ class RowBrowser(ReplyingWidget):
         self.set_trait("spec", {"title": title, "columns": names, "states": kinds, "size": _PAGE})
 
     def _first(self) -> dict[str, Any]:
-        return self._safe_reply({"state": "", "text": "", "sort": "state", "descending": False, "start": 0})
+        return self._reply({"state": "", "text": "", "sort": "state", "descending": False, "start": 0})
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return a page of rows, how many were found, and how many of them are in each state."""

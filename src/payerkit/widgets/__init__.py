@@ -22,8 +22,9 @@ from payerkit.html import palette
 
 def source(name: str) -> str:
     """Return a source file without indentation and comments, which a page does not need."""
-    lines = map(str.strip, files("payerkit").joinpath(name).read_text("utf-8").splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
+    text = files("payerkit").joinpath(name).read_text("utf-8")
+    lines = (re.sub(r"^//.*| // [^'`]*$", "", line.strip()) for line in text.splitlines())
+    return "\n".join(filter(None, lines))
 
 
 @cache
@@ -141,14 +142,12 @@ class ReplyingWidget(PageWidget):
         raise NotImplementedError
 
     def _on_message(self, message: Any) -> None:
-        self.send({**self._safe_reply(message), **{name: message.get(name) for name in ("type", "page", "request")}})
-
-    def _safe_reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Reply to a message of a page. Raises nothing: ipywidgets would only log it, and the user see nothing."""
         try:
             with self._lock:
-                return self._reply(message)
+                reply = self._reply(message)
         except PayerkitError as error:
-            return {"error": error.message}
+            reply = {"error": error.message}
         except Exception as error:  # noqa: BLE001 - shown
-            return {"error": f"Unexpected error: {type(error).__name__}. Report it."}
+            reply = {"error": f"Unexpected error: {type(error).__name__}. Report it."}
+        self.send({**reply, **{name: message.get(name) for name in ("type", "page", "request")}})

@@ -6,7 +6,8 @@ const WAITING = { preview: 'The file is being read and checked …' };
 const draw = (widget) => {
   const { status, say, ask, receive } = openChannel(widget, (message, isOwn) => handle(message, isOwn), WAITING);
   const title = widget.model.get('label'), id = widget.page;
-  let previewing, started = 0, isSlow = false, groups = [], rows = [], view;
+  const { groups } = widget.spec;
+  let previewing, started = 0, isSlow = false, rows = [], view;
 
   const body = create('tbody', {}), titles = ['Column of the file', 'Is our column', 'How sure'].map((text) => create('th', { scope: 'col' }, text));
   const table = create('table', {}, create('thead', {}, create('tr', {}, ...titles)), body);
@@ -69,7 +70,6 @@ const draw = (widget) => {
   const sayTodo = () => say(view.todo, view.line ? 'success' : 'warning');
   const show = (state) => {
     view = state;
-    if (state.groups) groups = state.groups;
     if (rows.length !== state.columns.length) {
       rows = state.columns.map(newRow);
       body.replaceChildren(...rows.map((row) => row.node));
@@ -102,9 +102,9 @@ const draw = (widget) => {
   const handle = (message, isOwn) => {
     if (message.error) isOwn && view && setAttributes(preview, { 'aria-busy': false });
     else if (message.type === 'preview') isOwn && showPreview(message);
-    else if (groups.length || message.groups) {
+    else if (view || !message.type) {
       show(message);
-      if (isOwn || message.type !== 'state') askPreview(message.type === 'state' ? 0 : 600);
+      askPreview(message.type ? 600 : 0);
     }
   };
   line.hidden = refresh.hidden = true;
