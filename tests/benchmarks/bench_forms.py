@@ -22,14 +22,14 @@ LEEWAY = 1.5
 START = "from payerkit import *\nclient = sandbox(seed=1)"
 FIRST = "PayerForm(client)"
 FORMS = {
-    "PayerForm": ("PayerForm(client)", 12),
-    "BankDetailsForm": ("BankDetailsForm(client, 'user-123')", 12),
-    "PaymentForm": ("PaymentForm(client)", 12),
-    "Walkthrough": ("Walkthrough(client)", 25),
+    "PayerForm": ("PayerForm(client)", 6),
+    "BankDetailsForm": ("BankDetailsForm(client, 'user-123')", 7),
+    "PaymentForm": ("PaymentForm(client)", 6),
+    "Walkthrough": ("Walkthrough(client)", 8),
 }
 """How a cell makes each form, and the kB of messages that may show it on a page that has the code."""
 
-SIZES_WITH_CODE: dict[str, float] = {"PayerForm": 22, "Walkthrough": 27}
+SIZES_WITH_CODE: dict[str, float] = {"PayerForm": 18, "Walkthrough": 20}
 """The kB of messages that may show the first form of a page, for which the code is sent."""
 
 CHANGE = Path(__file__).with_name("change_currency.js").read_text("utf-8")

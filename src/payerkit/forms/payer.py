@@ -121,7 +121,9 @@ class PayerForm(Form):
         banner = Banner.of("success", title, in_form(explanation.next_step))
         if not (status.kyc_status or status.agreement_status):
             banner = Banner.of("warning", title, "The response has no status of the payer. Ask again.")
-        return FormState("done", banner=banner, html=_status_table(status), buttons=self._next_steps(explanation))
+        without_links = status.model_copy(update={"kyc_url": None, "agreement_url": None})  # which buttons have
+        table = html.table(Response.rows(without_links), caption="Payer status")
+        return FormState("done", banner=banner, html=table, buttons=self._next_steps(explanation))
 
     def _next_steps(self, explanation: Explanation) -> tuple[Button, ...]:
         """Return the buttons; the primary one is the next step, by whose move it is."""
@@ -176,9 +178,3 @@ class PayerForm(Form):
         if not is_recorded:
             title = "The service did not confirm that the agreement is signed."
             self._state = replace(self._state, banner=Banner.of("warning", title, "Try again later."))
-
-
-def _status_table(status: PayerStatus) -> str:
-    """Return the statuses of a payer as a table, without what the banner and the buttons say."""
-    without_links = status.model_copy(update={"kyc_url": None, "agreement_url": None})
-    return html.table(Response.rows(without_links), caption="Payer status")

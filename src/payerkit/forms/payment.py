@@ -175,12 +175,6 @@ class PaymentForm(Form):
         super().__init__(client, **options)
 
     @property
-    def findings(self) -> Findings:
-        """Findings about the order; after sending, those about the payment, with a `verdict`."""
-        with form_lock:
-            return super().findings if self._card is None else self._card.findings
-
-    @property
     def policy(self) -> PaymentPolicy:
         """The policy of the form: the given one, with what a person agreed to beside a finding; `save` keeps it."""
         with form_lock:
@@ -461,6 +455,7 @@ class PaymentForm(Form):
 
     def _state_of(self, response: Payment) -> FormState:
         self._card = response.card(**self._compared(response))
+        self._sent = self._card.findings
         headline = self._card.content.headline
         banner = _BANNERS[self._card.verdict]
         return self._shown(replace(banner, title=headline) if headline == IMITATION else banner)
@@ -571,6 +566,7 @@ class PaymentForm(Form):
     def _show_asked(self, asked: AskedRequest) -> None:
         self._asked = asked
         self._card = self._result.card(**self._compared(self._result))
+        self._sent = self._card.findings
         self._state = self._shown(asked.banner(pays_account=self._result.payout is not None))
 
     def _ask_once(self) -> None:

@@ -67,8 +67,8 @@ class Walkthrough(PageWidget):
         self.payer = PayerForm(client)
         self.bank_details = BankDetailsForm(client)
         self.payment = PaymentForm(client, rate=rate, policy=policy, node=node)
-        self.payer.observe(self._on_payer_done, "done")
-        self.bank_details.observe(self._on_bank_details_done, "done")
+        self.payer.observe(self._on_done, "done")
+        self.bank_details.observe(self._on_done, "done")
         self._forms = {form.name: form for form in (self.payer, self.bank_details, self.payment)}
         super().__init__(**options)
         self.set_trait("label", "Walkthrough")
@@ -87,13 +87,10 @@ class Walkthrough(PageWidget):
     def _on_start(self) -> None:
         self._forms[self.step].ask_again()
 
-    def _on_payer_done(self, change: Any) -> None:
-        if change["new"] and self.payer.client_user_id is not None:
+    def _on_done(self, change: Any) -> None:
+        if change["new"] and change["owner"] is self.payer:
             self.bank_details.client_user_id = self.payer.client_user_id
             self.bank_details.offer_holder(self.payer)
-            self.payment.offer_account(self.bank_details)
-
-    def _on_bank_details_done(self, change: Any) -> None:
         if change["new"]:
             self.payment.offer_account(self.bank_details)
 

@@ -36,19 +36,15 @@ def page_code(*names: str) -> tuple[str, bytes]:
     """
     texts = {name: source(name) for name in ("picture.css", "widgets/shared.css", "widgets/shared.js", *names)}
     styles = " ".join([palette(), *(text for name, text in texts.items() if name.endswith(".css"))])
-    css = json.dumps(re.sub(r"\s*([{};])\s*", r"\1", styles))
+    css = json.dumps(re.sub(r"\s*([{};])\s*|(?<=:) ", r"\1", styles))
     scripts = [text for name, text in texts.items() if name.endswith(".js")]
-    code = "\n".join([f"const css = {css};", *scripts, "export { begin };"])
+    code = "\n".join([*scripts, f"const css = {css};", "export { begin };"])
     return hashlib.sha256(code.encode()).hexdigest()[:16], _pack(code)
 
 
 def _pack(text: str) -> bytes:
     """Return a text for a page, packed with gzip: it takes a third of the room."""
     return gzip.compress(text.encode(), mtime=0)
-
-
-def _pack_value(value: Any, _widget: object = None) -> bytes:
-    return _pack(json.dumps(value))
 
 
 class _Layout(ipywidgets.Layout):  # type: ignore[misc]  # ipywidgets has no types
@@ -74,7 +70,7 @@ class PageWidget(anywidget.AnyWidget):
 
     loader = traitlets.Bytes(_pack(source("widgets/loader.js")), read_only=True).tag(sync=True)
     code_id = traitlets.Unicode(read_only=True).tag(sync=True)
-    spec = traitlets.Dict(read_only=True).tag(sync=True, to_json=_pack_value)
+    spec = traitlets.Dict(read_only=True).tag(sync=True, to_json=lambda value, _: _pack(json.dumps(value)))
     label = traitlets.Unicode(read_only=True, help="The title, also without a kernel.").tag(sync=True)
 
     def __init__(self, **options: Any) -> None:
@@ -102,7 +98,7 @@ class PageWidget(anywidget.AnyWidget):
             self._on_message(message)
             return
         code = [page_code(*self._files)[1]] if message["needs_code"] else []
-        self.send({"type": "start", "page": message["page"]}, [_pack_value(self._first()), *code])
+        self.send({"type": "start", "page": message["page"]}, [_pack(json.dumps(self._first())), *code])
         self._on_start()
 
     def _picture(self) -> str:
