@@ -9,7 +9,7 @@ export const render = async ({ model, el }, unpack, load) => {
     const notice = document.createElement('div'), title = document.createElement('b');
     title.textContent = model.get('label');
     notice.append(title, Object.assign(document.createElement('div'), { role, textContent: text }));
-    notice.style = `box-sizing: border-box; max-width: 860px; margin: 4px; padding: 8px 12px; border: 1px dashed; border-radius: 3px;
+    notice.style = `max-width: 840px; margin: 4px; padding: 8px; border: 1px dashed;
       color: var(--jp-ui-font-color2); font: var(--jp-ui-font-size1, 13px) / 1.4 var(--jp-ui-font-family, system-ui)`;
     el.prepend(notice);
     return notice;

@@ -38,13 +38,13 @@ const drawBanner = ({ go, timeout, signal }) => {
 };
 
 // Draws the row of buttons below a form, as Python lists them; those of a form that is done are in a menu, except the next
-// step. start(action): starts an action; the button that submits
-// the form does so by the event of the form. Returns the row, `show`, and `canSubmit`.
+// step. start(action): starts an action; the button that submits the form does so by the event of the form. Returns the
+// row, `show`, and `canSubmit`.
 const drawActions = (start) => {
   const node = div('row actions');
   let shown;
   const canSubmit = () => !!node.querySelector('[type="submit"]');
-  const drawButton = ([label, action, url, kind, about]) => {
+  const drawButton = ([label, action, url, kind]) => {
     const className = kind.includes('primary') ? 'go' : '';
     if (kind.includes('copy')) return setAttributes(drawCopyButton(label, url, '', 'link'), { class: `button ${className}` });
     if (url) return create('a', { class: 'button ' + className, href: url, target: '_blank', rel: 'noopener noreferrer' }, label);
