@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from base64 import b64decode
@@ -839,3 +840,30 @@ def test_what_a_form_is_drawn_from_is_small(client: Client, kind: type[Any], val
     assert len(json.dumps(form.get_state(), default=repr)) <= 12_000
     assert len(json.dumps(form.spec)) <= 4_000
     assert len(json.dumps(view)) <= 4_000
+
+
+def test_a_page_begins_with_one_message_and_one_reply(client: Client) -> None:
+    """The reply has the views of all forms, and the code only if the page lacks it."""
+    sent = []
+
+    class Watched(Walkthrough):
+        def send(self, content: Any, buffers: Any = ()) -> None:
+            sent.append([content["type"], *map(gzip.decompress, buffers)])
+
+    walk = Watched(client)
+    for needs_code in (True, False):
+        walk._on_page_message(walk, {"type": "start", "page": "page", "needs_code": needs_code}, [])
+    views = json.loads(sent[1][1])
+
+    assert ["payer", "bank_details", "payment"] == [view["form"] for view in views]
+    assert [("start", 2), ("start", 1)] == [(kind, len(parts)) for kind, *parts in sent]
+    assert b"export { begin };" in sent[0][2]
+
+
+def test_a_layout_is_sent_without_what_is_not_set(client: Client) -> None:
+    """Nor does a form with a layout of its own lose it."""
+    form, wide = PayerForm(client), PayerForm(client, layout={"width": "50%"})
+    form.layout.height = "9em"
+
+    assert {"height"} == {name for name in form.layout.get_state() if not name.startswith("_")}
+    assert ("50%", None) == (wide.layout.width, form.layout.width)
