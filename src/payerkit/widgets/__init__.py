@@ -47,19 +47,11 @@ def _pack(text: str) -> bytes:
     return gzip.compress(text.encode(), mtime=0)
 
 
-class _Layout(ipywidgets.Layout):  # type: ignore[misc]  # ipywidgets has no types
-    """A layout that is sent without what is not set: pages have the same defaults."""
-
-    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - inherited
-        """Return the state, or the parts of it that are asked for."""
-        state = super().get_state(key, drop_defaults)
-        return {name: value for name, value in state.items() if key is not None or value is not None}
-
-
 class PageWidget(anywidget.AnyWidget):
     """Base class of the widgets. Its state, which a notebook may save, holds no values.
 
-    Its page asks for what it shows at first, and for the code if it has none: one message, one reply.
+    Its page asks for what it shows at first, and for the code if it has none: one message, one reply. Its layout, which
+    is a widget of its own, is made and sent once somebody asks for it.
 
     The comm opens when the widget is first shown: a widget that is only shown as a part of another one has no comm.
     """
@@ -79,8 +71,17 @@ class PageWidget(anywidget.AnyWidget):
         self.on_msg(self._on_page_message)
 
     @traitlets.default("layout")
-    def _sparse_layout(self) -> _Layout:
-        return _Layout()
+    def _late_layout(self) -> ipywidgets.Layout:
+        layout = ipywidgets.Layout()
+        if self.comm is not None:
+            self._send({"method": "update", "state": {"layout": f"IPY_MODEL_{layout.model_id}"}, "buffer_paths": []})
+        return layout
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - inherited
+        """Return the state, or the parts of it that are asked for; without a layout that nobody has asked for."""
+        if key is None and not self.trait_has_value("layout"):
+            key = [name for name in self.keys if name != "layout"]
+        return dict(super().get_state(key, drop_defaults))
 
     def _first(self) -> Any:
         """Return what a page shows at first."""
