@@ -78,9 +78,10 @@ class PageWidget(anywidget.AnyWidget):
         return layout
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - inherited
-        """Return the state, or the parts of it that are asked for; without a layout that nobody has asked for."""
-        if key is None and not self.trait_has_value("layout"):
-            key = [name for name in self.keys if name != "layout"]
+        """Return the parts of the state that are asked for, by default what is set."""
+        if key is None:
+            made = [name for name in self.keys if name != "layout" or self.trait_has_value(name)]
+            key = [name for name in made if getattr(self, name) is not None]
         return dict(super().get_state(key, drop_defaults))
 
     def _first(self) -> Any:
