@@ -191,6 +191,8 @@ def test_merged_cells_in_the_body_block(tmp_path: Path) -> None:
         ("total-3,c@example.com,,", {}),
         ("Total-3,,,", {}),
         ("Total EUR,,,1.250 EUR", {4: "a row of totals"}),
+        ("Summe,,,=SUM(D2:D3)", {4: "a row of totals"}),  # as programs write it, which compute nothing
+        ("Summe,,,=A2&A3", {}),
     ],
 )
 def test_what_stands_under_the_table_is_named(last: str, notes: dict[int, str], tmp_path: Path) -> None:

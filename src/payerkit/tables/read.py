@@ -401,7 +401,7 @@ def open_table(source: Any, is_known: IsKnown, *, sheet: str | None = None) -> R
 
 
 _TOTAL = re.compile(r"(?:(?:grand |sub)?total[es]?|sum|summe|gesamt(?:summe)?|suma)(?:[\s:]|$)", re.IGNORECASE).match
-_is_figure = re.compile(r"(?:[A-Z]{3})?[^\w@]*[0-9][^A-Za-z@]*(?:[A-Z]{3})?").fullmatch
+_is_figure = re.compile(r"(?:[A-Z]{3})?[^\w@]*[0-9][^A-Za-z@]*(?:[A-Z]{3})?|=(?:SUM|SUBTOTAL)\(.*").fullmatch
 
 
 def _notes_below(rows: pd.DataFrame) -> Iterator[tuple[int, str]]:
