@@ -80,7 +80,7 @@ def test_html_is_an_inert_table() -> None:
     assert (1, 0) == (shown.count("<tbody><tr>"), shown.count("<script>"))
     assert "what to do" in shown
     assert "<tr>" not in Findings()._repr_html_()
-    assert "✓ No findings" in Findings()._repr_html_()
+    assert "✓&nbsp;No findings" in Findings()._repr_html_()
 
 
 @pytest.mark.parametrize("findings", [MIXED, PaymentFindings(MIXED)], ids=["findings", "of a payment"])
@@ -96,7 +96,7 @@ def test_a_row_says_what_to_do_and_has_its_source_in_small_print() -> None:
     one = replace(finding("warning", "fee_unknown"), field="protocol_fee", hint="Add:\n[[fees]]\n  percentage = 1")
     cells = re.findall("<td[^>]*>(.*?)</td>", Findings([one])._repr_html_(), re.DOTALL)
 
-    assert ["! warning", "protocol fee"] == [re.sub("<[^>]*>", "", cell) for cell in cells[:2]]
+    assert ["!&nbsp;warning", "protocol fee"] == [re.sub("<[^>]*>", "", cell) for cell in cells[:2]]
     assert cells[2] == (
         'Wrong.<div class="pk-advice">→ Add:</div><pre class="pk-copied">[[fees]]\n  percentage = 1</pre>'
         '<div class="pk-small">a source · fee_unknown</div>'

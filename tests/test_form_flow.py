@@ -387,7 +387,7 @@ def test_one_action_is_next(shared: Client) -> None:
     assert "Waits for the payer: identity check, agreement" == waits[0]
     assert ["Waits for the payer: identity check", "Waits for the service: identity check", ""] == waits[1:]
     chips = [re.findall('<span class="pk-chip[^>]*>(.*?)</span>', step["panel"])[0] for step in steps]
-    assert ["! not started", "! not started", "i pending", "✓ approved"] == chips
+    assert ["!&nbsp;not started", "!&nbsp;not started", "i&nbsp;pending", "✓&nbsp;approved"] == chips
     assert "yes" in steps[-1]["panel"]
 
 

@@ -68,7 +68,7 @@ def test_each_colour_can_be_read_on_every_ground(kind: str) -> None:
 
 def test_a_chip_says_in_words_what_its_colour_says() -> None:
     """Where styles are removed, a mark and a word are left; what is untrusted stays text."""
-    assert ["✗ error", "✓ &lt;b&gt;"] == [
+    assert ["✗&nbsp;error", "✓&nbsp;&lt;b&gt;"] == [
         re.sub("<[^>]*>", "", chip) for chip in (html.chip("error", "error"), html.chip("success", "<b>"))
     ]
 

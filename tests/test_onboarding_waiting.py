@@ -308,7 +308,7 @@ def test_every_row_is_in_one_state(service: Service, run: Run) -> None:
         "2 rows wait until the payer is compliant: call again later, see reason.",
         f"1 row was refused: correct what reason says, or {refused}",
     ] == str(report).splitlines()[:3]
-    assert 1 == report._repr_html_().count("i waiting</span>")  # two rows, one reason
+    assert 1 == report._repr_html_().count("i&nbsp;waiting</span>")  # two rows, one reason
 
 
 # Payers that are there already

@@ -150,7 +150,10 @@ def test_a_plan_is_browsed() -> None:
 def test_pictures_group_reasons(tmp_path: Path) -> None:
     """Errors first, each with its number of rows and the first of them, in words with blanks."""
     shown = example_report(tmp_path, 60)._repr_html_()
-    places = [shown.index(words) for words in ("✗ refused", "! unknown", "= duplicate", "· not sent", "i waiting")]
+    places = [
+        shown.index(words)
+        for words in ("✗&nbsp;refused", "!&nbsp;unknown", "=&nbsp;duplicate", "·&nbsp;not sent", "i&nbsp;waiting")
+    ]
 
     assert sorted(places) == places
     assert "rows 3, 10, 17 and 6 more" in shown

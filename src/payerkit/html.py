@@ -113,8 +113,8 @@ def title(text: object, *, beside: str = "") -> Html:
 
 
 def chip(kind: Kind, words: str) -> Html:
-    """Return words on a ground of their colour, with their mark."""
-    return Html(f'<span class="pk-chip pk-{kind}" {inline(kind, "chip")}>{MARKS[kind]} {escape(words)}</span>')
+    """Return words on a ground of their colour, with their mark, which never stands on a line of its own."""
+    return Html(f'<span class="pk-chip pk-{kind}" {inline(kind, "chip")}>{MARKS[kind]}&nbsp;{escape(words)}</span>')
 
 
 def verdict(word: str) -> Html:
