@@ -197,6 +197,14 @@ def test_a_misspelled_option_shows_those_of_its_command(capsys: pytest.CaptureFi
     assert "payerkit inspect: error: unrecognized arguments: --polcy policy.toml. Did you mean --policy?" in printed
 
 
+def test_an_unknown_command_says_which_one_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    """The list of all commands would leave the search to the reader."""
+    with pytest.raises(SystemExit):
+        cli.main(["onbord", "payers.csv"])
+
+    assert "there is no command onbord. Did you mean onboard?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "groups", "example"),
     [

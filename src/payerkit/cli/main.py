@@ -78,6 +78,8 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.epilog = "\n".join([*listed[1:], "", _EXAMPLE])
     if not arguments:
         parser.exit(2, parser.format_help())
+    if not arguments[0].startswith("-") and arguments[0] not in parsers:
+        parser.error(f"there is no command {arguments[0]}.{did_you_mean(arguments[0], parsers)}")
     if arguments[:1] == ["sandbox"]:  # only then: its settings are part of an extra
         _add_sandbox(parsers["sandbox"])
     for (command, group), found in groupby(

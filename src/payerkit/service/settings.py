@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
@@ -152,12 +153,19 @@ class CommandSettings(Settings, BaseSettings):
         known = {f"{PREFIX}{name.upper()}" for name in (*cls.model_fields, "api_key", "encryption_key")}
         for name in os.environ:
             if name.upper().startswith(PREFIX) and name.upper() not in known:
-                raise SetupError(f"{name}: there is no such setting.")
+                raise SetupError(_unknown(name, known))
         return cls(**{name: value for name, value in given.items() if name in cls.model_fields and value is not None})
 
 
 def _sentence(error: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     """Return pydantic's error as a sentence that begins with the name of the setting, or with that of its variable."""
     name, message = str(error["loc"][0]), str(error["msg"]).removeprefix("Value error, ")
-    label = name if name in given else f"{PREFIX}{name.upper()}"
-    return f"{label}: {'there is no such setting' if error['type'] == 'extra_forbidden' else message}."
+    if error["type"] == "extra_forbidden":
+        return _unknown(name, Settings.model_fields)
+    return f"{name if name in given else f'{PREFIX}{name.upper()}'}: {message}."
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    """Return the error of a setting that does not exist, with the one that was probably meant."""
+    close = difflib.get_close_matches(name, [*known], n=1)
+    return f"{name}: there is no such setting." + (f" Did you mean {close[0]}?" if close else "")
