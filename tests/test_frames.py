@@ -53,7 +53,7 @@ def test_decoded_transactions_begin_with_what_they_do(client: payerkit.client.Cl
 def test_ids_are_not_broken(client: payerkit.client.Client) -> None:
     """Of the frame that comes back; what is made of it is as pandas shows it, and it is no other kind of frame."""
     frame = payerkit.payer_statuses(client, [PAYER["clientUserId"]])
-    shown = frame._repr_html_()  # type: ignore[operator]
+    shown = payerkit.payer_statuses(client, [PAYER["clientUserId"]])._repr_html_()  # type: ignore[operator]
 
     assert (True, False) == ("white-space: nowrap" in shown, "No rows" in shown)
     assert (pd.DataFrame, True) == (type(frame), pickle.loads(pickle.dumps(frame)).equals(frame))  # noqa: S301

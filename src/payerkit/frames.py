@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Mapping
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -38,10 +38,8 @@ def _shown(frame: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415 - likewise
 
     kind: Any = type(frame)
-    itself = weakref.ref(frame)
 
-    def picture() -> str | None:
-        whole: Any = itself()
+    def picture(whole: pd.DataFrame) -> str | None:
         sentences = [name in _SENTENCES and whole[name].notna().any() for name in whole.columns]
         in_lines = [place for place, is_sentence in enumerate(sentences, 2) if is_sentence]
         with pd.option_context("display.max_colwidth", None if in_lines else pd.get_option("display.max_colwidth")):
@@ -54,7 +52,9 @@ def _shown(frame: pd.DataFrame) -> pd.DataFrame:
         scrolls = 'tabindex="0" style="overflow-x: auto"'  # by keyboard, too
         return drawn and f'<div class="{names}" {scrolls}>{style}{drawn}{note}</div>'
 
-    object.__setattr__(frame, "_repr_html_", picture)  # of this frame alone: what is selected from it is as usual
+    object.__setattr__(
+        frame, "_repr_html_", MethodType(picture, frame)
+    )  # of this frame alone: what is selected from it is as usual
     return frame
 
 
