@@ -37,7 +37,7 @@ def _format(pattern: str, code: str = "", message: str = "", hint: str = "", if_
     return Format(re.compile(pattern, re.DOTALL).fullmatch, code, message, hint, if_missing)
 
 
-def choice_of(*options: str) -> Format:
+def _choice_of(*options: str) -> Format:
     """Return the format of a text that is one of some words."""
     message = f"Expected {', '.join(options[:-1])} or {options[-1]}."
     return Format(re.compile("|".join(options)).fullmatch, "choice", message, options=options)
@@ -59,6 +59,7 @@ FORMATS = {
     "text": TEXT,
     "filled": FILLED,
     "id": FILLED,
+    "chosen": FILLED,
     "country": COUNTRY,
     "email": _format(
         r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+", "email_form", "Not an e-mail address.", "Write it as name@example.com."
@@ -76,9 +77,10 @@ FORMATS = {
         "Write it as 1985-12-31: year, month, day.",
     ),
     "currency": _format("...", "currency_length", "Not three letters.", "Write the ISO 4217 code, such as USD."),
-    "holder": choice_of("individual", "business"),
-    "rails": choice_of(*RAILS),
-    "account_type": choice_of("checking", "savings"),
+    "holder": _choice_of("individual", "business"),
+    "rails": _choice_of(*RAILS),
+    "account_type": _choice_of("checking", "savings"),
+    "paid_to": _choice_of("wallet", "account"),
     # Whoever reads "1,000.50" or "1 000" as a number may take 1: so what groups digits is refused here.
     "amount": _format(
         r"(?!.*[0-9]\s+[0-9])[^,'\u2019_]*",
@@ -191,12 +193,13 @@ def _read_fields(schema: str) -> dict[str, SchemaField]:
     """Return the fields of a schema from the table beside this module, in its order."""
     fields = {}
     for row in rows(__package__, "fields"):
-        if row.pop("schema") == schema:
+        if schema in row.pop("schema").split():
             name = row.pop("field")
             given: dict[str, Any] = row | {
                 "format": FORMATS[row["format"]],
                 "required": row["required"] == "*",
-                "is_id": row["format"] == "id",
+                "is_id": row["format"] in {"id", "chosen"},
+                "is_chosen": row["format"] == "chosen",
                 "takes_numbers": row["format"] == "amount",
                 "option_titles": tuple(filter(None, row["option_titles"].split("|"))),
                 "aliases": tuple(row["aliases"].split()),
@@ -209,6 +212,8 @@ PAYER = Schema("Payer", "2.4", _read_fields("Payer"))
 BANK_DETAILS = Schema("BankDetails", "2.1", _read_fields("BankDetails"))
 PAYMENT_ORDER = Schema("PaymentOrder", "2.7", _read_fields("PaymentOrder"))
 PAYOUT_ORDER = Schema("PayoutOrder", "", _read_fields("PayoutOrder"))
+PAYMENT_FORM = Schema("Payment", "", _read_fields("Payment"))
+"""What the form of a payment takes. Which fields are required follows from what is paid."""
 SCHEMAS = {schema.name: schema for schema in (PAYER, BANK_DETAILS, PAYMENT_ORDER)}
 """The schemas of the specification's requests, by name. All fields of a PayoutOrder but one are an order's, too."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from payerkit import html
+from payerkit.checks.schema import PAYMENT_FORM
 from payerkit.client.client import Client, request_status_call
 from payerkit.client.node import KeptAnswers, Node, NodeError
 from payerkit.endpoints import payer_status_call, payment_call, payment_details_call
@@ -31,7 +32,6 @@ from payerkit.forms.bank_details import BankDetailsForm
 from payerkit.forms.form import Failure, Form, form_lock
 from payerkit.forms.stored_account import (
     OPTIONAL,
-    PAYMENT_FIELDS,
     AccountChoice,
     AccountOrder,
     PaymentEntry,
@@ -354,11 +354,11 @@ class PaymentForm(Form):
     def _follow_receiver(self, changed: Collection[str]) -> None:
         """Choose what is paid from the fields that only one of both has, and clear those of the other."""
         values = self._entries.visible_values()
-        kinds = {PAYMENT_FIELDS.fields[name].applies_to for name in changed if values[name]} - {""}
+        kinds = {PAYMENT_FORM.fields[name].applies_to for name in changed if values[name]} - {""}
         if "paid_to" not in changed and len(kinds) == 1 and kinds != {values["paid_to"]}:
             self._entries.choose("paid_to", kinds.pop())
         asked = fields_of(self._entries.visible_values()["paid_to"])
-        self._entries.clear(name for name in PAYMENT_FIELDS.fields if name not in asked)
+        self._entries.clear(name for name in PAYMENT_FORM.fields if name not in asked)
 
     def _follow_account(self) -> None:
         """Offer the accounts that are known, and choose the currency of the chosen one."""

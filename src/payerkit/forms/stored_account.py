@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from payerkit.checks.inputs import check_field, error_finding
-from payerkit.checks.schema import PAYER, PAYMENT_ORDER, PAYOUT_ORDER, Schema, SchemaField, Section, choice_of
+from payerkit.checks.schema import PAYMENT_FORM, PAYMENT_ORDER, PAYOUT_ORDER, Schema
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.explanations import explain_word
 from payerkit.findings import Finding
@@ -21,51 +21,6 @@ from payerkit.payment.response import least_above
 from payerkit.policy.payment_policy import PaymentPolicy
 from payerkit.wire import wire_name
 from payerkit.wording import count_of, in_form, in_words, listed, visible
-
-_GOES: Section = "Where the money goes"
-
-PAYMENT_FIELDS = Schema(
-    "Payment",
-    "",
-    {
-        "paid_to": SchemaField(
-            title="Way of payment",
-            help="A wallet receives crypto; an account, money in its own currency.",
-            example="",
-            section=_GOES,
-            format=choice_of("wallet", "account"),
-            required=True,
-            option_titles=("Wallet", "Stored account"),
-        ),
-        "payee": replace(PAYMENT_ORDER.fields["payee"], section=_GOES, applies_to="wallet"),
-        "client_user_id": replace(
-            PAYER.fields["client_user_id"],
-            title="Payer",
-            help="The payer's id, under which the account is stored.",
-            section=_GOES,
-            applies_to="account",
-        ),
-        "payment_details_id": SchemaField(
-            title="Account",
-            help="One of the payer's approved accounts.",
-            example="Look up the payer's accounts first",
-            section=_GOES,
-            required=True,
-            is_id=True,
-            is_chosen=True,
-            applies_to="account",
-        ),
-        **{name: PAYOUT_ORDER.fields[name] for name in ("amount", "invoice_currency", "payment_currency")},
-        "wallet": SchemaField(
-            title="Paying wallet",
-            help="Address of the wallet that is to sign: then its balance and allowance are looked at.",
-            example="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
-            section="Order",
-        ),
-        "reference": replace(PAYOUT_ORDER.fields["reference"], applies_to="account"),
-    },
-)
-"""What the form takes. Which fields are required follows from what is paid."""
 
 OPTIONAL = ("wallet", "reference")
 """Fields that the form shows when it is asked for more."""
@@ -113,7 +68,7 @@ def payout_of(created: PaymentRequest, account: Payout, order: AccountOrder) -> 
 class PaymentEntry:
     """What the fields of the form make: an order to a wallet, or one to a stored account."""
 
-    request_schema: ClassVar[Schema] = PAYMENT_FIELDS
+    request_schema: ClassVar[Schema] = PAYMENT_FORM
 
     @classmethod
     def of(cls, given: Mapping[str, Any], _: object = None) -> PaymentOrder | AccountOrder:
@@ -126,7 +81,7 @@ class PaymentEntry:
 
 def fields_of(paid_to: str) -> list[str]:
     """Return the fields that apply to what is paid; "" for nothing that was chosen yet."""
-    return [name for name, field in PAYMENT_FIELDS.fields.items() if field.applies_to in {"", paid_to}]
+    return [name for name, field in PAYMENT_FORM.fields.items() if field.applies_to in {"", paid_to}]
 
 
 def check_entry(
@@ -135,13 +90,13 @@ def check_entry(
     """Yield the findings about values by field name. account: the stored account, if its record is known."""
     paid_to = values.get("paid_to", "")
     asked = [name for name in fields_of(str(paid_to)) if name not in PAYMENT_ORDER.fields]
-    yield from filter(None, (check_field(PAYMENT_FIELDS, name, values.get(name)) for name in asked))
+    yield from filter(None, (check_field(PAYMENT_FORM, name, values.get(name)) for name in asked))
     found = check_payment_order(_only(PAYMENT_ORDER, values), policy=policy, environment=environment)
     yield from (each for each in found if each.field != "payee" or paid_to == "wallet")
     if (wallet := values.get("wallet")) and address_problem(wallet):
         message = "Not the address of a wallet, or its capital letters do not match its checksum."
         hint = "Copy it from the wallet: 0x and 40 digits."
-        yield error_finding(PAYMENT_FIELDS, "wallet", "wallet_form", message, hint)
+        yield error_finding(PAYMENT_FORM, "wallet", "wallet_form", message, hint)
     if paid_to == "account" and account is not None:
         yield from _check_account(account, values, policy)
 
