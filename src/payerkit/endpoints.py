@@ -448,8 +448,8 @@ def payment_details_frame(
     dtypes = {name: "string" if is_text[name] else "object" for name in columns} | {"in_use": "boolean"}
     groups = [account_group(row.get("status")) for row in rows]
     columns["in_use"] = [None if group == "open" else group == "approved" for group in groups]
-    said = [reasons.get((str(row.get("id")), str(row.get("status")))) for row in rows]
-    columns["reason"] = [each if reveal else mask("rejectionMessage", each) for each in said]  # of revealed events, too
+    found = [reasons.get((str(row.get("id")), str(row.get("status")))) for row in rows]
+    columns["reason"] = [each if reveal else mask("rejectionMessage", each) for each in found]  # these may be revealed
     return frame_of(zip(*columns.values(), strict=True), dtypes)
 
 

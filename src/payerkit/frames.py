@@ -71,3 +71,8 @@ def read_times(column: pd.Series[Any]) -> pd.Series[Any]:
     # Each by itself, as ISO 8601: pandas would take the form of the first for that of all, and drop the others.
     times = pd.to_datetime(column.astype("string"), utc=True, errors="coerce", format="ISO8601")
     return times.astype(TIME)
+
+
+def read_truth(value: object) -> bool | None:
+    """Return a truth value, also from the text that a file has for it; None for anything else."""
+    return {"true": True, "false": False}.get(str(value).lower())

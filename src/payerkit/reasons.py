@@ -95,9 +95,8 @@ def words_of_service(params: Params) -> str:
 
 
 def _says(params: Params) -> str:
-    said = words_of_service(params)
     broken = "The response broke off before the reason." if params.get("is_cut") else ""
-    return f" {said or broken}".rstrip()
+    return f" {words_of_service(params) or broken}".rstrip()
 
 
 def _in_brackets(params: Params) -> str:

@@ -114,9 +114,11 @@ def rejection_reasons(events: Any) -> dict[tuple[str, str], str]:
 
     Raises InvalidInput for anything but a frame of `read_events` or None.
     """
-    said = believed_events(events, ["event", "payment_details_id", "status", "reason"])  # by time
-    told = [row for row in said if row["event"] == "payment_detail.updated" and row["reason"]]
-    return {(row["payment_details_id"], str(row["status"])): row["reason"] for row in told}
+    return {
+        (row["payment_details_id"], str(row["status"])): row["reason"]
+        for row in believed_events(events, ["event", "payment_details_id", "status", "reason"])  # by time
+        if row["event"] == "payment_detail.updated" and row["reason"]
+    }
 
 
 class _EventRow:
@@ -146,12 +148,12 @@ class _EventRow:
             cells |= {"retry_count": self.retry_count, "is_test": self.first.is_test}
         if (event := self.event) is None:
             return cells
-        said, reason = {name: getattr(event, name) for name in _OF_EVENT}, event.reason
+        members, reason = {name: getattr(event, name) for name in _OF_EVENT}, event.reason
         if not reveal:
-            said = {name: mask(wire_name(name), value) for name, value in said.items()}
+            members = {name: mask(wire_name(name), value) for name, value in members.items()}
             reason = mask("rejectionMessage", reason)
         return cells | {
-            **said,
+            **members,
             "reason": reason,
             "event": event.kind or None,
             "timestamp": pandas_time(event.timestamp),
@@ -214,10 +216,10 @@ def _merge_variants(rows: Iterable[_EventRow]) -> list[_EventRow]:
     found: list[_EventRow] = []
     same: dict[tuple[Any, ...], _EventRow] = {}
     for row in sorted(rows, key=lambda row: bool(row.event and row.event.variant)):  # the events themselves first
-        said = row.event or Event.read({})
-        first = same.setdefault((said.kind, *(getattr(said, name) for name in _SAME)), row)
-        if first is row or not said.variant:
+        event = row.event or Event.read({})
+        first = same.setdefault((event.kind, *(getattr(event, name) for name in _SAME)), row)
+        if first is row or not event.variant:
             found.append(row)
-        if said.variant and said.variant not in first.variants:
-            first.variants.append(said.variant)
+        if event.variant and event.variant not in first.variants:
+            first.variants.append(event.variant)
     return found

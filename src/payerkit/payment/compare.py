@@ -258,10 +258,10 @@ class PaidStatus:
         if request_id is None:
             return cls(None, "The payment has no request id.")
         try:
-            said: object = client.request_members(request_id)
+            members: object = client.request_members(request_id)
         except PayerkitError as error:
             return cls(None, error.message)
-        statements = read_whole(said if isinstance(said, Mapping) else {}).statements(request_id)
+        statements = read_whole(members if isinstance(members, Mapping) else {}).statements(request_id)
         ids = {comparable(each.value) for each in statements["request_id"] if not each.holder}
         is_other = not ids <= {request_id.lower()}
         return cls(None, "The service responds about another request.") if is_other else cls.of(statements)

@@ -97,11 +97,11 @@ def _check_chains(compared: Comparison) -> Iterator[Finding]:
 
 def _check_paid(compared: Comparison) -> Iterator[Finding]:
     """Yield findings about a request that is paid already, by the response or by the service, if it was asked."""
-    said, asked = PaidStatus.of(compared.statements), compared.paid
-    if said.has_been_paid or (asked and asked.has_been_paid):
+    stated, asked = PaidStatus.of(compared.statements), compared.paid
+    if stated.has_been_paid or (asked and asked.has_been_paid):
         yield payment_finding("paid_already")
         return
-    if asked is None and said.is_in_part:
+    if asked is None and stated.is_in_part:
         yield payment_finding("paid_in_part.unasked")
     elif asked is None and compared.payment.payout is not None:
         yield payment_finding("paid_unasked")
@@ -116,7 +116,7 @@ def _check_paid(compared: Comparison) -> Iterator[Finding]:
         yield payment_finding("paid_unknown", problem=shown(asked.problem, 300))
     elif asked:
         yield payment_finding("paid_not_yet")
-    for path, state in (*said.states, *(asked.states if asked else ())):
+    for path, state in (*stated.states, *(asked.states if asked else ())):
         if state.final or not state.basis:
             yield payment_finding("status_told", field=shown(path), meaning=state.meaning)
 
@@ -297,8 +297,8 @@ def _compare_with_asked(compared: Comparison, payout: Payout) -> Iterator[Findin
             asked.append(payout.payment_reference)
         for member in compared.statements[name] if asked[0] else []:
             values = [member.value, *asked]
-            said, *same = map(comparable, values) if name in _IN_HEX else values
-            if said not in same and member.path != "paymentReference":
+            stated, *same = map(comparable, values) if name in _IN_HEX else values
+            if stated not in same and member.path != "paymentReference":
                 yield payment_finding("request_differs", field=shown(member.path), what=what)
 
 

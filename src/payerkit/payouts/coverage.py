@@ -15,6 +15,7 @@ from payerkit.checks.inputs import is_blank
 from payerkit.errors import InvalidInput, kind_of, located
 from payerkit.events.read_events import believed_events
 from payerkit.explanations import explain_word
+from payerkit.frames import read_truth
 from payerkit.models import Payment, PaymentRequest, PayoutOrder
 from payerkit.onchain.amounts import EXACT, format_number, positive_number
 from payerkit.onchain.currencies import Currency, find_currency
@@ -228,11 +229,6 @@ class SeenPayment:
         self.has_been_paid = read_truth(row["has_been_paid"])
 
 
-def read_truth(value: object) -> bool | None:
-    """Return a truth value, also from the text that a file has for it; None for anything else."""
-    return {"true": True, "false": False}.get(str(value).lower())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
     """How far payments cover an order, after refunds.
@@ -285,12 +281,12 @@ def _by_amounts(
     least, left = EXACT.subtract(order.amount, near), EXACT.subtract(total, given)
     times = max(min(int(EXACT.divide(left, least)), len(payments)), 0)  # one payment that is too large is no second
     rest = EXACT.subtract(left, EXACT.multiply(order.amount, Decimal(times)))
-    said = _said(payments)
+    stated = _is_stated_paid(payments)
     doubt = "" if payments else _REFUND
-    if payments and said is True and total < least:
+    if payments and stated is True and total < least:
         missing = f"{format_number(EXACT.subtract(order.amount, total))} {order.invoice_currency}"
         doubt = f"The service says that it is paid, but {missing} is missing here: find out why before anybody pays it."
-    paid = None if doubt or (times and said is False) else times > 0
+    paid = None if doubt or (times and stated is False) else times > 0
     return Coverage(
         paid=paid,
         times=None if paid is None else times,
@@ -304,7 +300,7 @@ def _by_amounts(
 
 def _by_word(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Sequence[PayoutEvent]) -> Coverage:
     """Return the coverage by the word of the service, for amounts that cannot be compared with the order's."""
-    said = _said(payments)
+    stated = _is_stated_paid(payments)
     if refunds:
         total, given = _sum_of(payments), total_of(each.amount for each in refunds)
         is_same = all(_is_token(each.currency, payments[0].payment_currency) for each in refunds if payments)
@@ -316,13 +312,13 @@ def _by_word(order: ExpectedOrder, payments: Sequence[SeenPayment], refunds: Seq
     if order.invoice_currency and not is_ordered:
         return Coverage(paid=None, times=None, doubt=_FOREIGN)
     is_each = len(payments) == 1 or all(each.amount is not None and each.amount == order.amount for each in payments)
-    return Coverage(paid=said, times={True: len(payments) if is_each else None, False: 0, None: None}[said])
+    return Coverage(paid=stated, times={True: len(payments) if is_each else None, False: 0, None: None}[stated])
 
 
-def _said(payments: Sequence[SeenPayment]) -> bool | None:
+def _is_stated_paid(payments: Sequence[SeenPayment]) -> bool | None:
     """Return whether the service says that the request is paid; an earlier list may say no, a later one yes."""
-    said = {each.has_been_paid for each in payments}
-    return True if True in said else False if False in said else None
+    stated = {each.has_been_paid for each in payments}
+    return True if True in stated else False if False in stated else None
 
 
 def _sum_of(payments: Sequence[SeenPayment]) -> Decimal | None:

@@ -96,10 +96,10 @@ def _section(label: str, checked: CheckedPayment, paid: pd.DataFrame | None, eve
     found, cells = PaymentFindings(checked.findings), checked.row()
     points = [f"{html.MARKS[each.severity]} {_NUMBER.sub(MASK, each.message)} [{each.code}]" for each in found]
     lines: dict[str, list[str]] = {}
-    said: list[dict[str, Any]] = []
+    happened: list[dict[str, Any]] = []
     if (compared := checked.compared) is not None:
         ids = {name: getattr(compared.payment, name) for name in ("request_id", "payment_reference")}
-        said = events_of([ids], events)
+        happened = events_of([ids], events)
         if any(ids.values()) and (paid is not None or events is not None):
             listed = payments_frame([]) if paid is None else paid
             row = rows_of(reconcile([compared.payment], listed, events=events))[0]
@@ -110,8 +110,9 @@ def _section(label: str, checked: CheckedPayment, paid: pd.DataFrame | None, eve
     lines |= {in_words(name).capitalize(): [_text(cells[name])] for name in _CELLS if cells.get(name) is not None}
     rows = [(name, "<br>".join(map(html.escape, each))) for name, each in (lines | {"Findings": points}).items()]
     caption = html.Html(f"{html.verdict(found.verdict)} Payment {html.escape(label)}")
-    happened = [[_text(each[name]) for name in ("at", "event", "sub_status", "signature")] for each in said]
-    table = html.grid(("time", "event", "off-ramp status", "signature"), happened, caption="Events") if said else ""
+    cells_of_events = [[_text(each[name]) for name in ("at", "event", "sub_status", "signature")] for each in happened]
+    head = ("time", "event", "off-ramp status", "signature")
+    table = html.grid(head, cells_of_events, caption="Events") if happened else ""
     return f"<section>{html.table(rows, caption=caption)}{table}</section>"
 
 

@@ -54,9 +54,11 @@ class Page:
         self.records: list[dict[str, Any]] = [] if found is None else found
         if not isinstance(self.records, list) or not all(isinstance(each, dict) for each in self.records):
             raise ValueError(f"expected a list of {name}")
-        said = pagination if isinstance(pagination := content.get("pagination"), dict) else {}
-        self.total = total if type(total := said.get("total")) is int else None
-        self.has_more = has_more if isinstance(has_more := said.get("hasMore"), bool) else None
+        pagination: Any = content.get("pagination")
+        pagination = pagination if isinstance(pagination, dict) else {}
+        total, has_more = pagination.get("total"), pagination.get("hasMore")
+        self.total = total if type(total) is int else None
+        self.has_more = has_more if isinstance(has_more, bool) else None
 
 
 def read_all_pages(
@@ -127,7 +129,7 @@ def id_key(value: str) -> str:
     return " ".join(value.split()).casefold()
 
 
-DTYPES = columns(
+PAYMENT_DTYPES = columns(
     "reference timestamp type amount currency payment_currency has_been_paid source_network destination_network "
     "payment_id request_id payment_reference source_tx_hash destination_tx_hash",
     time="timestamp",
@@ -159,7 +161,7 @@ def payments_frame(records: Sequence[Mapping[str, Any]], *, reveal: bool = False
     for row, first in zip(rows, find_duplicates(rows), strict=True):  # found by the references as they are
         row["duplicate_of"] = first
         row["reference"] = row["reference"] if reveal else mask("reference", row["reference"])
-    dtypes = DTYPES | dict.fromkeys([*kinds, "fees_usd"], "object") | dict.fromkeys(_OTHERS, "string")
+    dtypes = PAYMENT_DTYPES | dict.fromkeys([*kinds, "fees_usd"], "object") | dict.fromkeys(_OTHERS, "string")
     return frame_of(rows, dtypes | {"duplicate_of": "Int64"})
 
 
@@ -184,7 +186,7 @@ def _row(record: Mapping[str, Any], *, reveal: bool) -> dict[str, Any]:
     """Return the columns of a payment but those of its fees; its reference is shown."""
     given = record.get("request")
     request = given if isinstance(given, dict) else {}
-    cells: dict[str, Any] = {name: cell_text(record.get(wire_name(name))) for name in DTYPES}
+    cells: dict[str, Any] = {name: cell_text(record.get(wire_name(name))) for name in PAYMENT_DTYPES}
     cells |= {name: cell_text(request.get(wire_name(name)) or record.get(wire_name(name))) for name in _OF_REQUEST}
     is_paid, customer, note = request.get("hasBeenPaid"), request.get("customerInfo"), cell_text(record.get("note"))
     return cells | {

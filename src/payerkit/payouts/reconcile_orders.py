@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from payerkit import _tsv
 from payerkit.checks.schema import MASK
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, PaymentListWarning, without_internal_frames
 from payerkit.events.read_events import read_events
 from payerkit.explanations import explain_word
-from payerkit.frames import columns, frame_of, read_times, rows_of
+from payerkit.frames import columns, frame_of, read_times, read_truth, rows_of
 from payerkit.masking import mask
 from payerkit.onchain.amounts import format_number
 from payerkit.payouts.coverage import (
@@ -32,10 +33,9 @@ from payerkit.payouts.coverage import (
     cover,
     ids_of,
     read_expected_orders,
-    read_truth,
 )
 from payerkit.payouts.lists import (
-    DTYPES,
+    PAYMENT_DTYPES,
     REQUEST_DTYPES,
     find_duplicates,
     has_terms,
@@ -60,17 +60,12 @@ _DTYPES = columns(
 )
 """Columns and their dtypes."""
 
-STATE_OF_WORD = {
+ORDER_STATES = {row["state"]: row for row in _tsv.rows(__package__, "order_states")}
+"""The rows of `order_states.tsv`, by state."""
+
+STATE_OF_WORD: Mapping[str, str | None] = {
     "initiated": None,
-    "pending_internal_assessment": "on_its_way",
-    "ongoing_checks": "on_its_way",
-    "processing": "on_its_way",
-    "sending_fiat": "on_its_way",
-    "fiat_sent": "at_the_bank",
-    "bounced": "bounced",
-    "failed": "failed",
-    "insufficient_funds": "failed",
-    "retry_required": "failed",
+    **{word: state for state, row in ORDER_STATES.items() for word in row["off_ramp"].split()},
 }
 """The state of an order by the last off-ramp status, for every documented one; None where the payments decide."""
 
@@ -162,7 +157,7 @@ def read_paid(payments: Any) -> list[dict[str, Any]]:
 
     Raises InvalidInput for anything but such a frame.
     """
-    table = _checked(payments, DTYPES, "payments")
+    table = _checked(payments, PAYMENT_DTYPES, "payments")
     table = table.assign(timestamp=read_times(table["timestamp"])).sort_values("timestamp", kind="stable")
     rows = rows_of(table)
     same = find_duplicates(rows)

@@ -30,7 +30,7 @@ from payerkit.onchain.amounts import format_number
 from payerkit.onchain.currencies import find_currency, networks
 from payerkit.payouts.coverage import ID_NAMES, ExpectedOrder, ids_of
 from payerkit.payouts.lists import REQUEST_DTYPES, list_payments, list_requests
-from payerkit.payouts.reconcile_orders import STATE_OF_WORD, reconcile
+from payerkit.payouts.reconcile_orders import ORDER_STATES, STATE_OF_WORD, reconcile
 from payerkit.payouts.request_calls import get_request
 from payerkit.signing.card import AFTER_STOP
 from payerkit.wire import check_id
@@ -46,14 +46,6 @@ Progress = Literal["done", "now", "stopped", "ahead"]
 
 LEGS = ("Order", "Request", "Transactions", "Paid on chain", "Off-ramp", "Bank")
 """The legs of the way, in their order; an order that pays a wallet ends on the chain."""
-
-_LEG_OF_STATE = {
-    "not_paid": "Transactions",
-    **dict.fromkeys(("partly_paid", "unclear", "paid_twice"), "Paid on chain"),
-    **dict.fromkeys(("paid", "on_its_way", "failed", "refunded"), "Off-ramp"),
-    **dict.fromkeys(("bounced", "at_the_bank"), "Bank"),
-}
-"""Where an order is, by its state in `reconcile`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +81,8 @@ class Leg:
     def words(self) -> str:
         """What is known, since when, and who says so, in one line; "" if nothing is."""
         since = "" if self.since is None else f"since {self.since:%Y-%m-%d %H:%M} UTC"
-        said = "; ".join(filter(None, [since, self.source and f"source: {self.source}"]))
-        return f"{self.known} ({said})" if said and self.known else self.known
+        details = "; ".join(filter(None, [since, self.source and f"source: {self.source}"]))
+        return f"{self.known} ({details})" if details and self.known else self.known
 
 
 _KINDS: Mapping[Progress, html.Kind] = {"done": "success", "now": "warning", "stopped": "error", "ahead": "neutral"}
@@ -295,11 +287,10 @@ def _read_requests(client: Client, order: ExpectedOrder) -> list[dict[str, Any]]
         return found
     with suppress(NotFound):
         status = get_request(client, request_id)
-        said = {name: getattr(status, name) for name in (*ID_NAMES, "status", "has_been_paid", "tx_hash")}
-        said |= {"request_id": request_id, "amount": status.request_amount}
-        said = {name: value for name, value in said.items() if value is not None}
+        members = {name: getattr(status, name) for name in (*ID_NAMES, "status", "has_been_paid", "tx_hash")}
+        members |= {"request_id": request_id, "amount": status.request_amount}
         known = found[0] if found else {"source": "response"} | {name: getattr(order, name) for name in _TERMS}
-        return [known | said]
+        return [known | {name: value for name, value in members.items() if value is not None}]
     return found
 
 
@@ -307,7 +298,7 @@ def _explain(
     row: Mapping[str, Any], requests: Sequence[Mapping[str, Any]], card: PaymentCard | None, *, pays_wallet: bool
 ) -> tuple[str, Explanation]:
     """Return the leg where the money is, and what its state means."""
-    state, place = row["state"], _LEG_OF_STATE[row["state"]]
+    state, place = row["state"], ORDER_STATES[row["state"]]["leg"]
     found = explain_word(row["bank_status"] if state in {"bounced", "failed"} else state, "order")
     if pays_wallet and state == "paid":
         found, place = explain_word("paid", "request"), "Paid on chain"
@@ -359,17 +350,17 @@ def _page(row: Mapping[str, Any]) -> str:
 _HASH = re.compile("0x[0-9a-fA-F]{64}")
 
 
-def _paid_out(row: Mapping[str, Any], said: Sequence[Mapping[str, Any]]) -> dict[str, Fact]:
+def _paid_out(row: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[str, Fact]:
     """Return what events say of off-ramp and bank."""
     status = row["bank_status"]
     if status is None:
         return {}
-    signatures = {each["signature"] for each in said if each["sub_status"] == status}
+    signatures = {each["signature"] for each in events if each["sub_status"] == status}
     source = f"event, signature {'valid' if signatures == {'valid'} else 'unchecked'}"
     last = (explain_word(status, "payment").meaning, row["bank_status_at"], source)
     if STATE_OF_WORD.get(status) not in {"at_the_bank", "bounced"}:
         return {"Off-ramp": last}
-    sent = next((each["at"] for each in said if each["sub_status"] == "sending_fiat"), None)
+    sent = next((each["at"] for each in events if each["sub_status"] == "sending_fiat"), None)
     return {"Off-ramp": ("The operator has paid out.", sent, source), "Bank": last}
 
 
@@ -430,7 +421,8 @@ def draw_invoices(reconciled: pd.DataFrame) -> pictures.Picture:
     shapes: list[str] = []
     for number, state in enumerate(states):
         left, top = 58 + 22 * (number % 30), 8 + 80 * (number // 30)
-        for row, (title, kind) in enumerate(zip(("books", "chain", "bank"), _CELLS[state].split(), strict=True)):
+        ledgers = ORDER_STATES[state]["ledgers"].split()
+        for row, (title, kind) in enumerate(zip(("books", "chain", "bank"), ledgers, strict=True)):
             shapes += [] if number % 30 else [pictures.label(10, top + 15 + 24 * row, title)]
             shapes.append(_cell((left, top + 24 * row, 20, 22), kind))
     top = 80 * -(-len(states) // 30)
@@ -441,22 +433,6 @@ def draw_invoices(reconciled: pd.DataFrame) -> pictures.Picture:
         lines.append(f"{html.MARKS[kind]} {in_words(word)}: {', '.join(found[:5])}{rest}")
         shapes.append(pictures.label(10, top + 4 + 18 * place, lines[-1], kind))
     return pictures.Picture(pictures.image(shapes, top + 16 + 18 * len(lines), alt="; ".join(lines)), "\n".join(lines))
-
-
-_CELLS = {
-    "not_paid": "success - -",
-    "partly_paid": "success warning -",
-    "unclear": "success error -",
-    "paid": "success success -",
-    "on_its_way": "success success info",
-    "at_the_bank": "success success success",
-    "bounced": "success success error",
-    "failed": "success success error",
-    "refunded": "success success error",
-    "paid_twice": "success error -",
-    "unmatched": "- error -",
-}
-"""What books, chain and bank have of an order in each state, by colour; "-" for nothing yet."""
 
 
 def _cell(place: tuple[float, float, float, float], kind: str) -> str:

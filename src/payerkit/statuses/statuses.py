@@ -18,7 +18,7 @@ from payerkit.endpoints import payer_status_call, payment_details_frame
 from payerkit.errors import InvalidInput, PayerkitError, kind_of, without_internal_frames
 from payerkit.events.read_events import believed_events
 from payerkit.explanations import Explanation, account_group, count_words, explain_payer, is_compliant
-from payerkit.frames import columns, frame_of, read_times
+from payerkit.frames import columns, frame_of, read_times, read_truth
 from payerkit.masking import holds_email, mask
 from payerkit.models import PayerStatus
 from payerkit.onboarding.limiter import RateLimiter, list_accounts, request_each, request_lists
@@ -132,7 +132,7 @@ def last_events(events: Any, ids: Iterable[str]) -> Events:
     """
     last: dict[tuple[str, str], dict[str, Any]] = {}
     for row in believed_events(events, _NEEDED):  # by time
-        row["is_compliant"] = {"true": True, "false": False}.get(str(row["is_compliant"]).lower())
+        row["is_compliant"] = read_truth(row["is_compliant"])
         whose = _WHOSE.get(row["event"])
         if whose and row[whose]:
             last[row["event"], row[whose]] = row
