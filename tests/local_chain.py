@@ -221,6 +221,10 @@ class Chain:
         """Set what an account has of a token."""
         self.state.set_storage(to_canonical_address(token), _place(account, self._slots[token]), amount)
 
+    def balance_slot(self, token: str, account: str) -> int:
+        """Return where a token stores what an account has."""
+        return _place(account, self._slots[token.lower()])
+
     def give_coins(self, account: str, amount: int) -> None:
         """Set what an account has of the network's coin."""
         self.state.set_balance(to_canonical_address(account), amount)

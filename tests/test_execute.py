@@ -11,9 +11,9 @@ import pytest
 from eth_utils import to_canonical_address
 
 from cases import table
-from example_addresses import PAYEE, TOKEN
+from example_addresses import DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN
 from example_payments import GOOD as HONEST
-from example_payments import HARMLESS, TOKEN_PAYMENT, USDC, codes, payment, read
+from example_payments import HARMLESS, TOKEN_PAYMENT, USDC, codes, data, payment, read
 from local_chain import PAYER
 from node import LocalNode, find_anvil, in_front_of, running_node
 from payerkit import PaymentPolicy, check_payment, initiate_payment, sandbox
@@ -26,6 +26,7 @@ from payerkit.models import Payment
 from payerkit.onchain.addresses import keccak
 from payerkit.payment.compare import NODE_URL, Comparison
 from payerkit.payment.execute import check_execution
+from payerkit.policy import AgreedFee
 from test_executed_payments import FRESH, KINDS, TOKENS, chain_of, dues
 
 POOR = f"0x{'a5' * 20}"
@@ -139,10 +140,10 @@ CHANGES = [
 """What a token does with `transferFrom` before it goes on, in EVM code, and what is found."""
 
 
-def wrapper(inner: str, change: str) -> str:
-    """Return code that hands every call on to other code, but changes `transferFrom`."""
+def wrapper(inner: str, change: str, function: str = "23b872dd") -> str:
+    """Return code that hands every call on to other code, but changes a function, by default `transferFrom`."""
     body = change.replace(" ", "")
-    copied = f"365f5f37 5f3560e01c6323b872dd141560{4 + 15 + len(body) // 2:02x}57".replace(" ", "")
+    copied = f"365f5f37 5f3560e01c63{function}141560{4 + 15 + len(body) // 2:02x}57".replace(" ", "")
     called = f"{copied}{body}5b5f5f365f73{inner[2:]}5af43d5f5f3e"
     return f"0x{called}60{len(called) // 2 + 6:02x}573d5ffd5b3d5ff3"
 
@@ -181,6 +182,70 @@ def test_missing_coins_are_given_in_the_simulation(node: LocalNode) -> None:
 
     assert ["executed_lacks"] == told(found)
     assert any("gets 10 fUSDC-sepolia" in each.message for each in found)
+
+
+AGREED = PaymentPolicy(fees=[AgreedFee(address=OTHER, max_percent="1")])
+"""The agreement to a fee."""
+
+
+def hold(node: LocalNode, wallet: str, amount: int, allowed: int) -> None:
+    """Give a wallet this much of the token, and let the payment contract take some of it."""
+    slot = chain_of("sepolia").balance_slot(TOKEN, wallet)
+    node.call("anvil_setStorageAt", TOKEN, f"0x{slot:064x}", f"0x{amount:064x}")
+    node.call("anvil_impersonateAccount", wallet)
+    grant = data("095ea7b3", FEE_PROXY, allowed)
+    node.call("eth_sendTransaction", {"from": wallet, "to": TOKEN, "data": grant})
+
+
+@pytest.mark.parametrize(("amount", "allowed", "held"), [(10, 20, "has 10"), (20, 10, "may take 10")])
+def test_what_is_missing_for_a_later_transaction_is_said(amount: int, allowed: int, held: str, node: LocalNode) -> None:
+    """What the transactions before it take counts, too."""
+    fee_leg = (FEE_PROXY, data("c219a14d", TOKEN, OTHER, 10_000, REFERENCE, 0, DEAD), 0)
+    hold(node, POOR, amount * 10**6, allowed * 10**6)
+    found = executed(payment(TOKEN_PAYMENT, fee_leg, asked=USDC), node, POOR, policy=AGREED)
+
+    assert ["executed_lacks"] == told(found)
+    assert f"{held} fUSDC-sepolia" in str(found)
+    assert "needs 10.01 fUSDC-sepolia" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("0x600160005260206000f3", []), (f"0xef0100{'11' * 20}", ["executed_lacks"])],
+    ids=["a Safe", "a person's, which hands calls on (EIP-7702)"],
+)
+def test_a_contract_needs_no_coins_for_gas(code: str, expected: list[str], node: LocalNode) -> None:
+    """Whoever has it execute the payment pays that."""
+    hold(node, POOR, 10**7, 0)
+    node.call("anvil_setCode", POOR, code)
+    node.call("anvil_setBalance", POOR, "0x0")
+
+    assert expected == told(executed(GOOD, node, POOR))
+
+
+def test_a_token_may_refuse_to_replace_an_allowance(node: LocalNode) -> None:
+    """As Tether does: what to do first is said, and the payment is not called wrong."""
+    hold(node, POOR, 10**7, 3 * 10**6)
+    inner = f"0x{'c0' * 20}"
+    node.call("anvil_setCode", inner, node.call("eth_getCode", TOKEN, "latest"))
+    node.call("anvil_setCode", TOKEN, wrapper(inner, "5f 5f fd", function="095ea7b3"))
+    found = executed(GOOD, node, POOR)
+
+    assert ["executed_lacks"] == told(found)
+    assert "may still take 3 fUSDC-sepolia" in str(found)
+
+
+def test_a_token_that_takes_more_than_the_bytes_say_is_seen(node: LocalNode) -> None:
+    """Also where the policy agrees to a higher fee."""
+    inner, thief = f"0x{'c0' * 20}", "bb" * 20
+    keep, put_back = "6044 51 6103e8 6044 52 6024 51", "6024 52 6044 52"
+    more = f"{keep} 73{thief} 6024 52 5f 5f 6064 5f 73{inner[2:]} 5a f4 50 {put_back}"
+    paid = payment((FEE_PROXY, data("c219a14d", TOKEN, PAYEE, 10**7, REFERENCE, 10**4, OTHER), 0), asked=USDC)
+    assert [] == told(executed(paid, node, PAYER, policy=AGREED))
+    node.call("anvil_setCode", inner, node.call("eth_getCode", TOKEN, "latest"))
+    node.call("anvil_setCode", TOKEN, wrapper(inner, more))
+
+    assert ["executed_loss"] == told(executed(paid, node, PAYER, policy=AGREED))
 
 
 def test_an_old_allowance_is_no_finding(node: LocalNode) -> None:
@@ -243,6 +308,33 @@ def _without_simulation(body: Any, answer: Any) -> Any:
     return unknown if body["method"] == "eth_simulateV1" else answer
 
 
+def _answering(asked: str, **said: Any) -> Callable[[Any, Any], Any]:
+    """Return what makes a node answer one method so."""
+
+    def change(body: Any, answer: Any) -> Any:
+        if isinstance(body, list):
+            return [change(each, found) for each, found in zip(body, answer, strict=True)]
+        return {"jsonrpc": "2.0", "id": body["id"], **said} if body["method"] == asked else answer
+
+    return change
+
+
+def _executing(**said: Any) -> Callable[[Any, Any], Any]:
+    """Return what makes a node answer with executed calls that have these members."""
+
+    def change(body: Any, answer: Any) -> Any:
+        for asked, found in zip(body, answer, strict=True):
+            if asked["method"] == "eth_simulateV1":
+                found["result"][0]["calls"] = [each | said for each in found["result"][0]["calls"]]
+        return answer
+
+    return change
+
+
+BUSY = {"error": {"code": -32005, "message": "too many requests"}}
+HUGE = f"0x{'f' * 6000}"
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -252,6 +344,16 @@ def _without_simulation(body: Any, answer: Any) -> Any:
         pytest.param(lambda *_: [], ["node_failed"], id="nothing"),
         pytest.param(lambda *_: [{"id": 0, "result": "x"}, {"id": 1, "result": {}}], ["node_failed"], id="nonsense"),
         pytest.param(lambda *_: {"id": 0, "error": {"code": 1, "message": "no"}}, ["node_failed"], id="an error"),
+        pytest.param(_answering("eth_getCode", **BUSY), ["node_failed"], id="too busy for the code"),
+        pytest.param(_answering("eth_getCode", result=None), ["node_failed"], id="no code"),
+        pytest.param(_answering("eth_call", **BUSY), ["node_failed"], id="too busy for the decimals"),
+        pytest.param(_answering("eth_call", result=HUGE), ["node_failed"], id="huge decimals"),
+        pytest.param(_answering("eth_chainId", result=HUGE), ["node_failed"], id="a huge chain"),
+        pytest.param(_answering("eth_blockNumber", result="0xzz"), ["node_failed"], id="no number"),
+        pytest.param(_answering("eth_getLogs", result=[None]), [], id="no logs"),
+        pytest.param(_executing(returnData=None), ["node_failed"], id="no balances"),
+        pytest.param(_executing(status="1"), ["node_failed"], id="a status that is none"),
+        pytest.param(_executing(logs=5), ["node_failed"], id="logs that are none"),
     ],
 )
 def test_a_node_that_answers_otherwise(change: Callable[..., Any], expected: list[str], node: LocalNode) -> None:

@@ -6,6 +6,7 @@ order. Who runs the node can lie, too, so the findings name its host and the blo
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -37,6 +38,9 @@ _READER_CODE = "0x6000353160005260206000f3"
 
 _IMPLEMENTATION = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc"
 """Where a proxy stores the address of its implementation (EIP-1967)."""
+
+_DELEGATION = bytes.fromhex("ef0100")
+"""How the code of a wallet begins that is still one of a person (EIP-7702)."""
 
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 _APPROVAL = "0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925"
@@ -112,17 +116,18 @@ class ExecutedCall(NamedTuple):
     @classmethod
     def read(cls, content: Any) -> ExecutedCall:
         """Return a call as `eth_simulateV1` answers it. Raises NodeError for anything else."""
-        if not isinstance(content, dict):
+        found = content if isinstance(content, dict) else {}
+        status, output, logs = _number(found.get("status")), _bytes(found.get("returnData")), found.get("logs") or []
+        if status not in {0, 1} or output is None or not isinstance(logs, list):
             raise NodeError("the result of its simulation cannot be read.")
-        logs = tuple(each for each in content.get("logs") or () if isinstance(each, dict))
-        gas = _number(content.get("gasUsed")) or 0
-        return cls(_number(content.get("status")) == 1, _bytes(content.get("returnData")), gas, logs)
+        gas = _number(found.get("gasUsed")) or 0
+        return cls(status == 1, output, gas, tuple(each for each in logs if isinstance(each, dict)))
 
     @property
     def reason(self) -> str:
         """Why it was reverted, in words."""
         if self.output[:4] == bytes.fromhex("08c379a0"):  # Error(string)
-            return f'"{_text(self.output[4:])}"'
+            return f'"{text}"' if (text := _text(self.output[4:])) else "no reason is given"
         return f"error 0x{self.output[:4].hex()}" if self.output else "no reason is given"
 
 
@@ -201,25 +206,30 @@ class _Execution:
                 questions[name, token] = "eth_call", [{"to": token, "data": selector}, at]
         if self.wallet:
             questions["coins",] = "eth_getBalance", [self.wallet, at]
+            questions["code", self.wallet] = "eth_getCode", [self.wallet, at]
         known = [find_deployment(name, str(self.compared.network)) for name in _DETECTED]
         topics = [f"0x{keccak(each).hex()}" for each in {pay.reference for pay in self.compared.payments} if each]
         if topics and any(known):
             start = hex(max(0, self.block - LOOK_BACK))
             asked = {"fromBlock": start, "toBlock": at, "address": [each.address for each in known if each]}
             questions["logs",] = "eth_getLogs", [asked | {"topics": [None, topics]}]
-        return dict(zip(questions, self.node.ask([*questions.values()]), strict=True))
+        state = dict(zip(questions, self.node.ask([*questions.values()]), strict=True))
+        if any(name[0] == "code" and _bytes(answer) is None for name, answer in state.items()):
+            raise NodeError("it does not say what code an address has.")
+        return state
 
     def _check_code(
         self, state: Mapping[tuple[str, ...], Any], behind: Mapping[str, tuple[str, Any]]
     ) -> Iterator[Finding]:
         """Yield what code the contracts have. behind: the implementation of each proxy, and its code."""
         for step in self.steps:
-            code = _bytes(state.get(("code", _key(step.to))))
+            code = _bytes(state.get(("code", _key(step.to)))) or b""
             if step.call.function and not code:
                 yield payment_finding("code_missing", step, contract=step.to)
             elif step.call.function and _is_of_contract(step):
                 to, inner = behind.get(_key(step.to), ("", None))
-                words = f" It hands calls on to {with_checksum(to)}, whose code has the hash {_hash(_bytes(inner))}."
+                digest = _hash(_bytes(inner) or b"")
+                words = f" It hands calls on to {with_checksum(to)}, whose code has the hash {digest}."
                 yield from self._compare_code(step, code, words if to else "")
 
     def _compare_code(self, step: DecodedTransaction, code: bytes, words: str) -> Iterator[Finding]:
@@ -239,16 +249,18 @@ class _Execution:
                 yield payment_finding("code_missing.token", token=name, address=with_checksum(token))
             elif known is None:
                 continue
-            elif (decimals := _number(state["decimals", token])) != known.decimals:
+            elif (decimals := _number(state["decimals", token])) is None:
+                raise NodeError(f"it does not say how many decimals {known.id} has.")
+            elif decimals != known.decimals:
                 yield payment_finding("decimals_differ", token=known.id, given=decimals, expected=known.decimals)
-            elif (symbol := _text(_bytes(state["symbol", token]))) != known.symbol:
+            elif (symbol := _text(_bytes(state["symbol", token]) or b"")) != known.symbol:
                 yield payment_finding("symbol_differs", token=known.id, given=symbol)
 
     def _check_reference(self, state: Mapping[tuple[str, ...], Any]) -> Iterator[Finding]:
         logs = state.get(("logs",), [])
-        if not isinstance(logs, list):
+        if not isinstance(logs, list) or not all(isinstance(each, dict) for each in logs):
             yield payment_finding("reference_unsearched", node=self.node.name)
-        elif logs and isinstance(logs[0], dict):
+        elif logs:
             transaction, block = visible(str(logs[0].get("transactionHash")))[:66], _number(logs[0].get("blockNumber"))
             yield payment_finding("reference_paid", transaction=transaction, block=block)
 
@@ -284,7 +296,9 @@ class _Execution:
         if len(done) != len(self.steps) + 2 * reads:
             raise NodeError("the result of its simulation cannot be read.")
         before, executed, after = done[:reads], done[reads:-reads], done[-reads:]
-        coins, price = _number(state["coins",]) or 0, _number(state["gas",]) or 0
+        coins, code = _number(state["coins",]) or 0, _bytes(state["code", self.wallet])
+        pays_gas = not code or code.startswith(_DELEGATION)  # for another contract, such as a Safe, somebody else does
+        price = (_number(state["gas",]) or 0) if pays_gas else 0
         result = _Result(self, coins, price, self._read(before), executed, self._read(after))
         yield from result.findings()
 
@@ -343,26 +357,36 @@ class _Result:
 
     def _check_failure(self, step: DecodedTransaction, call: ExecutedCall) -> Iterator[Finding]:
         """Yield what the wallet lacks for a transaction that is reverted, or else that it would be, and why."""
-        needed = Counter[str]()
-        for effect in step.effects:
-            if effect.is_payment and not effect.is_native:
-                needed[self.execution.token_of(effect)] += effect.most_taken
-        lacks = [*self._lacks(step, needed)]
+        lacks = [*self._lacks(step), *self._old_allowances(step)]
         yield from lacks or [payment_finding("executed_fails", step, reason=call.reason)]
 
-    def _lacks(self, step: DecodedTransaction, needed: Mapping[str, int]) -> Iterator[Finding]:
-        for token, need in needed.items():
-            held = self.before.get(("balance", token, self.wallet), need)
-            if held < need:
-                words = {"held": self._words(token, held), "needed": self._words(token, need)}
-                yield payment_finding("executed_lacks", step, **words)
-            spender = _key(step.to)
-            earlier = [effect for each in self.execution.steps if each.index < step.index for effect in each.effects]
-            granted = {(self.execution.token_of(each), _key(each.spender)) for each in earlier}
-            allowed = self.before.get(("grant", token, spender), need)
-            if allowed < need and (token, spender) not in granted and _is_of_contract(step):
-                words = {"held": self._words(token, allowed), "needed": self._words(token, need)}
-                yield payment_finding("executed_lacks.allowance", step, **words)
+    def _lacks(self, failed: DecodedTransaction) -> Iterator[Finding]:
+        """Yield what the wallet has too little of for a transaction and those before it."""
+        earlier = [effect for each in self.execution.steps if each.index < failed.index for effect in each.effects]
+        granted = {(self.execution.token_of(each), _key(each.spender)) for each in earlier}
+        for token in {self.execution.token_of(each) for each in failed.effects if each.is_payment} - {NATIVE}:
+            taken = Counter[str]()
+            for each in (*earlier, *failed.effects):
+                if each.is_payment and self.execution.token_of(each) == token:
+                    taken[_key(self.compared.transactions[each.step].to)] += each.most_taken
+            held = self.before.get(("balance", token, self.wallet), taken.total())
+            if held < taken.total():
+                words = {"held": self._words(token, held), "needed": self._words(token, taken.total())}
+                yield payment_finding("executed_lacks", failed, **words)
+            spender = _key(failed.to)
+            allowed = self.before.get(("grant", token, spender), taken[spender])
+            if allowed < taken[spender] and (token, spender) not in granted and _is_of_contract(failed):
+                words = {"held": self._words(token, allowed), "needed": self._words(token, taken[spender])}
+                yield payment_finding("executed_lacks.allowance", failed, **words)
+
+    def _old_allowances(self, failed: DecodedTransaction) -> Iterator[Finding]:
+        """Yield what an approval would replace: tokens like Tether refuse that."""
+        for effect in failed.effects:
+            token, spender = self.execution.token_of(effect), _key(effect.spender)
+            left = self.before.get(("grant", token, spender), 0)
+            if effect.kind == EffectKind.APPROVE and effect.allowance and left:
+                words = {"left": self._words(token, left), "spender": with_checksum(spender)}
+                yield payment_finding("executed_lacks.reset", failed, **words)
 
     def _check_dues(self) -> Iterator[Finding]:
         """Compare what arrives with what the bytes say, and with the order."""
@@ -371,7 +395,7 @@ class _Result:
             by_place.setdefault((due.token, due.account), []).append(due.payment)
         for (token, account), payments in by_place.items():
             gained = self._gain(token, account)
-            stated = sum(pay.amount or 0 for pay in payments) + self._fees_to(token, account)
+            stated = sum(pay.amount or 0 for pay in payments) + self._fees_in(token, account)
             is_converted = any(pay.unit == "request" for pay in payments)
             if account != self.wallet and (gained <= 0 if is_converted else gained != stated):
                 expected = "more" if is_converted else self._words(token, stated)
@@ -379,16 +403,16 @@ class _Result:
                 yield payment_finding("executed_payee", payments[0], **words)
             elif len(payments) == 1:
                 unit = "native" if token == NATIVE else "token"
-                amount = gained - self._fees_to(token, account)
+                amount = gained - self._fees_in(token, account)
                 arrived = replace(payments[0], amount=amount, unit=unit, path=())
                 if any(found.severity == "error" for found in check_amount(self.compared, arrived)):
                     yield payment_finding("executed_amount", payments[0], gained=self._words(token, gained))
 
-    def _fees_to(self, token: str, account: str) -> int:
-        """Return what the bytes say that an account receives of a token as fees."""
+    def _fees_in(self, token: str, account: str | None = None) -> int:
+        """Return what the bytes say that an account, by default anybody, receives of a token as fees."""
         same = [each for each in self.compared.paying if self.execution.token_of(each) == token]
-        legs = [each for each in same if each.at in self.compared.fee_legs and _key(each.recipient) == account]
-        fees = [each for each in same if _key(each.fee_recipient) == account]
+        legs = [each for each in same if each.at in self.compared.fee_legs and account in {None, _key(each.recipient)}]
+        fees = [each for each in same if account in {None, _key(each.fee_recipient)}]
         return sum(each.amount or 0 for each in legs) + sum(each.fee or 0 for each in fees)
 
     def _check_losses(self) -> Iterator[Finding]:
@@ -399,10 +423,17 @@ class _Result:
             due[each.token] += gained if each.payment.unit == "request" else each.payment.amount or 0
         for token in dict.fromkeys(token for token, _ in self.execution.places):
             lost = -self._gain(token, self.wallet)
-            most = due[token] + share_of(due[token], self._agreed_percent()) + len(self.execution.dues)
+            most = due[token] + self._most_fees(token, due[token])
             if lost > (most if due[token] else 0) and not self._may_swap(token):
                 words = self._words(token, lost), self._words(token, due[token])
                 yield payment_finding("executed_loss", lost=words[0], due=words[1])
+
+    def _most_fees(self, token: str, due: int) -> int:
+        """Return what fees may take: what was agreed, but no more than the bytes say where they say all of it."""
+        agreed = share_of(due, self._agreed_percent()) + len(self.execution.dues)
+        same = [each for each in self.compared.paying if self.execution.token_of(each) == token]
+        is_stated = all(each.unit != "request" and each.place is None for each in same)
+        return min(agreed, self._fees_in(token)) if is_stated else agreed
 
     def _agreed_percent(self) -> Decimal:
         """Return the percentage that all fees together may take: of each what was agreed, or else `HIGH_FEE`."""
@@ -509,26 +540,24 @@ def _word(address: str) -> str:
     return f"{address[2:]:0>64}"
 
 
-def _bytes(value: object) -> bytes:
-    try:
-        return bytes.fromhex(str(value).removeprefix("0x"))
-    except ValueError:
-        return b""
+def _bytes(value: object) -> bytes | None:
+    """Return the bytes of hex digits; None for anything else, such as a refusal."""
+    is_hex = isinstance(value, str) and re.fullmatch("0x([0-9a-fA-F]{2})*", value)
+    return bytes.fromhex(str(value)[2:]) if is_hex else None
 
 
 def _number(value: object) -> int | None:
-    digits = value[2:] if isinstance(value, str) and value.startswith("0x") else ""
-    return int.from_bytes(_bytes(f"{digits:0>64}")) if digits else None
+    """Return a number of at most 256 bits; None for anything else."""
+    return int(value, 16) if isinstance(value, str) and re.fullmatch("0x[0-9a-fA-F]{1,64}", value) else None
 
 
 def _address(value: object) -> str:
     """Return the address in the last bytes of a word; "" for zero and for anything else."""
-    word = _bytes(value)
+    word = _bytes(value) or b""
     return f"0x{word[-20:].hex()}" if len(word) == 32 and any(word) else ""
 
 
 def _text(data: bytes) -> str:
     """Return a text as a contract returns it, also as bytes32, as old tokens do; nothing that steers a terminal."""
-    length = int.from_bytes(data[32:64]) if len(data) > 64 else 0
-    content = data[64 : 64 + length] if length else data[:32]
+    content = data if len(data) == 32 else data[64 : 64 + int.from_bytes(data[32:64])]
     return visible(content.rstrip(b"\0").decode("utf-8", "replace"))[:100]
