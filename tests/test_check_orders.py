@@ -16,7 +16,7 @@ from example_payments import codes, data, read
 from payerkit import InvalidInput, PaymentPolicy, check_payment, read_payment
 from payerkit.findings import PaymentFindings
 from payerkit.models import Payment
-from payerkit.payment.orders import Terms, match_one_to_one
+from payerkit.payment.orders import MatchTerms, match_one_to_one
 
 Paid = tuple[str, int, int]
 """Who is paid, how many USDC, and the byte of which the reference consists."""
@@ -187,7 +187,7 @@ def test_one_order_and_several_are_not_both_given() -> None:
 
 
 TERMS = st.builds(
-    Terms,
+    MatchTerms,
     payee=st.sampled_from(["a", "b", None]),
     currency=st.sampled_from(["X", "Y", None]),
     amount=st.one_of(st.none(), st.integers(1, 3).map(Decimal)),
@@ -197,7 +197,7 @@ TERMS = st.builds(
 
 
 @given(st.lists(TERMS, max_size=6), st.lists(TERMS, max_size=6))
-def test_matching_is_one_to_one(payments: list[Terms], asked: list[Terms]) -> None:
+def test_matching_is_one_to_one(payments: list[MatchTerms], asked: list[MatchTerms]) -> None:
     """No order is taken twice, and a payment that is matched has something in common with its order."""
     found = match_one_to_one(payments, asked)
 
@@ -210,7 +210,7 @@ def test_matching_is_one_to_one(payments: list[Terms], asked: list[Terms]) -> No
 @given(st.permutations(range(4)))
 def test_equal_payments_and_orders_are_all_matched(sequence: list[int]) -> None:
     """What was ordered and what is paid match completely, in any sequence."""
-    asked = [Terms(payee="a", currency="X", amount=None, size=Decimal(n // 2), reference=None) for n in range(4)]
+    asked = [MatchTerms(payee="a", currency="X", amount=None, size=Decimal(n // 2), reference=None) for n in range(4)]
     found = match_one_to_one([asked[n] for n in sequence], asked)
 
     assert all(asked[sequence[place]].size == asked[number].size for place, number in found.items())

@@ -43,8 +43,8 @@ def id_is_email(value: str) -> bool:
 
 def phone_impossible(value: str) -> bool:
     """Return True if a phone number has an unknown country code, or too few or too many digits."""
-    phonenumbers = _library()
-    number = _parse_phone(f"+{value.removeprefix('+')}")
+    phonenumbers = phone_library()
+    number = parse_phone(f"+{value.removeprefix('+')}")
     possible = phonenumbers.ValidationResult.IS_POSSIBLE
     return number is None or bool(phonenumbers.is_possible_number_with_reason(number) != possible)
 
@@ -57,19 +57,19 @@ def phone_national(value: str, country: str | None) -> bool | str:
     phone_impossible. A table may have dropped a leading zero of the number.
     """
     digits, region = value.removeprefix("+"), upper_code(country)
-    code = str(_library().country_code_for_region(region) or "")
-    if not code or digits.startswith(code) or (value != digits and _is_given_out(_parse_phone(value))):
+    code = str(phone_library().country_code_for_region(region) or "")
+    if not code or digits.startswith(code) or (value != digits and _is_given_out(parse_phone(value))):
         return False
     for lost in () if phone_impossible(value) else ("", "0"):
-        number = _parse_phone(f"{lost}{digits}", region)
+        number = parse_phone(f"{lost}{digits}", region)
         if _is_given_out(number) and bool(number.italian_leading_zero) == bool(lost):
             return f"+{code}{lost}"
     return False
 
 
-def _parse_phone(text: str, region: str | None = None) -> Any:
+def parse_phone(text: str, region: str | None = None) -> Any:
     """Return a number as the library reads it; None if it cannot. region: of a number without its country code."""
-    phonenumbers = _library()
+    phonenumbers = phone_library()
     try:
         return phonenumbers.parse(text, region)
     except phonenumbers.NumberParseException:
@@ -78,16 +78,16 @@ def _parse_phone(text: str, region: str | None = None) -> Any:
 
 def _is_given_out(number: Any) -> bool:
     """Return True for a number of a kind that people have; a premium rate, for one, is of no person."""
-    return number is not None and _library().number_type(number) in _kinds_of_people()
+    return number is not None and phone_library().number_type(number) in _kinds_of_people()
 
 
 @cache
 def _kinds_of_people() -> Collection[int]:
     kinds = "FIXED_LINE MOBILE FIXED_LINE_OR_MOBILE TOLL_FREE SHARED_COST PERSONAL_NUMBER VOIP UAN"
-    return {getattr(_library().PhoneNumberType, kind) for kind in kinds.split()}
+    return {getattr(phone_library().PhoneNumberType, kind) for kind in kinds.split()}
 
 
-def _library() -> Any:
+def phone_library() -> Any:
     """Return the library of phone numbers, which takes as long to import as payerkit."""
     return import_module("phonenumbers")
 

@@ -18,6 +18,7 @@ from payerkit._tsv import rows
 from payerkit.checks import banks, places
 from payerkit.checks.dates import read_date
 from payerkit.checks.inputs import check_field, unwrap_secret
+from payerkit.checks.people import parse_phone, phone_library
 from payerkit.checks.requirements import listed_rails
 from payerkit.checks.schema import FORMATS, Schema
 from payerkit.checks.texts import fold, other_digits, upper_code
@@ -119,14 +120,9 @@ def _read_phone(text: str, record: _Values) -> str | None:
 
 def _valid_numbers(text: str, region: str | None) -> Iterator[str]:
     """Yield the number that the library reads in a text, if such numbers are given out."""
-    import phonenumbers  # noqa: PLC0415 - takes as long to import as payerkit
-
-    try:
-        number = phonenumbers.parse(text, region)
-    except phonenumbers.NumberParseException:
-        return
-    if phonenumbers.is_valid_number(number) and not number.extension:
-        yield str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
+    number, library = parse_phone(text, region), phone_library()
+    if number is not None and library.is_valid_number(number) and not number.extension:
+        yield str(library.format_number(number, library.PhoneNumberFormat.E164))
 
 
 _IN_BRACKETS = re.compile("[^<>@]*<\\s*(?:mailto:)?([^<>\\s]+)\\s*>[;,.]?").fullmatch

@@ -38,5 +38,5 @@ def _card(options: Namespace) -> PaymentCard:
     if given and missing:  # an order to a bank account names no payee
         raise InvalidInput(f"the file has no order. Give {listed(missing)}, too.")
     given_here = {name: getattr(options, name) for name in ("rate", "network", "node", "wallet")}
-    review = Comparison(payment, order=order if given else None, policy=policy, **given_here)
-    return PaymentCard.of(review, order_source=payment.order_source, sources=dict.fromkeys(given, "given"))
+    compared = Comparison(payment, order=order if given else None, policy=policy, **given_here)
+    return PaymentCard.of(compared, order_source=payment.order_source, sources=dict.fromkeys(given, "given"))

@@ -291,8 +291,8 @@ class Comparison:
     """A payment with all that it is compared with. Raises InvalidInput, as `check_payment` documents it.
 
     transactions: those of the response, wherever they stand.
-    ordered: what was ordered; usually one order, none if there is nothing to compare with. orders: what the payments
-    should be, one each: those ordered, or the rest of a request that is paid in part.
+    original_orders: usually one, none if there is nothing to compare with. orders: what the payments should be, one
+    each: these, or the rest of a request that is paid in part.
     node, wallet: what executes the payment, and for whom; None if nothing was given.
     given_network: as given to this check or with the payment. network: that the transactions are for, if it is known.
     rate: as given to this check; it wins over the policy's.
@@ -311,13 +311,13 @@ class Comparison:
         self.wallet = given.get("wallet")
         self.transactions = decode_payment(payment)
         self.paying = [effect for each in self.transactions for effect in each.effects if effect.is_payment]
-        self.ordered = self.orders = read_orders(payment.order, given.get("order"), given.get("orders"))
+        self.original_orders = self.orders = read_orders(payment.order, given.get("order"), given.get("orders"))
         self.paid = None if client is None else PaidStatus.ask(client, payment.request_id)
         self.rest: Decimal | None = None
-        if self.paid is not None and len(self.ordered) == 1:
-            self.rest = self.paid.rest_of(self.ordered[0], self.policy)
+        if self.paid is not None and len(self.original_orders) == 1:
+            self.rest = self.paid.rest_of(self.original_orders[0], self.policy)
         if self.rest is not None:  # a part is paid, and the rest is to be
-            self.orders = (replace(self.ordered[0], amount=f"{self.rest:f}"),)
+            self.orders = (replace(self.original_orders[0], amount=f"{self.rest:f}"),)
         payout = payment.payout
         self.statements = payment.whole.statements(payment.request_id if payout is None else payout.request_id)
         self.given_network = given.get("network") or payment.network
@@ -333,7 +333,7 @@ class Comparison:
         """
         if self.given_network is not None:
             return read_network(self.given_network)
-        for order in self.ordered:
+        for order in self.original_orders:
             if found := network_of(order, self.policy):
                 return found
         claimed = self.payment.whole.claimed_networks()

@@ -105,7 +105,7 @@ class _Seen:
     def of(cls, compared: Comparison, findings: Iterable[Finding]) -> _Seen:
         """Return a checked payment with the lines that its findings propose."""
         payment = compared.payment
-        is_payout = payment.payout is not None or any(each.is_payout for each in compared.ordered)
+        is_payout = payment.payout is not None or any(each.is_payout for each in compared.original_orders)
         ids = [str(each).lower() for each in (payment.request_id, payment.payment_reference) if each]
         lines = [each.policy_lines for each in findings if each.policy_lines]
         return cls(

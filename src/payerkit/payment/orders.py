@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class MatchTerms:
     """What a payment and its order have in common; None for what is not known, or not asked for.
 
     payee, reference: in lower case. currency: the id of the payment currency. amount: in its whole units, if that is
@@ -48,16 +48,17 @@ def match_orders(compared: Comparison) -> dict[At, int]:
     """Return the number of the order of each payment, by where the payment stands."""
     payments = compared.payments
     found = match_one_to_one(
-        [_paid(compared, each) for each in payments], [_asked(compared, each) for each in compared.orders]
+        [_terms_of_payment(compared, each) for each in payments],
+        [_terms_of_order(compared, each) for each in compared.orders],
     )
     return {payments[place].at: number for place, number in found.items()}
 
 
-def _paid(compared: Comparison, payment: Effect) -> Terms:
+def _terms_of_payment(compared: Comparison, payment: Effect) -> MatchTerms:
     """Return the terms of a payment; an amount that is converted on execution is only an estimate."""
     token = compared.token(payment.token)
     amount = to_units(payment.amount, token.decimals if token and payment.unit != "request" else None)
-    return Terms(
+    return MatchTerms(
         payee=payment.recipient and payment.recipient.lower(),
         currency=None if token is None else token.id,
         amount=amount,
@@ -66,12 +67,12 @@ def _paid(compared: Comparison, payment: Effect) -> Terms:
     )
 
 
-def _asked(compared: Comparison, order: OrderTerms) -> Terms:
+def _terms_of_order(compared: Comparison, order: OrderTerms) -> MatchTerms:
     """Return the terms of an order; its amount in the payment currency may be an estimate."""
     currency, amount = compared.currency(order), positive_number(order.amount)
     is_exact = currency is not None and currency == compared.policy.find_currency(order.invoice_currency)
     rate = None if is_exact else compared.rate_of(order)
-    return Terms(
+    return MatchTerms(
         payee=order.payee and order.payee.lower(),
         currency=None if currency is None else currency.id,
         amount=amount if is_exact else None,
@@ -80,7 +81,7 @@ def _asked(compared: Comparison, order: OrderTerms) -> Terms:
     )
 
 
-def match_one_to_one(payments: Sequence[Terms], orders: Sequence[Terms]) -> Mapping[int, int]:
+def match_one_to_one(payments: Sequence[MatchTerms], orders: Sequence[MatchTerms]) -> Mapping[int, int]:
     """Return the place of the order of each payment, by the payment's place; a payment that fits no order is missing.
 
     A payment that fits an order in part is matched with it, so that findings can name the difference. Among several
@@ -98,7 +99,9 @@ def match_one_to_one(payments: Sequence[Terms], orders: Sequence[Terms]) -> Mapp
     return found
 
 
-def _by_value(terms: Sequence[Terms], names: Iterable[str], places: Iterable[int]) -> dict[tuple[Any, ...], list[int]]:
+def _by_value(
+    terms: Sequence[MatchTerms], names: Iterable[str], places: Iterable[int]
+) -> dict[tuple[Any, ...], list[int]]:
     """Return some places by the values of some members, the smallest first; without those that lack a value."""
     found: dict[tuple[Any, ...], list[int]] = {}
     for place in sorted(places, key=lambda place: terms[place].size):

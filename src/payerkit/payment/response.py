@@ -106,7 +106,7 @@ def _check_paid(compared: Comparison) -> Iterator[Finding]:
     elif asked is None and compared.payment.payout is not None:
         yield payment_finding("paid_unasked")
     elif asked and compared.rest is not None:
-        invoice = shown(compared.ordered[0].invoice_currency)
+        invoice = shown(compared.original_orders[0].invoice_currency)
         yield payment_finding(
             "paid_in_part", paid=f"{asked.paid_amount:f} {invoice}", rest=f"{compared.rest:f} {invoice}"
         )
@@ -145,7 +145,7 @@ def _compare_with_order(compared: Comparison, order: OrderTerms) -> Iterator[Fin
     names = {*PAYMENT_ORDER.fields} - {"amount"}
     holders = {"", "metadata", *(each.holder for name in names for each in compared.statements[name])}
     for name in PAYMENT_ORDER.fields:
-        terms = [value for each in (order, *compared.ordered) if (value := getattr(each, name)) is not None]
+        terms = [value for each in (order, *compared.original_orders) if (value := getattr(each, name)) is not None]
         for member in compared.statements[name] if terms else []:
             ordered = [_meant(compared, name, value) for value in terms]
             if (name != "amount" or member.holder in holders) and _meant(compared, name, member.value) not in ordered:
@@ -192,7 +192,7 @@ def _known_hex(compared: Comparison) -> frozenset[str]:
     texts = [each for each in (compared.payment.request_id, payout and payout.request_id) if each]
     texts = [each for each in texts if len(each.lower().removeprefix("0x")) in _ID_LENGTHS]
     texts += [] if payout is None else [payout.client_user_id, payout.reference or "", payout.wallet or ""]
-    texts += [order.payee or "" for order in compared.ordered]
+    texts += [order.payee or "" for order in compared.original_orders]
     texts += [each.address for each in policy.fees] + [each.spender for each in policy.allowances]
     for transaction in compared.transactions:
         data = (transaction.data or "").removeprefix("0x")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pandas as pd
 
@@ -244,9 +244,10 @@ def trace(
     known["paid_source"] = "event" if payments.empty else "list of payments"
     facts = _facts(known, request, row, card) | _paid_out(row, events_of([known, row], events))
     if place == "Transactions" and card is None:
-        facts[place] = ("Not given, so not checked.", None, "")
+        facts[place] = Leg(place, known="Not given, so not checked.")
     titles = LEGS[:4] if order.pays_wallet and place in LEGS[:4] else LEGS
-    legs = {title: _leg(title, facts.get(title), explanation if title == place else None) for title in titles}
+    legs = {title: _passed(facts[title]) if title in facts else Leg(title) for title in titles}
+    legs[place] = _current(facts.get(place, Leg(place)), explanation)
     if client.environment != "sandbox":
         legs["Paid on chain"] = replace(legs["Paid on chain"], page=_page(row))
     shown = mask("reference", known["reference"] or known["request_id"] or known["payment_reference"])
@@ -255,20 +256,19 @@ def trace(
 
 _TERMS = ("amount", "invoice_currency", "payment_currency")
 
-Fact: TypeAlias = "tuple[str, pd.Timestamp | None, str]"
-"""What is known of a leg, since when, and who says so."""
+
+def _passed(leg: Leg) -> Leg:
+    """Return a leg that the money has passed."""
+    return replace(leg, progress="done", whose_move="nobody", what_to_do="Nothing.")
 
 
-def _leg(title: str, fact: Fact | None, explanation: Explanation | None) -> Leg:
-    """Return a leg: passed if something is known of it, else ahead. explanation: of that where the money is."""
-    known, since, source = fact or ("", None, "")
-    if explanation is None:
-        passed = ("nobody", "Nothing.") if fact else ("", "")
-        return Leg(title, "done" if fact else "ahead", known, since, source, *passed)
+def _current(leg: Leg, explanation: Explanation) -> Leg:
+    """Return the leg where the money is, by the explanation of its state."""
     is_wrong = status_kind(explanation) == "error"
     progress: Progress = "done" if explanation.is_passed else "stopped" if is_wrong else "now"
-    known = known or explanation.meaning
-    return Leg(title, progress, known, since, source, explanation.whose_move, explanation.what_to_do)
+    whose_move, what_to_do = explanation.whose_move, explanation.what_to_do
+    known = leg.known or explanation.meaning
+    return replace(leg, progress=progress, known=known, whose_move=whose_move, what_to_do=what_to_do)
 
 
 def _read_requests(client: Client, order: ExpectedOrder) -> list[dict[str, Any]]:
@@ -319,24 +319,26 @@ def _explain(
 
 def _facts(
     known: Mapping[str, Any], request: Mapping[str, Any], row: Mapping[str, Any], card: PaymentCard | None
-) -> dict[str, Fact]:
+) -> dict[str, Leg]:
     """Return what is known of the legs up to the chain."""
-    facts: dict[str, Fact] = {}
+    facts: dict[str, Leg] = {}
     if known["amount"] is not None:
         paid_in = f", to be paid in {known['payment_currency']}" if known["payment_currency"] else ""
         amount = f"{format_number(known['amount'])} {known['invoice_currency'] or ''}".rstrip()
-        facts["Order"] = (f"{amount}{paid_in}", None, known["source"])
+        facts["Order"] = Leg("Order", known=f"{amount}{paid_in}", source=known["source"])
     if request:
         says = explain_word(request.get("status"), "request").meaning
-        facts["Request"] = (f"{request['request_id']}: {says}", request.get("created_at"), request["source"])
+        words = f"{request['request_id']}: {says}"
+        facts["Request"] = Leg("Request", known=words, since=request.get("created_at"), source=request["source"])
     if card is not None:
-        facts["Transactions"] = (f"{card.verdict.upper()}. {card.sentence}", None, "calldata")
+        words = f"{card.verdict.upper()}. {card.sentence}"
+        facts["Transactions"] = Leg("Transactions", known=words, source="calldata")
     if row["payments"]:
-        facts.setdefault("Transactions", ("Signed and sent.", None, ""))
+        facts.setdefault("Transactions", Leg("Transactions", known="Signed and sent."))
         much = "An unknown amount" if row["paid_amount"] is None else format_number(row["paid_amount"])
         paid = f"{much} {row['payment_currency'] or ''} in {count_of(row['payments'], 'payment')}"
         words = ", ".join(filter(None, [paid, row["tx_hash"]]))
-        facts["Paid on chain"] = (words, row["paid_at"], known["paid_source"])
+        facts["Paid on chain"] = Leg("Paid on chain", known=words, since=row["paid_at"], source=known["paid_source"])
     return facts
 
 
@@ -350,18 +352,19 @@ def _page(row: Mapping[str, Any]) -> str:
 _HASH = re.compile("0x[0-9a-fA-F]{64}")
 
 
-def _paid_out(row: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[str, Fact]:
+def _paid_out(row: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[str, Leg]:
     """Return what events say of off-ramp and bank."""
     status = row["bank_status"]
     if status is None:
         return {}
     signatures = {each["signature"] for each in events if each["sub_status"] == status}
     source = f"event, signature {'valid' if signatures == {'valid'} else 'unchecked'}"
-    last = (explain_word(status, "payment").meaning, row["bank_status_at"], source)
+    last = Leg("Bank", known=explain_word(status, "payment").meaning, since=row["bank_status_at"], source=source)
     if STATE_OF_WORD.get(status) not in {"at_the_bank", "bounced"}:
-        return {"Off-ramp": last}
+        return {"Off-ramp": replace(last, leg="Off-ramp")}
     sent = next((each["at"] for each in events if each["sub_status"] == "sending_fiat"), None)
-    return {"Off-ramp": ("The operator has paid out.", sent, source), "Bank": last}
+    paid_out = Leg("Off-ramp", known="The operator has paid out.", since=sent, source=source)
+    return {"Off-ramp": paid_out, "Bank": last}
 
 
 def events_of(orders: Iterable[Mapping[str, Any]], events: Any) -> list[dict[str, Any]]:

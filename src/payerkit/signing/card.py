@@ -90,7 +90,7 @@ _MOST_POINTS = 100
 """Points of a list that a card shows."""
 
 
-class Compared(NamedTuple):
+class ComparedValue(NamedTuple):
     """One value that a payment was compared with. source: where it comes from."""
 
     name: str
@@ -109,33 +109,33 @@ class CardContent:
     these points. passed: what is ok. compared: what the payment was compared with; compared_with: the same in short.
     """
 
-    def __init__(self, review: Comparison, *, order_source: str, sources: Mapping[str, str]) -> None:
-        self.findings = findings = findings_of(review)
-        many, is_stopped = len(review.transactions) > 1, findings.verdict == "stop"
+    def __init__(self, compared: Comparison, *, order_source: str, sources: Mapping[str, str]) -> None:
+        self.findings = findings = findings_of(compared)
+        many, is_stopped = len(compared.transactions) > 1, findings.verdict == "stop"
         asked = [each for each in findings if each.code in _EXECUTED and not each.unchecked]
         checked = [each for each in findings if not each.unchecked and each not in asked]
         unchecked = _points((each for each in findings if each.unchecked), many=many)
         # Lines for a policy clear nothing that is wrong.
         is_agreeable = not is_stopped and any(each.policy_lines for each in findings)
-        order, self.environment = review.payment.order, review.payment.environment
+        order, self.environment = compared.payment.order, compared.payment.environment
         note = "" if order is None else real_money_note(str(order.payment_currency), self.environment)
-        self.notes = [*filter(None, [note, _paid_for(review)]), *(each.message for each in asked)]
-        self.compared = [*_compared(review, order_source, sources)]
-        self.compared_with = _compared_with(review, self.compared)
+        self.notes = [*filter(None, [note, _paid_for(compared)]), *(each.message for each in asked)]
+        self.compared = [*_compared_values(compared, order_source, sources)]
+        self.compared_with = _compared_with(compared, self.compared)
         self.problems_title = "Not ok" if is_stopped else "To decide"
         self.problems = _points((each for each in checked if each.severity != "info"), many=many)
         if not is_stopped:  # a person decides about what could not be checked, too
             self.problems += tuple(each for each in unchecked if each.severity != "info")
             unchecked = tuple(each for each in unchecked if each.severity == "info")
         self.advice = AFTER_STOP if is_stopped else ""
-        self.policy_advice = WITHOUT_POLICY if review.policy is NO_POLICY and is_agreeable else ""
+        self.policy_advice = WITHOUT_POLICY if compared.policy is NO_POLICY and is_agreeable else ""
         never = _NEVER_EXECUTED if any(each.code == "executed" for each in asked) else _NEVER_CHECKED
         self.unchecked = (*unchecked, *_own_word(self.compared), Point("info", "In any payment", never, ""))
         self.passed = _points((each for each in checked if each.severity == "info"), many=many)
-        self.checked_at = review.now
-        self.headline = IMITATION if _imitates(review, findings) else _headline(findings.verdict, len(self.problems))
-        self.sentence = payment_sentence(review, findings)
-        self.transactions = [TransactionToSign(review, each) for each in review.transactions[:MAX_TRANSACTIONS]]
+        self.checked_at = compared.now
+        self.headline = IMITATION if _imitates(compared, findings) else _headline(findings.verdict, len(self.problems))
+        self.sentence = payment_sentence(compared, findings)
+        self.transactions = [TransactionToSign(compared, each) for each in compared.transactions[:MAX_TRANSACTIONS]]
 
 
 def shown_points(points: tuple[Point, ...]) -> tuple[Point, ...]:
@@ -147,9 +147,9 @@ def shown_points(points: tuple[Point, ...]) -> tuple[Point, ...]:
     return (*points[:_MOST_POINTS], Point(points[-1].severity, "", words, ""))
 
 
-def _imitates(review: Comparison, findings: PaymentFindings) -> bool:
+def _imitates(compared: Comparison, findings: PaymentFindings) -> bool:
     """Return True if an address looks like the one that was ordered, or that the policy knows, but is another."""
-    pairs = product(review.payments, review.orders)
+    pairs = product(compared.payments, compared.orders)
     is_alike = any(are_alike(each.recipient or "", order.payee or "") for each, order in pairs)
     return is_alike or any(each.code.endswith("_lookalike") for each in findings.errors)
 
@@ -193,60 +193,60 @@ def _numbered(noun: str, numbers: list[int]) -> str:
     return f"{noun}{'s' * (len(numbers) > 1)} {listed(numbers)}"
 
 
-def _own_word(compared: Iterable[Compared]) -> Iterator[Point]:
-    own = {each.name for each in compared if each.source == _SOURCES["file"]}
+def _own_word(values: Iterable[ComparedValue]) -> Iterator[Point]:
+    own = {each.name for each in values if each.source == _SOURCES["file"]}
     if own - {_ACCOUNT}:
         yield Point("info", "Order", _OWN_WORD, "Compare payee and amount with your own records.")
     if _ACCOUNT in own:
         yield Point("info", "Account", _OWN_ACCOUNT, "Compare it with your own records.")
 
 
-def _compared_with(review: Comparison, compared: Iterable[Compared]) -> str:
+def _compared_with(compared: Comparison, values: Iterable[ComparedValue]) -> str:
     """Return what the payment was compared with, in short."""
-    if not review.orders:
+    if not compared.orders:
         return "Compared with no order"
-    orders = "the order" if len(review.orders) == 1 else f"{len(review.orders)} orders"
-    found = {each.source for each in compared if each.name != _ACCOUNT}
+    orders = "the order" if len(compared.orders) == 1 else f"{len(compared.orders)} orders"
+    found = {each.source for each in values if each.name != _ACCOUNT}
     sources = (source for source in _SOURCES.values() if source in found)
     return f"Compared with {orders} ({', otherwise '.join(sources)})"
 
 
-def _compared(review: Comparison, order_source: str, sources: Mapping[str, str]) -> Iterator[Compared]:
-    if not review.orders:
-        yield Compared("order", "none", "nothing to compare payee and amount with")
-    elif len(review.orders) == 1:
-        for name, value in _members(review, review.ordered[0]).items():
-            yield Compared(name, value, _SOURCES[sources.get(name.replace(" ", "_"), order_source)])
+def _compared_values(compared: Comparison, order_source: str, sources: Mapping[str, str]) -> Iterator[ComparedValue]:
+    if not compared.orders:
+        yield ComparedValue("order", "none", "nothing to compare payee and amount with")
+    elif len(compared.orders) == 1:
+        for name, value in _members(compared, compared.original_orders[0]).items():
+            yield ComparedValue(name, value, _SOURCES[sources.get(name.replace(" ", "_"), order_source)])
     else:
-        for number, order in enumerate(review.orders, 1):
-            members = _members(review, order)
+        for number, order in enumerate(compared.orders, 1):
+            members = _members(compared, order)
             words = f"{members['amount']} {members['invoice currency']} in {members['payment currency']}"
             reference = f", reference {members['reference']}" if "reference" in members else ""
-            yield Compared(f"order {number}", f"{words} to {members['payee']}{reference}", _SOURCES[order_source])
-    if review.account:
-        source = "as sent" if review.payment.environment else _SOURCES["file"]
-        yield Compared(_ACCOUNT, review.account, source)
-    yield Compared("network", "not known" if review.network is None else str(networks()[review.network]), "")
-    yield Compared("policy", review.policy.summary, review.policy.source)
-    if len(review.orders) == 1:
-        (order,) = review.orders
+            yield ComparedValue(f"order {number}", f"{words} to {members['payee']}{reference}", _SOURCES[order_source])
+    if compared.account:
+        source = "as sent" if compared.payment.environment else _SOURCES["file"]
+        yield ComparedValue(_ACCOUNT, compared.account, source)
+    yield ComparedValue("network", "not known" if compared.network is None else str(networks()[compared.network]), "")
+    yield ComparedValue("policy", compared.policy.summary, compared.policy.source)
+    if len(compared.orders) == 1:
+        (order,) = compared.orders
         is_needed = order.invoice_currency.lower() != order.payment_currency.lower()
-        if is_needed and (rate := review.rate_of(order)):
-            yield Compared("rate", f"{rate:f}", "as given" if review.rate else "by the policy")
+        if is_needed and (rate := compared.rate_of(order)):
+            yield ComparedValue("rate", f"{rate:f}", "as given" if compared.rate else "by the policy")
 
 
-def _paid_for(review: Comparison) -> str:
+def _paid_for(compared: Comparison) -> str:
     """Return how much a payout pays for which amount of the order; "" for anything but a payout."""
-    if review.payment.payout is None or len(review.payments) != 1 or len(review.orders) != 1:
+    if compared.payment.payout is None or len(compared.payments) != 1 or len(compared.orders) != 1:
         return ""
-    (payment,), (order,) = review.payments, review.orders
-    paid = amount_to_pay(review, payment)
+    (payment,), (order,) = compared.payments, compared.orders
+    paid = amount_to_pay(compared, payment)
     return f"{paid} for {order.amount} {order.invoice_currency}; the operator's rate and fee are not published."
 
 
-def _members(review: Comparison, order: OrderTerms) -> dict[str, str]:
+def _members(compared: Comparison, order: OrderTerms) -> dict[str, str]:
     reference = {"reference": order.payment_reference} if order.payment_reference else {}
-    nobody = "none: the operator is paid" if review.account else "none"
+    nobody = "none: the operator is paid" if compared.account else "none"
     return reference | {
         "payee": nobody if order.payee is None else order.payee,
         "amount": order.amount,
@@ -262,47 +262,47 @@ class TransactionToSign:
     what a device shows, line by line. digest: the calldata digest; None for calldata that cannot be read.
     """
 
-    def __init__(self, review: Comparison, transaction: DecodedTransaction) -> None:
+    def __init__(self, compared: Comparison, transaction: DecodedTransaction) -> None:
         call, effects = transaction.call, transaction.effects
         kinds = ", ".join(dict.fromkeys(effect.kind.value for effect in effects))
-        before = sum(len(each.effects) for each in review.transactions[: transaction.index])
+        before = sum(len(each.effects) for each in compared.transactions[: transaction.index])
         shown = effects[: max(_MOST_EFFECTS - before, 0)]
         data, hidden = str(transaction.data or ""), len(effects) - len(shown)
-        most = min(_MOST_CALLDATA, _ALL_CALLDATA // len(review.transactions))
-        self.title = f"{transaction.index + 1} of {len(review.transactions)}{f': {kinds}' if kinds else ''}"
+        most = min(_MOST_CALLDATA, _ALL_CALLDATA // len(compared.transactions))
+        self.title = f"{transaction.index + 1} of {len(compared.transactions)}{f': {kinds}' if kinds else ''}"
         self.origin = transaction.origin
         self.to = str(with_checksum(transaction.to))[:80] if transaction.to else "no address"
-        self.contract = review.contract_name(transaction) or "unknown"
+        self.contract = compared.contract_name(transaction) or "unknown"
         self.function = call.function.name if call.function else call.selector or "unknown"
-        self.does = [row for effect in shown for row in _does(review, effect)]
+        self.does = [row for effect in shown for row in _does(compared, effect)]
         self.does += [("more", f"{hidden} of its payments and approvals are not shown here")] if hidden else []
-        self.device, self.digest = device_lines(transaction, review.network), digest_of(transaction)
+        self.device, self.digest = device_lines(transaction, compared.network), digest_of(transaction)
         self.calldata = data if len(data) <= most else f"{data[:most]}... ({len(data)} characters)"
 
 
-def _does(review: Comparison, effect: Effect) -> Iterator[tuple[str, str]]:
+def _does(compared: Comparison, effect: Effect) -> Iterator[tuple[str, str]]:
     """Yield the titles and texts of an effect: what it allows, pays and takes as a fee."""
-    token = review.token(effect.token)
+    token = compared.token(effect.token)
     place = "" if effect.place is None else f" {effect.place + 1}"
     if effect.allowance is not None:
         is_unlimited = effect.allowance == UNLIMITED
         much = "everything, now and later" if is_unlimited else format_amount(effect.allowance, token)
-        yield "allows", f"{_named(review, effect.spender)} to take {much}"
+        yield "allows", f"{_named(compared, effect.spender)} to take {much}"
     if effect.is_payment:
         much = "an unknown amount" if effect.amount is None else format_effect_amount(effect, effect.amount, token)
-        yield f"pays{place}", f"{much} to {_named(review, effect.recipient)}"
+        yield f"pays{place}", f"{much} to {_named(compared, effect.recipient)}"
     if effect.fee:
         much = format_effect_amount(effect, effect.fee, token)
-        yield f"fee{place}", f"{much} to {_named(review, effect.fee_recipient)}"
+        yield f"fee{place}", f"{much} to {_named(compared, effect.fee_recipient)}"
         if effect.amount is not None:
             yield f"in all{place}", format_effect_amount(effect, effect.amount + effect.fee, token)
 
 
-def _named(review: Comparison, address: str | None) -> str:
+def _named(compared: Comparison, address: str | None) -> str:
     """Return an address in full, with the name that the policy has for it."""
     if address is None:
         return "an unknown wallet"
-    name = review.policy.name_of(address, review.network)
+    name = compared.policy.name_of(address, compared.network)
     return f"{with_checksum(address)}{f' ({name})' if name else ''}"
 
 
@@ -332,10 +332,10 @@ class PaymentCard:
 
     @classmethod
     def of(
-        cls, review: Comparison, *, order_source: str | None = None, sources: Mapping[str, str] | None = None
+        cls, compared: Comparison, *, order_source: str | None = None, sources: Mapping[str, str] | None = None
     ) -> PaymentCard:
-        """Return the card of a payment under review; the sources of its order are those of `CardContent`."""
-        content = CardContent(review, order_source=order_source or "given", sources=sources or {})
+        """Return the card of a payment that was compared; the sources of its order are those of `CardContent`."""
+        content = CardContent(compared, order_source=order_source or "given", sources=sources or {})
         return cls(content, content.findings.verdict, content.sentence, content.findings)
 
     def save(self, path: str | Path) -> None:
@@ -377,8 +377,8 @@ class PaymentCard:
 def card_of(payment: Payment, **given: Unpack[ComparedWith]) -> PaymentCard:
     """Return the card of a payment, as `Payment.card` documents it."""
     is_given = given.get("order") is not None or given.get("orders") is not None
-    review = Comparison(payment, **given)
-    return PaymentCard.of(review, order_source="given" if is_given else payment.order_source)
+    compared = Comparison(payment, **given)
+    return PaymentCard.of(compared, order_source="given" if is_given else payment.order_source)
 
 
 _MARKS = {"error": "✗", "warning": "!", "info": "✓"}
@@ -402,7 +402,7 @@ def _card(content: CardContent, *, foot: str = "") -> str:
     lead = "".join(f'<p class="pk-note"><b>{html.escape(note)}</b></p>' for note in content.notes)
     kind = html.VERDICT_KINDS[content.findings.verdict]
     verdict = html.verdict(content.findings.verdict)
-    compared = [
+    values = [
         (_capital(each.name), html.escape(f"{each.value} ({each.source})" if each.source else each.value))
         for each in content.compared
     ]
@@ -413,7 +413,7 @@ def _card(content: CardContent, *, foot: str = "") -> str:
         _section(content.problems_title, content.problems, advice=content.advice),
         _section("Could not be checked", content.unchecked, mark="?", advice=content.policy_advice),
         html.folded(f"{count_of(len(content.passed), 'check')} passed", _list(content.passed)),
-        html.folded(content.compared_with, html.table(compared, caption="")),
+        html.folded(content.compared_with, html.table(values, caption="")),
         html.folded(to_sign, "".join(map(_transaction_table, content.transactions))),
         f'<p class="pk-foot">{html.escape(foot)}</p>' if foot else "",
     ]

@@ -69,7 +69,7 @@ def _builder_text(batches: Sequence[SafeBatch], safe: str, name: str, about: str
     content: dict[str, Any] = {
         "version": "1.0",
         "chainId": str(batches[0].chain_id),
-        "createdAt": round(batches[0].review.now.timestamp() * 1000),
+        "createdAt": round(batches[0].compared.now.timestamp() * 1000),
         "meta": {
             "name": visible(name),
             "description": visible(about),
@@ -215,38 +215,38 @@ class SafeBatch:
     could make.
     """
 
-    def __init__(self, review: Comparison, findings: Iterable[Finding], *, anyway: bool) -> None:
+    def __init__(self, compared: Comparison, findings: Iterable[Finding], *, anyway: bool) -> None:
         stop = next((each.message for each in findings if each.severity == "error"), "")
         if stop and not anyway:
             raise InvalidInput(
                 f"The verdict is stop: {stop} Nothing was made for the Safe. "
                 "check_payment has all findings; anyway=True overrules them."
             )
-        own = len(review.payment.transactions)
-        if review.transactions[own:] and not anyway:
-            origin = visible(review.transactions[own].origin)[:80]
+        own = len(compared.payment.transactions)
+        if compared.transactions[own:] and not anyway:
+            origin = visible(compared.transactions[own].origin)[:80]
             raise InvalidInput(
                 f"A transaction stands elsewhere in the response, in {origin}: the Safe would not make it. Nothing was "
                 "made. anyway=True leaves it out."
             )
         if not own:
             raise InvalidInput("payment: it has no transactions.")
-        self.review, self.chain_id = review, chain_id_of(review.network)
-        self.calls = tuple(map(_safe_call, review.transactions[:own]))
+        self.compared, self.chain_id = compared, chain_id_of(compared.network)
+        self.calls = tuple(map(_safe_call, compared.transactions[:own]))
 
     @classmethod
     def of(cls, payment: Payment, *, anyway: bool, **given: Unpack[ComparedWith]) -> Self:
         """Check a payment, and return what a Safe makes of it."""
-        review = Comparison(payment, **given)
-        return cls(review, findings_of(review), anyway=anyway)
+        compared = Comparison(payment, **given)
+        return cls(compared, findings_of(compared), anyway=anyway)
 
     def write(self, path: str | Path, *, safe: str) -> None:
         """Write the file that `Payment.to_safe` documents."""
-        review = self.review
-        about = f"{count_of(len(review.payments), 'payment')} on {review.network}"
-        if len(review.orders) == 1 and (order := review.orders[0]).payee:
+        compared = self.compared
+        about = f"{count_of(len(compared.payments), 'payment')} on {compared.network}"
+        if len(compared.orders) == 1 and (order := compared.orders[0]).payee:
             about = f"{order.amount} {order.invoice_currency} to {order.payee}"
-        name = f"payerkit {review.payment.payment_reference or 'payment'}"
+        name = f"payerkit {compared.payment.payment_reference or 'payment'}"
         Path(path).write_text(_builder_text([self], read_address(safe, "safe"), name, about), "utf-8")
 
     def hashes(self, *, safe: str, nonce: int, version: str, multi_send: str | None) -> SafeHashes:
@@ -258,7 +258,7 @@ class SafeBatch:
             raise InvalidInput("nonce: give the Safe's nonce as a whole number; the Safe app shows it.")
         call, *others = self.calls
         if others:
-            call = _batch(self.calls, _multi_send_of(release, str(self.review.network), multi_send))
+            call = _batch(self.calls, _multi_send_of(release, str(self.compared.network), multi_send))
         chain = (_PLAIN_DOMAIN,) if release in _WITHOUT_CHAIN else (_CHAIN_DOMAIN, self.chain_id)
         domain = _struct_hash(*chain, int(read_address(safe, "safe"), 16))
         words = int(call.to, 16), call.value, int.from_bytes(keccak(call.data)), call.operation
