@@ -314,6 +314,28 @@ def test_one_number_at_two_banks_is_two_accounts(service: ModelService, path: Pa
     assert set() == stored_twice(service)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "listed", "expected"),
+    [
+        ({}, {"swift_bic": "CHASUS33"}, dict, "not_sent"),
+        ({}, {"swift_bic": "CHASUS33"}, specified, "not_sent"),
+        ({"swift_bic": "CHASUS33"}, {}, dict, "not_sent"),
+        ({"swift_bic": "CHASUS33"}, {}, specified, "done"),  # all that this list has of it is equal
+        ({}, {"iban": "GB29NWBK60161331926819"}, dict, "done"),
+    ],
+)
+def test_a_code_more_or_less_is_no_new_account(
+    service: ModelService, path: Path, before: Row, after: Row, listed: Callable[[Record], Record], expected: str
+) -> None:
+    """The journal may not hide what a row asked for before: it is compared as with another journal. Before, it did."""
+    service.listed = listed
+    assert ["done"] == states_after(service, [payer_row(1) | before], path)
+    report = run(service, [payer_row(1) | after], path)
+
+    assert ([expected], 1) == (row_states(report), len(service.accounts))
+    assert expected == "done" or reasons(report)[0].startswith("perhaps_there")
+
+
 def let_another_tool_store(service: ModelService, row: Row) -> None:
     """Store an account while the first account that was sent is unknown."""
 

@@ -285,6 +285,15 @@ class Listing:
         """Return the unexplained accounts that the payer did not have before any was sent."""
         return [record for record in self.unexplained(key) if id_of(record) not in self.baseline]
 
+    def of_lost_rows(self, task: Task, compared: Collection[bytes]) -> list[Record]:
+        """Return the accounts of a task's number that rows asked for which the table does not have any more.
+
+        Somebody added a code to such a row, say, or left one out. compared: keys of the accounts that the table has.
+        """
+        ids = {each for key, entry in self.entries.items() if key not in compared for each in entry.account_ids}
+        listed = (record for record in self.records if id_of(record) in ids)
+        return [record for record in listed if compare(task.values, record) in {Grade.SAME, Grade.NUMBER}]
+
     def shows_as_sent(self, tasks: Iterable[Task]) -> bool | None:
         """Return whether accounts that are known to be those of tasks are listed as they were sent; None without any.
 

@@ -181,7 +181,7 @@ class Plan(Overview):
 
     def _most_frequent(self, *kinds: str) -> tuple[list[Reason], list[str]]:
         """Return the first reasons of some kinds, and a line that says how many more there are."""
-        reasons = [each for each in self._reasons() if each.kind in kinds]
+        reasons = [each for each in self._grouped(self._reasons_of_findings(self._found)) if each.kind in kinds]
         more = len(reasons) - _SHOWN_FINDINGS
         line = f"{count_of(more, 'more finding')}: print(plan.describe()) has all of them."
         return reasons[:_SHOWN_FINDINGS], [line] if more > 0 else []
@@ -189,10 +189,6 @@ class Plan(Overview):
     def _said(self) -> list[tuple[str, str]]:
         waiting = (PAYER_NOT_SENT.text if row.waits_for_payer else "" for row in self._table.rows)
         return list(zip(self.frame["state"], waiting, strict=True))
-
-    def _reasons(self) -> list[Reason]:
-        """Return the findings, and why other rows are not sent, errors first."""
-        return self._grouped(self._reasons_of_findings(self._found))
 
     def _repr_html_(self) -> str:
         first, *lines = _describe_counts(self.counts)

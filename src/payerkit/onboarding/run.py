@@ -172,7 +172,6 @@ def run_table(
     limiter: one that does not really wait, for tests. clock: that of the waits until something is looked up; by
     default, the limiter's.
     """
-    check_client(client)
     limiter = limiter or RateLimiter(client.pace)
     file = Path(path)
     try:
@@ -246,7 +245,7 @@ class TableRun:
         if self._options.limit is not None:
             self.limit = self._choose_rows(self._options.limit)
         for step in self._batches:
-            batches = self._batches_to_send(step)
+            batches = [batch for batch in self._batches[step] if not all(map(self.limit.leaves, batch))]
             self._progress.begin(_UNITS[step], sum(map(len, batches)))
             self._run_workers(self._send_payer if step == "payer" else self._send_accounts, batches)
             if not self._stop:
@@ -277,7 +276,7 @@ class TableRun:
             has_wanted = False
             for task in self._tasks.of(row) if row.may_be_sent and not row.waits_for_payer else ():
                 entry = self._journal.entry(task.key)
-                if self._is_unsent(task, entry):
+                if self._intent(task, entry) in {"send", "reset"}:
                     has_wanted |= limit.leaves(task)
                     limit.tried.add(task)
                 elif task.step == "payer" and entry is not None and entry.state not in _GOES_ON:
@@ -286,10 +285,6 @@ class TableRun:
             if not left:
                 break
         return limit
-
-    def _batches_to_send(self, step: Step) -> list[Batch]:
-        """Return the batches of a step with rows that this run tries."""
-        return [batch for batch in self._batches.get(step, []) if not all(map(self.limit.leaves, batch))]
 
     def _unsent(self, batch: Batch) -> list[Task]:
         """Return the tasks that are to be sent, as the journal may have to note; count the others by state."""
@@ -306,10 +301,6 @@ class TableRun:
             else:
                 self._progress.count("not_sent" if entry is None else entry.state)
         return unsent
-
-    def _is_unsent(self, task: Task, entry: Entry | None) -> bool:
-        """Return True if this run sends a task, from the journal's record of it."""
-        return self._intent(task, entry) in {"send", "reset"}
 
     def _intent(self, task: Task, entry: Entry | None) -> Intent:
         """Return what this run does with a task first."""
@@ -405,7 +396,7 @@ class TableRun:
             if due := [batch for batch, times in waiting.items() if first(times) <= due_since]:
                 self._run_workers(work_once, due)
             else:
-                self._pause(since)
+                self._pause(seconds)
 
     def _delay(self) -> float:
         """Return the seconds until a write must have taken effect, if it ever does.
@@ -414,11 +405,10 @@ class TableRun:
         """
         return max(self._options.reconcile_after, min(2 * self._limiter.slowest, self._client.timeout.total))
 
-    def _pause(self, since: float) -> None:
-        """Wait until what began at a time is due, but not for long: the progress bar is drawn in between."""
-        left = since + self._delay() - self._journal.now()
+    def _pause(self, seconds: float) -> None:
+        """Wait until something is due, but not for long: the progress bar is drawn in between."""
         try:
-            self._limiter.pause(min(max(left, 0.01), _LONGEST_PAUSE))
+            self._limiter.pause(min(max(seconds, 0.01), _LONGEST_PAUSE))
         except KeyboardInterrupt:
             self._stop.interrupt()
         self._progress.show()

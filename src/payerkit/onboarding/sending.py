@@ -71,6 +71,9 @@ class Sender:
         # What was sent before, and may have been stored late, is looked for all the same.
         sent_before = {task.key: listing.new(task.key) if listing.was_sent(task.key) else [] for task in tasks}
         candidates = {key: listing.unexplained(key) for key in sent_before} if is_skipped else sent_before
+        for task in unsent if is_skipped else ():
+            if not listing.was_sent(task.key):
+                candidates[task.key] += listing.of_lost_rows(task, candidates)
         claiming = [task for task in tasks if _may_be_listed(listing.entries.get(task.key))]
         found = listing.match(claiming, candidates, {task.key for task in tasks})
         is_cut = is_skipped and listing.may_leave_out_others(found.values())

@@ -194,9 +194,10 @@ def _compare_rows(rows: Sequence[Row], payers: Sequence[Sequence[Row]], held_cod
         _tell_differing(_grouped(compared, key), lambda row: (row.payer,), table_finding(code, name), step)
     described = _grouped((row for row in given if "payer" in row.data), lambda row: (row.payer,))
     owned = [row for row in given if "bank_details" in row.data]
-    accounts = _grouped(owned, lambda row: (row.payer, *account_identity(row.data["bank_details"])))
+    accounts = _grouped(owned, lambda row: (row.payer, *_identity(row)))
     _tell_differing(described, _alike_key("payer"), table_finding("id_twice"), "")
     _tell_differing(accounts, _alike_key("bank_details"), table_finding("account_twice"), "bank_details")
+    _tell_added_codes(owned)
     writing = {row.written_id: row for row in reversed(given)}
     for row in given:
         if row.is_respelled:
@@ -250,6 +251,24 @@ def _tell_differing(groups: Iterable[Sequence[Row]], key: Key, finding: Finding,
             continue
         for own, row in keyed:
             _tell_naming(row, finding, other if own == keyed[0][0] else group[0], step)
+
+
+def _tell_added_codes(owned: Iterable[Row]) -> None:
+    """Tell rows of one number of a payer of which one has codes that the other lacks: they are one account.
+
+    Rows with different codes are two: two banks may have the same number.
+    """
+    for group in _grouped(owned, lambda row: (row.payer, *_identity(row)[: -len(CODES)])):
+        own = {row: frozenset(filter(all, zip(CODES, _identity(row)[-len(CODES) :], strict=True))) for row in group}
+        firsts = {codes: row for row, codes in reversed(own.items())}
+        for row, codes in own.items() if len(firsts) > 1 else ():
+            other = next((each for theirs, each in firsts.items() if codes < theirs or theirs < codes), None)
+            if other is not None:
+                _tell_naming(row, table_finding("account_twice"), other, "bank_details")
+
+
+def _identity(row: Row) -> tuple[str, ...]:
+    return account_identity(row.data["bank_details"])
 
 
 def _tell_naming(row: Row, finding: Finding, other: Row, step: Step | Literal[""] = "") -> None:
