@@ -153,6 +153,8 @@ def reasons() -> str:
 ABSTRACT = r"\*+(\w+) minutes?\.\** You will be able to (.*?)\.(?: You need (.*?)\.)?(?:[ *\n]|$)"
 """The first lines of a notebook below its title."""
 
+NUMBERS = ("nothing", "One", "Two", "Three", "Four", "Five", "Six")
+
 
 def index(group: str) -> str:
     """Return a group of the index, from what the first cells say of their notebooks."""
@@ -161,7 +163,9 @@ def index(group: str) -> str:
         if re.match(GROUPS[group], path.name):
             title, _, rest = nbformat.read(path, as_version=4).cells[0].source.partition("\n")
             found = re.match(ABSTRACT, rest.strip())
-            lines.append([f"[{title.strip('# ')}]({path.name})", *(found.groups("nothing") if found else [""] * 3)])
+            assert found, path.name
+            minutes, able, needed = found.groups("nothing")
+            lines.append([f"[{title.strip('# ')}]({path.name})", NUMBERS.index(minutes), able, needed])
     return f"## {group}\n\n" + markdown(["Notebook", "Minutes", "You will be able to", "You need"], lines)
 
 

@@ -208,7 +208,7 @@ def test_an_unknown_command_says_which_one_was_meant(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "groups", "example"),
     [
-        ([], ["To begin", "To send a table", "To pay"], "payerkit onboard payers.csv --dry-run"),
+        ([], ["To begin", "To send a table", "Before and after a payment"], "payerkit onboard payers.csv --dry-run"),
         (["onboard"], ["The file", "What is sent", "The service", "What is written"], "payerkit onboard payers.csv"),
         (["inspect"], [], "payerkit inspect payment.json"),
     ],

@@ -862,6 +862,6 @@ def test_rows_with_warnings_are_held(service: ModelService, path: Path, hold: An
     again = run(service, rows, path)
 
     assert ["done", "not_sent"] == row_states(report)
-    assert reasons(report)[1].startswith("held: ")
+    assert reasons(report)[1].startswith("Held back")
     assert 1 == sent
     assert ["done", "done"] == row_states(again)

@@ -166,7 +166,7 @@ def test_held_rows_would_not_be_sent() -> None:
     frame = pd.DataFrame([rows[0], rows[1] | {"email": "x"}, TYPED_PAYER | own(2)], dtype="object")
     found = payerkit.plan_onboarding(frame, options=RunOptions(hold="warnings"))
 
-    assert ["held: ", "email:", ""] == [reason[:6] for reason in found.frame["reason"]]
+    assert ["Held b", "email:", ""] == [reason[:6] for reason in found.frame["reason"]]
     assert (1, 1) == (found.counts["held"], found.counts["to_send"])
     assert "1 row would be held back because of warnings." in str(found)
 

@@ -142,7 +142,7 @@ def test_a_row_that_is_held_back_shows_why(report: Callable[..., Report]) -> Non
     """A notebook shows its findings beside the reason, which refers to them."""
     found = report(rows(1, routing_number="021000022"), both(1, "not_sent", reason=Outcome("held"), final=False))
 
-    assert "held: routing_number: The check digit does not match" in found._repr_html_()
+    assert "Held back: routing_number: The check digit does not match" in found._repr_html_()
 
 
 def test_rows_that_were_there_already_are_counted(report: Callable[..., Report]) -> None:

@@ -252,14 +252,14 @@ def test_a_status_is_shown_if_it_is_a_word(service: Service, run: Run) -> None:
     service.status = {"kycStatus": "Surname-00001, see mail", "isCompliant": False}
     report = run(table(1), accounts="when_compliant")
 
-    assert "Waits: identity check ••••, agreement unknown." == report.frame.loc[0, "reason"]
+    assert "Waits: identity check ••••, agreement unknown. " in str(report.frame.loc[0, "reason"])
 
 
 @pytest.mark.parametrize(
     ("behaviour", "words"),
     first_cases(
         [
-            (reply(404, '{"message": "Payer with client user ID customer-00001@example.org not found"}'), "Not found"),
+            (reply(404, '{"message": "Payer with client user ID customer-00001@example.org not found"}'), "not find"),
             (PAGE, "404"),  # a gateway's page
             (reply(405), "405"),  # a service without this call
             (reply(503), "503"),
@@ -302,11 +302,11 @@ def test_every_row_is_in_one_state(service: Service, run: Run) -> None:
 
     assert {"done": 1, "refused": 1, "unknown": 0, "not_sent": 1, "waiting": 2, "duplicate": 0} == report.counts
     assert [2, 3] == report.retryable.index.tolist()
-    refused = 'send as before with RunOptions(retry=["refused"]) (--retry refused).'
+    refused = 'send again unchanged with RunOptions(retry=["refused"]) (--retry refused).'
     assert [
         "5 rows: 1 done, 1 with a warning, 1 refused, 1 not sent, 2 waiting.",
-        "2 rows wait until the payer is compliant: call again later, see reason.",
-        f"1 row was refused: correct what reason says, or {refused}",
+        "2 rows wait until the payer is compliant: call again later, unless the column reason says otherwise.",
+        f"1 row was refused: correct what the column reason names, or {refused}",
     ] == str(report).splitlines()[:3]
     assert 1 == report._repr_html_().count("i&nbsp;waiting</span>")  # two rows, one reason
 

@@ -112,7 +112,7 @@ def test_a_first_look_is_not_the_last_one(service: ModelService, path: Path) -> 
 # Runs with a limit
 
 
-LEFT = "Not tried yet, because of limit: this call tried the first 2 rows that were not sent before."
+LEFT = "Not tried yet: with limit, this call tried the first 2 rows that had not been sent before."
 
 
 def rows_of(count: int) -> list[Row]:
@@ -158,7 +158,7 @@ def test_rows_that_cannot_be_sent_do_not_count(service: ModelService, path: Path
     report = run(service, rows, path, limit=2, hold="country_habit")
 
     assert [2, 3] == done(report)
-    assert [True, True] == [reasons(report)[0].startswith("email: "), reasons(report)[1].startswith("held: ")]
+    assert [True, True] == [reasons(report)[0].startswith("email: "), reasons(report)[1].startswith("Held back")]
 
 
 def test_rows_that_were_refused_do_not_count(service: ModelService, path: Path) -> None:

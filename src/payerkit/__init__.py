@@ -8,16 +8,16 @@ Register a payer      check_payer, create_payer, get_payer_status,
                       update_agreement
 Add an account        check_bank_details, create_payment_detail,
                       list_payment_details
-Check a payment       samples, read_payment, check_payment, PaymentPolicy,
-                      decode_transactions
+Check a payment       samples, read_payment, check_payment, check_payments,
+                      PaymentPolicy, decode_transactions
 Pay a wallet          initiate_payment
 Pay into an account   create_request, request_payment, get_request
 Send a table          read_payers, check_payers, plan_onboarding, onboard,
                       read_bank_details, check_all_bank_details,
                       add_bank_details
 Who is stuck?         payer_statuses, wait_for, explain
-Where is my money?    list_requests, list_payments, check_payments,
-                      reconcile, trace, read_events
+Where is my money?    trace, reconcile, list_requests, list_payments,
+                      read_events
 What they take        Payer, BankDetails, PaymentOrder, PayoutOrder
 What goes wrong       PayerkitError: InvalidInput (nothing was sent), Refused,
                       UnknownOutcome (find out before you repeat it)

@@ -274,7 +274,7 @@ def _explain_open(kyc: Explanation, agreement: Explanation) -> Explanation:
     )
 
 
-_ADD_ACCOUNT = Wording("Next, the payee needs a bank account<: create_payment_detail()|>, if that is not done.")
+_ADD_ACCOUNT = Wording("If the payee's bank account is not stored yet, store it<: create_payment_detail()|>.")
 
 
 def _explain_accounts(accounts: Iterable[Any] | None) -> Explanation:

@@ -119,9 +119,9 @@ def _differences(params: Params) -> str:
 
 
 def _what_to_do(params: Params) -> str:
-    """Return the next step if waiting does not change the statuses of a payer, else ""."""
+    """Return the next step if it is yours, or if waiting does not change the statuses of a payer, else ""."""
     found = explain_payer(params.get("kyc_status"), params.get("agreement_status"))
-    return found.what_to_do if found.final and not found.is_passed else ""
+    return found.what_to_do if (found.final or found.whose_move == "you") and not found.is_passed else ""
 
 
 _MADE: dict[str, Callable[[Params], str]] = {

@@ -471,7 +471,7 @@ class Report(Overview):
         return self._grouped(
             [
                 *self._reasons_of_findings(errors, "not_sent"),
-                *((reason._replace(message=f"held: {reason.message}"), row) for reason, row in held),
+                *((reason._replace(message=f"Held back: {reason.message}"), row) for reason, row in held),
                 *self._reasons_of_findings(warnings),
             ]
         )

@@ -48,8 +48,8 @@ def check_payment(  # noqa: PLR0913 - what a payment is compared with, each by n
 ) -> PaymentFindings:
     """Compare the transactions of a payment with its order before anyone signs; works offline, without a client.
 
-    It cannot know who controls an address; and without a node, not whether the wallet has enough money, and whether a
-    contract has changed.
+    It cannot know who controls an address. Without a node, it cannot know either whether the wallet has enough money,
+    or whether a contract has changed.
 
     Args:
         payment: A `Payment`, from `initiate_payment` or `read_payment`.

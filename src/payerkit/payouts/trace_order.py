@@ -144,7 +144,7 @@ class Trace:
             source = html.link(leg.page, f"{leg.source}; explorer") if leg.page else html.escape(leg.source)
             shown = html.Html(f"<b>{head}</b>" if leg is self.current else head)
             rows.append((shown, since, html.Html(source), leg.known))
-        table = html.grid(("leg", "since (UTC)", "who says so", "what is known"), rows, caption="")
+        table = html.grid(("step", "since (UTC)", "who says so", "what is known"), rows, caption="")
         return html.picture(
             html.title(self.reference, beside=chip), self._picture(), f"<div>{'<br>'.join(lines)}</div>", table
         )

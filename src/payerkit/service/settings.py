@@ -143,7 +143,7 @@ class CommandSettings(Settings, BaseSettings):
     )
     db: str | None = Field(
         None,
-        description="keep the data in this SQLite file or SQLAlchemy URL; without it, they are deleted at the end. "
+        description="keep the data in this SQLite file or SQLAlchemy URL; without it, the data is deleted at the end. "
         "Give a database password in PGPASSWORD",
     )
 

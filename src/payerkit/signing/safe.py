@@ -219,15 +219,15 @@ class SafeBatch:
         stop = next((each.message for each in findings if each.severity == "error"), "")
         if stop and not anyway:
             raise InvalidInput(
-                f"The verdict is stop: {stop} Nothing was made for the Safe. "
+                f"The verdict is stop: {stop} Nothing was prepared for the Safe. "
                 "check_payment has all findings; anyway=True overrules them."
             )
         own = len(compared.payment.transactions)
         if compared.transactions[own:] and not anyway:
             origin = visible(compared.transactions[own].origin)[:80]
             raise InvalidInput(
-                f"A transaction stands elsewhere in the response, in {origin}: the Safe would not make it. Nothing was "
-                "made. anyway=True leaves it out."
+                f"A transaction is not in the response's list, but in {origin}: the Safe would not send it. Nothing "
+                "was prepared. anyway=True leaves it out."
             )
         if not own:
             raise InvalidInput("payment: it has no transactions.")
@@ -316,7 +316,7 @@ def write_safe_files(  # noqa: PLR0913 - what payments are compared with, each b
 
     labels, checked = checked_payments(payments, policy=policy, rate=rate, now=now, client=client)
     if not checked:
-        raise InvalidInput("payments: there are none.")
+        raise InvalidInput("payments: the list is empty.")
     batches: dict[str, list[SafeBatch]] = {}
     for label, each in zip(labels, checked, strict=True):
         with located(f"payments: {label}"):
