@@ -145,7 +145,8 @@ def read_orders(own: object, order: AnyOrder | None, orders: Orders | None) -> t
 def read_order(order: Any, where: str = "order") -> OrderTerms:
     """Return an order. Only its payee may be missing: an order may pay out to a bank account.
 
-    A dict or row may also have the reference of its payment. where: the name of the order in errors. Raises
+    A dict or row may also have the reference of its payment. Blanks around its values, as files have them, mean
+    nothing, and a reference of nothing else is none. where: the name of the order in errors. Raises
     InvalidInput if something else is missing, or if a member is unknown, since it would not be compared.
     """
     if isinstance(order, PaymentOrder | PayoutOrder):  # its members are text
@@ -156,11 +157,12 @@ def read_order(order: Any, where: str = "order") -> OrderTerms:
     for name in PAYMENT_ORDER.fields:
         if name != "payee" and name not in given:
             raise InvalidInput(f"{where}: {name} is missing. Give a PaymentOrder, or a dict or Series with its fields.")
-    amount = _read_amount(given.pop("amount"), where)
+    amount = _read_amount(given.pop("amount"), where).strip()
     for name, value in given.items():
         if not isinstance(value, str):
             raise InvalidInput(f"{where}: {name}: expected text, got {kind_of(value)}.")
-    return OrderTerms(amount=amount, **{"payee": None, **given})
+    texts: dict[str, Any] = {"payee": None, **{name: value.strip() for name, value in given.items()}}
+    return OrderTerms(amount=amount, payment_reference=texts.pop("payment_reference", "") or None, **texts)
 
 
 _TERMS = replace(

@@ -28,7 +28,7 @@ from payerkit.onchain.amounts import (
     to_units,
 )
 from payerkit.onchain.calldata import UNLIMITED, At, Effect, EffectKind
-from payerkit.onchain.currencies import Currency, currency_hash, request_decimals
+from payerkit.onchain.currencies import Currency, currency_hash, find_by_hash, request_decimals, tokens_at
 from payerkit.policy.payment_policy import MOST_PERCENT, AgreedFee, fee_line, rate_lines, setting_line
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ def _compare_request(payment: Effect, expected: Decimal, invoice: Currency, *, i
         return "amount_differs.request"
     if len(payment.path) == 1:
         return "amount_differs.path"
+    if not all(find_by_hash(each) or tokens_at(each) for each in payment.path[1:-1]):
+        return "amount_converted.unlisted"
     return "amount_converted.bounded" if is_bounded else "amount_converted"
 
 
