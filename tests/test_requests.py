@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import traceback
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, get_args
@@ -163,6 +164,20 @@ def test_constructor_raises_pydantics_own_error() -> None:
 
     assert "Write it as name@example.com" in str(caught.value)
     assert "john.doe" not in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [Payer, Payer(**PAYER).replace])  # type: ignore[arg-type]
+def test_the_frames_of_an_error_hold_no_value(make: Callable[..., Payer]) -> None:
+    """Tools that show a traceback with local variables show neither what is wrong nor what is right."""
+    wrong = {"ssn": "987-65-4329", "email": "wrong.address", "firstName": "Quentin"}
+    with pytest.raises((ValidationError, InvalidInput)) as caught:
+        make(**PAYER | wrong)
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)][1:]
+    held = repr([frame.f_locals for frame in frames])
+
+    assert len(frames) == 1
+    assert caught.value.__context__ is None
+    assert [] == [value for value in [*wrong.values(), PAYER["lastName"]] if value in held]
 
 
 PRIVATE = {

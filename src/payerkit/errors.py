@@ -287,6 +287,7 @@ def without_internal_frames(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         except (PayerkitError, KeyboardInterrupt) as error:
             problem: BaseException = error.with_traceback(None)
+            problem.__context__ = None  # what was handled when it was raised has such frames, too
         except TypeError as error:
             try:
                 signature(function).bind(*args, **kwargs)

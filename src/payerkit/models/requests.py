@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from inspect import Parameter, Signature, cleandoc
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -29,7 +29,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from payerkit import html
 from payerkit.checks.inputs import by_field_name, field_errors, unwrap_secret
 from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, PAYMENT_ORDER, PAYOUT_ORDER, Schema
-from payerkit.errors import InvalidInput, kind_of
+from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import Finding
 from payerkit.masking import mask, mask_account
 from payerkit.wire import wire_name
@@ -152,6 +152,20 @@ class RequestModel(ApiModel):
         cls.__signature__ = Signature(parameters)
         cls.__doc__ = f"{cleandoc(cls.__doc__ or '')}\n\nFields (* required):\n{_describe(cls.request_schema)}"
 
+    if not TYPE_CHECKING:  # for type checkers, the fields are the parameters
+
+        def __init__(self, /, **values: Any) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                problem = error.with_traceback(None)  # pydantic's frame has the values, secrets too
+            else:
+                return
+            values = {}
+            raise problem
+
+        __init__.__pydantic_base_init__ = True  # pydantic validates a dict without calling it, which is faster
+
     @model_validator(mode="wrap")
     @classmethod
     def _explain(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
@@ -201,6 +215,7 @@ class RequestModel(ApiModel):
         count = "1 field needs" if len(fields) == 1 else f"{len(fields)} fields need"
         raise InvalidInput(f"{cls.__name__}: {count} attention. Nothing was sent.", fields=fields)
 
+    @without_internal_frames
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some values changed, by our names. Raises InvalidInput that lists every invalid field."""
         return self._checked({name: value for name, _, value in self.present_fields()} | changes)
