@@ -364,20 +364,18 @@ class _Result:
         """Yield what the wallet has too little of for a transaction and those before it."""
         earlier = [effect for each in self.execution.steps if each.index < failed.index for effect in each.effects]
         granted = {(self.execution.token_of(each), _key(each.spender)) for each in earlier}
-        for token in {self.execution.token_of(each) for each in failed.effects if each.is_payment} - {NATIVE}:
-            taken = Counter[str]()
+        for token in sorted({self.execution.token_of(each) for each in failed.effects if each.is_payment} - {NATIVE}):
+            taken, spender = Counter[str](), _key(failed.to)
             for each in (*earlier, *failed.effects):
                 if each.is_payment and self.execution.token_of(each) == token:
                     taken[_key(self.compared.transactions[each.step].to)] += each.most_taken
-            held = self.before.get(("balance", token, self.wallet), taken.total())
-            if held < taken.total():
-                words = {"held": self._words(token, held), "needed": self._words(token, taken.total())}
-                yield payment_finding("executed_lacks", failed, **words)
-            spender = _key(failed.to)
-            allowed = self.before.get(("grant", token, spender), taken[spender])
-            if allowed < taken[spender] and (token, spender) not in granted and _is_of_contract(failed):
-                words = {"held": self._words(token, allowed), "needed": self._words(token, taken[spender])}
-                yield payment_finding("executed_lacks.allowance", failed, **words)
+            limits = [("executed_lacks", ("balance", token, self.wallet), taken.total())]
+            if (token, spender) not in granted and _is_of_contract(failed):
+                limits.append(("executed_lacks.allowance", ("grant", token, spender), taken[spender]))
+            for key, place, need in limits:
+                if (held := self.before.get(place, need)) < need:
+                    words = {"held": self._words(token, held), "needed": self._words(token, need)}
+                    yield payment_finding(key, failed, **words)
 
     def _old_allowances(self, failed: DecodedTransaction) -> Iterator[Finding]:
         """Yield what an approval would replace: tokens like Tether refuse that."""
@@ -385,8 +383,8 @@ class _Result:
             token, spender = self.execution.token_of(effect), _key(effect.spender)
             left = self.before.get(("grant", token, spender), 0)
             if effect.kind == EffectKind.APPROVE and effect.allowance and left:
-                words = {"left": self._words(token, left), "spender": with_checksum(spender)}
-                yield payment_finding("executed_lacks.reset", failed, **words)
+                held = self._words(token, left)
+                yield payment_finding("executed_lacks.reset", failed, left=held, spender=with_checksum(spender))
 
     def _check_dues(self) -> Iterator[Finding]:
         """Compare what arrives with what the bytes say, and with the order."""
@@ -425,8 +423,9 @@ class _Result:
             lost = -self._gain(token, self.wallet)
             most = due[token] + self._most_fees(token, due[token])
             if lost > (most if due[token] else 0) and not self._may_swap(token):
-                words = self._words(token, lost), self._words(token, due[token])
-                yield payment_finding("executed_loss", lost=words[0], due=words[1])
+                yield payment_finding(
+                    "executed_loss", lost=self._words(token, lost), due=self._words(token, due[token])
+                )
 
     def _most_fees(self, token: str, due: int) -> int:
         """Return what fees may take: what was agreed, but no more than the bytes say where they say all of it."""
@@ -456,8 +455,7 @@ class _Result:
         for token, account in self.execution.places:
             kept = self._gain(token, account)
             if account in self.execution.contracts and kept > 0 and (token, account) not in held:
-                words = {"kept": self._words(token, kept), "contract": with_checksum(account)}
-                yield payment_finding("executed_kept", **words)
+                yield payment_finding("executed_kept", kept=self._words(token, kept), contract=with_checksum(account))
 
     def _check_grants(self, *, is_failed: bool) -> Iterator[Finding]:
         """Yield what may be taken from the wallet afterwards; not what a payment that failed leaves to its contract."""

@@ -389,6 +389,7 @@ _UNPAID = "The service lists its request as unpaid: have the payer sign."
 _NOT_REQUESTED = "The list has no request for it. If a list still lacks it in a minute, create one."
 _OTHER_TERMS = "Its request is listed with another amount or currency: find out which is right before anyone pays."
 _NO_PAYMENT = "Its request is listed as paid, but no payment is: ask the service which transaction paid it."
+_NOT_BACK = "Its crypto is paid, and none is known to be given back: have that settled before anyone pays again."
 _DENIED = "Its request is listed as unpaid: list the requests again, and ask the service if it stays so."
 _TEST = "The header of an event calls it a test, so it does not count; but headers are not signed: ask the service."
 
@@ -443,6 +444,8 @@ def _note(case: _Case, state: str) -> str:
     coverage = case.coverage
     if coverage.doubt:
         return coverage.doubt
+    if state == "failed" and case.seen:
+        return _NOT_BACK
     if state == "paid_twice":
         return f"Paid {coverage.times} times: have the surplus returned."
     if coverage.excess is not None:

@@ -304,6 +304,8 @@ def _explain(
         found, place = explain_word("paid", "request"), "Paid on chain"
     meaning = f"{found.meaning} The service says: {row['reason']}" if row["reason"] else found.meaning
     found = replace(found, meaning=meaning, whose_move=row["whose_move"], what_to_do=row["what_to_do"])
+    if state == "at_the_bank" and row["payments"] and row["whose_move"] == "you":
+        place = "Paid on chain"  # the bank has its part, and what is to be settled is what was paid
     if row["payments"] or state not in {"not_paid", "unclear", "paid"}:
         return place, found
     if state == "paid":  # by the word of the request alone
