@@ -107,6 +107,46 @@ def test_a_busy_kernel_is_told(notebook: NotebookPage) -> None:
     expect(notebook.page.get_by_text("The kernel is busy.").last).to_be_hidden()
 
 
+@pytest.mark.browser_all
+def test_a_page_misses_nothing_while_it_begins(opened_notebook: NotebookPage) -> None:
+    """What the kernel sends behind its first reply is shown, whether the page has the code by then or not."""
+    city = opened_notebook.control("City")
+    opened_notebook.draw(f"{PAYER}form.on_msg(lambda *_: form.fill(city='Albany'))\nform", expect=4)
+    expect(city).to_have_value("Albany")
+    opened_notebook.save()
+    opened_notebook.ask("form.fill(city='Boston')")
+    opened_notebook.reload()
+
+    expect(city).to_have_value("Albany")
+
+
+@pytest.mark.browser_all
+@form_of("payer")
+def test_a_form_that_is_shown_can_be_resized(notebook: NotebookPage) -> None:
+    """Its layout is followed at once, as that of any other widget."""
+    notebook.ask("form.layout.width = '321px'")
+
+    expect(notebook.page.locator(".lm-Widget", has=notebook.page.locator(".payerkit")).last).to_have_css(
+        "width", "321px"
+    )
+
+
+@pytest.mark.browser_all
+@form_of("payer")
+def test_a_restart_behind_a_busy_kernel_is_told_alone(notebook: NotebookPage) -> None:
+    """Nobody is told to wait for a kernel that is gone."""
+    busily = "from payerkit.forms.form import form_lock\nwith form_lock:\n    display(form)\n    time.sleep(60)"
+    notebook.rewrite(f"{PAYER}form", busily)
+    notebook.page.evaluate("probe.panel().content.activeCellIndex = 1; probe.command(['notebook:run-cell', {}]); 0")
+    busy = notebook.page.get_by_text("The kernel is busy.")
+    expect(busy).to_be_visible()
+    notebook.page.evaluate("probe.kernel().restart()")
+    expect(notebook.page.get_by_text(GONE)).to_have_count(2)
+
+    expect(busy).to_have_count(0)
+    notebook.ask("'alive again'")
+
+
 NESTED = (
     "import ipywidgets as w\nw.VBox([PaymentForm(client)])",
     "w.Tab([PaymentForm(client), PayerForm(client)], selected_index=1)",

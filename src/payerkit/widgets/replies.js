@@ -1,7 +1,7 @@
 // Asks the kernel on behalf of a widget that replies to messages. Of each type of message only the reply to the latest
 // request counts. handle(message, isOwn): takes a message; isOwn: it is what this page asked for last, or shows at first.
-// waiting: says why a type of message may take long. Returns the status line, `say`, `ask`, and a parameter of `mount`.
-const openChannel = ({ model, signal, loss, page, first }, handle, waiting = {}) => {
+// waiting: says why a type of message may take long. Returns the status line, `say`, `ask`, and what `mount` takes.
+const openChannel = ({ model, signal, loss, page }, handle, waiting = {}) => {
   const latest = {}, status = create('div', { class: 'status', role: 'status' });
   let request = 0, timer;
   const say = (text, kind = 'help') => Object.assign(status, { className: 'status ' + kind, textContent: text });
@@ -17,8 +17,8 @@ const openChannel = ({ model, signal, loss, page, first }, handle, waiting = {})
     if (isOwn && message.error) say(message.error, 'error');
     handle(message, isOwn);
   };
+  const takeFirst = (message) => take(message, true);
   const receive = (message) => take(message, message.page === page && message.request === latest[message.type]);
-  first.then((message) => take(message, true));
   for (const each of [signal, loss.signal]) each.addEventListener('abort', () => clearTimeout(timer));
-  return { status, say, ask, receive };
+  return { status, say, ask, takeFirst, receive };
 };

@@ -60,5 +60,5 @@ const draw = (widget) => {
   const filter = group('State', ...chips.map(({ node }) => node)), pager = group('Pages', previous, place, next);
   const tools = div('row', create('label', { for: page }, 'Search'), search);
   const root = create('div', { class: 'payerkit rows', role: 'group', 'aria-label': title }, create('h2', {}, title), filter, tools, region, pager, channel.status);
-  mount(widget, root, channel.receive);
+  mount(widget, root, channel.takeFirst, channel.receive);
 };

@@ -56,15 +56,14 @@ const guard = (event) => {
 };
 window.addEventListener('keydown', guard, true);
 
-// Shows a widget in an element, and hands it the messages of the kernel, until `signal` aborts.
-const mount = ({ model, el, signal }, root, onMessage) => {
-  const receive = (message) => message.type === 'start' || onMessage(message);
+// Shows a widget in an element, and hands it what it shows at first, and then the messages of the kernel.
+const mount = ({ el, signal, first, shown }, root, onFirst, onMessage) => {
   roots.add(el);
-  model.on('msg:custom', receive);
   el.append(root);
-  signal.addEventListener('abort', () => {
-    model.off('msg:custom', receive);
-    roots.delete(el);
+  signal.addEventListener('abort', () => roots.delete(el));
+  first.then((message) => {
+    onFirst(message);
+    shown(onMessage);
   });
 };
 

@@ -4,7 +4,7 @@ const SLOW = 3000; // ms: a preview that takes longer is made only when somebody
 const WAITING = { preview: 'The file is being read and checked …' };
 
 const draw = (widget) => {
-  const { status, say, ask, receive } = openChannel(widget, (message, isOwn) => handle(message, isOwn), WAITING);
+  const { status, say, ask, takeFirst, receive } = openChannel(widget, (message, isOwn) => handle(message, isOwn), WAITING);
   const title = widget.model.get('label'), id = widget.page;
   const { groups } = widget.spec;
   let previewing, started = 0, isSlow = false, rows = [], view;
@@ -113,5 +113,5 @@ const draw = (widget) => {
     div('help', 'Letters and digits of values that may be personal are shown as X, x and 0. Nothing of this is saved with the notebook.'),
     div('row', todo, next, accept), region, normaliseRow, div('row', create('label', { for: dates.id }, '03/04/1985 is'), dates), holderRow,
     create('h3', {}, 'Preview'), div('row', refresh), note, preview, line, status);
-  mount(widget, root, receive);
+  mount(widget, root, takeFirst, receive);
 };

@@ -44,13 +44,12 @@ const drawSteps = (parts, model, signal) => {
 
 // Draws the forms of a widget: one, or the steps of a Walkthrough.
 const draw = (widget) => {
-  const { model, signal, first } = widget;
+  const { model, signal } = widget;
   const parts = widget.spec.forms.map((spec) => ({ spec, form: drawForm(spec, widget) }));
   const steps = parts.length > 1 && drawSteps(parts, model, signal);
   const receive = (message) => {
     parts.find(({ spec }) => spec.name === message.form).form.receive(message);
     if (steps) steps.receive(message);
   };
-  mount(widget, steps ? steps.node : parts[0].form.node, receive);
-  first.then((views) => views.forEach(receive));
+  mount(widget, steps ? steps.node : parts[0].form.node, (views) => views.forEach(receive), receive);
 };
