@@ -47,11 +47,26 @@ def _pack(text: str) -> bytes:
     return gzip.compress(text.encode(), mtime=0)
 
 
+def _names_set(widget: ipywidgets.Widget) -> list[str]:
+    """Return the names of a widget's state that are set: of the others, pages have the same defaults."""
+    return [name for name in widget.keys if getattr(widget, name) is not None]
+
+
+class _Layout(ipywidgets.Layout):  # type: ignore[misc]  # ipywidgets has no types
+    """A layout that is sent without what is not set.
+
+    It is made with its widget: anywidget takes no other one for a widget that is shown.
+    """
+
+    def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - inherited
+        """Return the parts of the state that are asked for, by default what is set."""
+        return dict(super().get_state(_names_set(self) if key is None else key, drop_defaults))
+
+
 class PageWidget(anywidget.AnyWidget):
     """Base class of the widgets. Its state, which a notebook may save, holds no values.
 
-    Its page asks for what it shows at first, and for the code if it has none: one message, one reply. Its layout, which
-    is a widget of its own, is made and sent once somebody asks for it.
+    Its page asks for what it shows at first, and for the code if it has none: one message, one reply.
 
     The comm opens when the widget is first shown: a widget that is only shown as a part of another one has no comm.
     """
@@ -71,18 +86,12 @@ class PageWidget(anywidget.AnyWidget):
         self.on_msg(self._on_page_message)
 
     @traitlets.default("layout")
-    def _late_layout(self) -> ipywidgets.Layout:
-        layout = ipywidgets.Layout()
-        if self.comm is not None:
-            self._send({"method": "update", "state": {"layout": f"IPY_MODEL_{layout.model_id}"}, "buffer_paths": []})
-        return layout
+    def _sparse_layout(self) -> _Layout:
+        return _Layout()
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - inherited
         """Return the parts of the state that are asked for, by default what is set."""
-        if key is None:
-            made = [name for name in self.keys if name != "layout" or self.trait_has_value(name)]
-            key = [name for name in made if getattr(self, name) is not None]
-        return dict(super().get_state(key, drop_defaults))
+        return dict(super().get_state(_names_set(self) if key is None else key, drop_defaults))
 
     def _first(self) -> Any:
         """Return what a page shows at first."""
