@@ -127,8 +127,8 @@ class Findings(tuple[Finding, ...]):
 
     def _repr_html_(self) -> str:
         facts = self.infos
-        told = self._grid((item for item in self._worst_first() if item.severity != "info"), self._caption())
-        return html.picture(told, html.folded(count_of(len(facts), "info"), self._grid(facts, "")) if facts else "")
+        table = self._grid((item for item in self._worst_first() if item.severity != "info"), self._caption())
+        return html.picture(table, html.folded(count_of(len(facts), "info"), self._grid(facts, "")) if facts else "")
 
     def _grid(self, found: Iterable[Finding], caption: str) -> html.Html:
         rows = [(html.chip(each.severity, each.severity), self._about(each), _what_and_why(each)) for each in found]

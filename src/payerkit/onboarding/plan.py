@@ -186,7 +186,7 @@ class Plan(Overview):
         line = f"{count_of(more, 'more finding')}: print(plan.describe()) has all of them."
         return reasons[:_SHOWN_FINDINGS], [line] if more > 0 else []
 
-    def _said(self) -> list[tuple[str, str]]:
+    def _shown_reasons(self) -> list[tuple[str, str]]:
         waiting = (PAYER_NOT_SENT.text if row.waits_for_payer else "" for row in self._table.rows)
         return list(zip(self.frame["state"], waiting, strict=True))
 

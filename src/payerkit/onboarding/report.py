@@ -81,8 +81,8 @@ class Overview:
         rows = []
         for each, label in zip(self._found, self._naming.labels.take([each.row for each in self._found]), strict=True):
             cell, header, hint = self._naming.place(each)
-            said = {name: getattr(each.finding, name) for name in COLUMNS}
-            rows.append({"row": label, "cell": cell, "column": header, **said, "hint": hint, "step": each.step})
+            finding = {name: getattr(each.finding, name) for name in COLUMNS}
+            rows.append({"row": label, "cell": cell, "column": header, **finding, "hint": hint, "step": each.step})
         texts = dict.fromkeys(("cell", "column", *COLUMNS, "step"), "string")
         return frame_of(rows, {"row": self._naming.labels.dtype, **texts})
 
@@ -114,7 +114,7 @@ class Overview:
 
     # Reasons
 
-    def _said(self) -> list[tuple[str, str]]:
+    def _shown_reasons(self) -> list[tuple[str, str]]:
         """Return the state of each row, and the reason in words; "" if there is nothing to add."""
         raise NotImplementedError
 
@@ -133,7 +133,7 @@ class Overview:
         The most frequent ones of each kind come first. A row may have several.
         """
         rows: dict[Reason, set[int]] = {}
-        states = ((Reason(state, text), row) for row, (state, text) in enumerate(self._said()) if text)
+        states = ((Reason(state, text), row) for row, (state, text) in enumerate(self._shown_reasons()) if text)
         for reason, row in chain(states, found):
             rows.setdefault(reason, set()).add(row)
         ranks = {kind: rank for rank, kind in enumerate(self._kinds)}
@@ -214,8 +214,8 @@ class Overview:
         chosen = [*(range(len(self.frame)) if rows == "all" else self._needing_something())]
         if chosen:
             table = SourceTable.of(self._table.planned, self._table.origin)
-            said, errors = self._said(), self._rows_with("error")
-            reasons = ((row, *said[row]) for row in chosen if row not in errors)
+            reasons_of_rows, errors = self._shown_reasons(), self._rows_with("error")
+            reasons = ((row, *reasons_of_rows[row]) for row in chosen if row not in errors)
             why = [
                 RowProblem(row, "", in_words(state), text) for row, state, text in reasons if text and state != "done"
             ]
@@ -372,11 +372,11 @@ class Report(Overview):
         self._stored, self._strays = outcomes.stored, outcomes.strays
         self._changed = sorted({each.row for each in outcomes.changes})
         findings = self._texts_of("warning", "info")
-        told = (
+        cells = (
             row._asdict() | {"reason": row.text, "reason_code": row.code, "findings": text}
             for row, text in zip(self.rows, findings, strict=True)
         )
-        self.frame = frame_of(told, _COLUMNS, index=self._naming.labels)
+        self.frame = frame_of(cells, _COLUMNS, index=self._naming.labels)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -456,7 +456,7 @@ class Report(Overview):
         numbers["without_links"] = sum(row.reason is not None and row.reason.code == "links_lost" for row in self.rows)
         return numbers
 
-    def _said(self) -> list[tuple[str, str]]:
+    def _shown_reasons(self) -> list[tuple[str, str]]:
         errors = self._rows_with("error")
         return [(row.state, _shown_reason(row, has_errors=number in errors)) for number, row in enumerate(self.rows)]
 

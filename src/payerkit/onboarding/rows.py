@@ -107,7 +107,7 @@ class Row:
         """Whether the id is sent as other rows write it."""
         return self.client_user_id not in {None, self.written_id}
 
-    def tell(self, finding: Finding, step: Step | Literal[""] = "", general: Finding | None = None) -> None:
+    def add(self, finding: Finding, step: Step | Literal[""] = "", general: Finding | None = None) -> None:
         """Add what was found. general: as of a `Problem`."""
         self.problems.append(Problem(self.number, finding, step, general))
 
@@ -126,7 +126,7 @@ def read_rows(
     send that says who holds the accounts.
     """
     cells = _cells_by_column(rows)
-    said = _take_holder(cells, default=holder_is_payer)
+    holders_are_payers = _take_holder(cells, default=holder_is_payer)
     columns = _columns_of_steps(cells, steps, holder_is_payer=holder_is_payer)
     read = [Row(number, label) for number, label in enumerate(rows.index)]
     for name in cells:
@@ -140,11 +140,11 @@ def read_rows(
         for row in zip(*cells.values(), strict=True)
     ]
     has_payers = bool(payer_columns(cells))
-    for row, values, is_payer in zip(read, given, said, strict=True):
+    for row, values, is_payer in zip(read, given, holders_are_payers, strict=True):
         row.written_id = str(values.get(ID, ""))
         filled = [step for step in columns if not own[step].isdisjoint(values)]
         if is_payer is None:
-            row.tell(table_finding("choice"), "bank_details")
+            row.add(table_finding("choice"), "bank_details")
         elif is_payer and has_payers and "bank_details" in filled:
             _fill_holder(row, values, columns["bank_details"])
         for step in filled:
@@ -156,7 +156,7 @@ def read_rows(
         _check_rest(row, cell, placeholders)
         row.is_example = isinstance(cell, str) and is_example(cell, email if isinstance(email, str) else None)
         if row.is_example and not takes_examples:
-            row.tell(table_finding("example_row"))
+            row.add(table_finding("example_row"))
     return read, columns
 
 
@@ -188,7 +188,7 @@ def _columns_of_steps(
 def _clean(name: str, cells: list[Any], rows: Sequence[Row]) -> None:
     """Make the cells of a column what is sent: no masking types, no blanks around texts, None for each blank cell.
 
-    Tell the row of each stripped cell.
+    Add to its row what was stripped from a cell.
     """
     schema = PAYER if name in PAYER.fields else BANK_DETAILS
     for place, cell in enumerate(cells):
@@ -197,39 +197,39 @@ def _clean(name: str, cells: list[Any], rows: Sequence[Row]) -> None:
             text, info = strip_blanks(schema, field_of(name), value)
             value = text or None
             if info is not None:
-                rows[place].tell(info)
+                rows[place].add(info)
         cells[place] = value
 
 
 def _check_step(step: Step, rows: Sequence[Row], placeholders: Placeholders) -> None:
-    """Tell rows what the checks of a step find; of a placeholder nothing but that it is one."""
+    """Add to rows what the checks of a step find; of a placeholder nothing but that it is one."""
     schema, is_hidden = SCHEMAS[step], cache(partial(is_placeholder, SCHEMAS[step]))
     for row, findings in zip(rows, check_records(schema, (row.data[step] for row in rows)), strict=True):
         texts = row.data[step].items() if placeholders == "error" else ()
         hidden = [name for name, text in texts if isinstance(text, str) and is_hidden(name, text)]
         for finding in findings:
             if finding.field not in hidden:
-                row.tell(finding, step)
+                row.add(finding, step)
         for name in hidden:
-            row.tell(table_finding("placeholder", name), step)
+            row.add(table_finding("placeholder", name), step)
 
 
 def _check_rest(row: Row, cell: Any, placeholders: Placeholders) -> None:
-    """Tell a row what the checks of payers and accounts do not see: the id of another row's payer, an empty row."""
+    """Add to a row what the checks of payers and accounts do not see: the id of another row's payer, an empty row."""
     if "payer" not in row.data:
         is_hidden = placeholders == "error" and isinstance(cell, str) and is_placeholder(PAYER, ID, cell)
         finding = table_finding("placeholder", ID) if is_hidden else check_field(PAYER, ID, cell)
         if finding is not None:
-            row.tell(finding)
+            row.add(finding)
     if not row.data:
-        row.tell(table_finding("nothing_to_send"))
+        row.add(table_finding("nothing_to_send"))
 
 
-def tell_cells(read: Sequence[Row], rows: Any, columns: Mapping[Step, Mapping[str, str]]) -> None:
-    """Tell rows first what was found in their cells when the table was read, about the fields that they fill.
+def add_cell_findings(read: Sequence[Row], rows: Any, columns: Mapping[Step, Mapping[str, str]]) -> None:
+    """Put in front of what rows have what was found in their cells when the table was read.
 
-    What checks found about a cell with an error of the file goes: it judges what nobody wrote. columns: those that are
-    sent in each step, by field; a finding about any other column is left out.
+    What checks found in a cell with an error of the file is removed: it is about a value that nobody wrote. columns:
+    those that are sent in each step, by field; a finding about any other column is left out.
     """
     fields = {step: {column: field for field, column in named.items()} for step, named in columns.items()}
     in_file = list(findings_in(rows))
@@ -243,10 +243,10 @@ def tell_cells(read: Sequence[Row], rows: Any, columns: Mapping[Step, Mapping[st
             found.setdefault(number, []).append(Problem(number, finding))
         elif step is not None:
             found.setdefault(number, []).append(Problem(number, _about(finding, fields[step][name]), step))
-    for number, told in found.items():
-        damaged = {each.column(columns) for each in told if each.finding.severity == "error"} - {""}
+    for number, of_file in found.items():
+        damaged = {each.column(columns) for each in of_file if each.finding.severity == "error"} - {""}
         checked = [each for each in read[number].problems if each.column(columns) not in damaged]
-        read[number].problems = told + checked
+        read[number].problems = of_file + checked
 
 
 @cache
@@ -271,16 +271,16 @@ def _take_holder(cells: dict[str, list[Any]], *, default: bool) -> list[bool | N
     count = len(cells[ID])
     if HOLDER_IS_PAYER not in cells:
         return [default] * count
-    said = []
+    found = []
     for cell in cells.pop(HOLDER_IS_PAYER):
         value = unwrap_secret(cell)
         word = value.strip().lower() if isinstance(value, str) else value
         is_blank = word is None or word == ""
-        said.append(default if is_blank else _WORDS.get(word) if isinstance(word, Hashable) else None)
+        found.append(default if is_blank else _WORDS.get(word) if isinstance(word, Hashable) else None)
     for names in map(account_columns, SHARED_FIELDS) if payer_columns(cells) else ():
         if cells.keys().isdisjoint(names):
             cells[names[0]] = [None] * count
-    return said
+    return found
 
 
 def _require_holder(columns: Mapping[str, str], cells: Mapping[str, Sequence[Any]]) -> None:
@@ -309,7 +309,7 @@ def _require_holder(columns: Mapping[str, str], cells: Mapping[str, Sequence[Any
 
 
 def _fill_holder(row: Row, values: dict[str, Any], columns: Mapping[str, str]) -> None:
-    """Fill the holder's columns of a row with the payer's; tell the row of each cell that contradicts that.
+    """Fill the holder's columns of a row with the payer's; add a finding for each cell that contradicts that.
 
     columns: of bank details, by field. A field without a column of its own needs none: the payer's column serves it.
     """
@@ -320,7 +320,7 @@ def _fill_holder(row: Row, values: dict[str, Any], columns: Mapping[str, str]) -
         if cell is None and payer is not None:
             values[column] = payer
         elif str(cell) != str(payer) and (payer is not None or is_described):
-            row.tell(table_finding("holder_differs", name, column, source), "bank_details")
+            row.add(table_finding("holder_differs", name, column, source), "bank_details")
 
 
 # What rows, columns and cells are called in the file that they were read from

@@ -21,7 +21,7 @@ from payerkit.findings import Finding, table_finding, table_findings
 from payerkit.models import BankDetails, Payer
 from payerkit.onboarding.journal import Journal, digest
 from payerkit.onboarding.match import ACCOUNT_FIELDS, CODES, NUMBERS, account_identity, id_form, normal_form
-from payerkit.onboarding.rows import ID, Naming, Placeholders, Row, Step, read_rows, shown_id, tell_cells
+from payerkit.onboarding.rows import ID, Naming, Placeholders, Row, Step, add_cell_findings, read_rows, shown_id
 from payerkit.reasons import Outcome
 from payerkit.tables.damage import FILE_FINDING_CODES, file_finding
 from payerkit.tables.read import read_bank_details, read_payers
@@ -68,7 +68,7 @@ class Table:
             for row in group:
                 row.payer = number
         self.prefer_ids(lambda _: False)
-        tell_cells(self.rows, rows, self.columns)
+        add_cell_findings(self.rows, rows, self.columns)
         _compare_rows(self.rows, self.payers, held_codes)
         self.found = list(chain.from_iterable(row.problems for row in self.rows))
         self.naming = Naming(rows, self.columns, self.found)
@@ -191,17 +191,17 @@ def _compare_rows(rows: Sequence[Row], payers: Sequence[Sequence[Row]], held_cod
     given = [row for row in rows if row.payer >= 0]
     for code, name, step, key in _SHARED:
         compared = (row for row in given if step in row.data and not row.is_example and not row.has_error(name))
-        _tell_differing(_grouped(compared, key), lambda row: (row.payer,), table_finding(code, name), step)
+        _add_differing(_grouped(compared, key), lambda row: (row.payer,), table_finding(code, name), step)
     described = _grouped((row for row in given if "payer" in row.data), lambda row: (row.payer,))
     owned = [row for row in given if "bank_details" in row.data]
     accounts = _grouped(owned, lambda row: (row.payer, *_identity(row)))
-    _tell_differing(described, _alike_key("payer"), table_finding("id_twice"), "")
-    _tell_differing(accounts, _alike_key("bank_details"), table_finding("account_twice"), "bank_details")
-    _tell_added_codes(owned)
+    _add_differing(described, _alike_key("payer"), table_finding("id_twice"), "")
+    _add_differing(accounts, _alike_key("bank_details"), table_finding("account_twice"), "bank_details")
+    _add_same_number(owned)
     writing = {row.written_id: row for row in reversed(given)}
     for row in given:
         if row.is_respelled:
-            _tell_naming(row, table_finding(_NEAR_DUPLICATE, ID), writing[str(row.client_user_id)])
+            _add_naming(row, table_finding(_NEAR_DUPLICATE, ID), writing[str(row.client_user_id)])
     _judge(rows, held_codes)
     for group in described:
         chosen = _choose(group, "payer")
@@ -238,23 +238,23 @@ def _choose(rows: Sequence[Row], step: Step) -> Row:
     chosen = min(rows, key=lambda row: (forms[row][0], -times[forms[row]], forms[row][1], row.number))
     for row in rows:
         if not row.is_blocked and forms[row][1] != forms[chosen][1]:
-            _tell_naming(row, table_finding(_NEAR_DUPLICATE), chosen, step)
+            _add_naming(row, table_finding(_NEAR_DUPLICATE), chosen, step)
     return chosen
 
 
-def _tell_differing(groups: Iterable[Sequence[Row]], key: Key, finding: Finding, step: Step | Literal[""]) -> None:
-    """Tell each row in whose group other rows have another key; the finding names the first of them."""
+def _add_differing(groups: Iterable[Sequence[Row]], key: Key, finding: Finding, step: Step | Literal[""]) -> None:
+    """Add a finding to each row in whose group other rows have another key; it names the first of them."""
     for group in groups:
         keyed = [(key(row), row) for row in group] if len(group) > 1 else []
         other = next((row for own, row in keyed if own != keyed[0][0]), None)
         if other is None:
             continue
         for own, row in keyed:
-            _tell_naming(row, finding, other if own == keyed[0][0] else group[0], step)
+            _add_naming(row, finding, other if own == keyed[0][0] else group[0], step)
 
 
-def _tell_added_codes(owned: Iterable[Row]) -> None:
-    """Tell rows of one number of a payer of which one has codes that the other lacks: they are one account.
+def _add_same_number(owned: Iterable[Row]) -> None:
+    """Add a finding to rows of one number of a payer of which one has codes that the other lacks: one account.
 
     Rows with different codes are two: two banks may have the same number.
     """
@@ -264,17 +264,17 @@ def _tell_added_codes(owned: Iterable[Row]) -> None:
         for row, codes in own.items() if len(firsts) > 1 else ():
             other = next((each for theirs, each in firsts.items() if codes < theirs or theirs < codes), None)
             if other is not None:
-                _tell_naming(row, table_finding("account_twice"), other, "bank_details")
+                _add_naming(row, table_finding("account_twice"), other, "bank_details")
 
 
 def _identity(row: Row) -> tuple[str, ...]:
     return account_identity(row.data["bank_details"])
 
 
-def _tell_naming(row: Row, finding: Finding, other: Row, step: Step | Literal[""] = "") -> None:
-    """Tell a row a finding that names another row, by its label."""
+def _add_naming(row: Row, finding: Finding, other: Row, step: Step | Literal[""] = "") -> None:
+    """Add a finding to a row that names another row, by its label."""
     message = f"{finding.message.removesuffix('.')}: see row {shown_id(other.label)}."
-    row.tell(replace(finding, message=message), step, finding)
+    row.add(replace(finding, message=message), step, finding)
 
 
 def _text(value: Any) -> str:

@@ -75,10 +75,10 @@ def _verify(client: Client, tasks: Tasks, journal: Journal | None) -> pd.DataFra
         accounts = {row.number: tasks["bank_details", row.account_row or row] for row in rows}
         entries = journal.entries_of(payer_key(tasks.secret, client_user_id)) if journal else {}
         if isinstance(listed, str):
-            said = [{"state": "unknown", "reason": listed, "row": row} for row in accounts]
+            states = [{"state": "unknown", "reason": listed, "row": row} for row in accounts]
         else:
-            said = list(_compare(accounts, Listing(listed, entries=entries)))
-        found += [each | {"client_user_id": shown_id(client_user_id)} for each in said]
+            states = list(_compare(accounts, Listing(listed, entries=entries)))
+        found += [each | {"client_user_id": shown_id(client_user_id)} for each in states]
     found.sort(key=lambda each: each.get("row", len(table.rows)))
     for each in found:
         each["row"] = table.rows[each["row"]].label if "row" in each else None
@@ -91,8 +91,8 @@ def _compare(rows: Mapping[int, Task], listing: Listing) -> Iterator[dict[str, A
     matches = listing.match(tasks, {task.key: listing.unexplained(task.key) for task in tasks}, listing.entries)
     explained, is_cut = list[Record](), listing.may_be_cut(matches.values())
     for task in tasks:
-        said, records = _judge(listing, matches[task.key], listing.entries.get(task.key), is_cut=is_cut)
-        yield from (_describe(said, records) | {"row": row} for row, each in rows.items() if each.key == task.key)
+        state, records = _judge(listing, matches[task.key], listing.entries.get(task.key), is_cut=is_cut)
+        yield from (_describe(state, records) | {"row": row} for row, each in rows.items() if each.key == task.key)
         explained += records
     of_journal = {each for entry in listing.entries.values() for each in entry.account_ids}
     for record in listing.records:
@@ -118,11 +118,11 @@ def _judge(listing: Listing, found: Matches, entry: Entry | None, *, is_cut: boo
     return "cut" if is_cut else "lost" if ids else "missing", []
 
 
-def _describe(said: str, records: list[Record]) -> dict[str, Any]:
+def _describe(state: str, records: list[Record]) -> dict[str, Any]:
     first, *others = records or [{}]
     ids, status = ", ".join(filter(None, map(id_of, others))), first.get("status")
     shown = status if isinstance(status, str) else None
-    return _texts()[said] | {"payment_details_id": id_of(first) or None, "other_ids": ids, "status": shown}
+    return _texts()[state] | {"payment_details_id": id_of(first) or None, "other_ids": ids, "status": shown}
 
 
 @cache
