@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from payerkit._tsv import rows
+from payerkit._tsv import grouped, rows
 from payerkit.checks.texts import compact, fold, upper_code
 
 _EXCLUDED = "AF BA BI BY CD CF CU ET GN GT GW HT IQ IR KP LB LY ML MM NE NI RU SD SO SS SY TN VE YE ZW"
@@ -79,12 +79,8 @@ def is_us(country: str | None) -> bool:
 @cache
 def aliases(kind: str) -> Mapping[str, tuple[str, ...]]:
     """Return what people type in place of a code: the codes that each alias of a kind may mean, by the folded alias."""
-    found: dict[str, tuple[str, ...]] = {}
-    for row in rows(__package__, "aliases"):
-        if row["kind"] == kind:
-            alias = fold(row["alias"])
-            found[alias] = (*found.get(alias, ()), row["code"])
-    return found
+    table = rows(__package__, "aliases")
+    return grouped((fold(row["alias"]), row["code"]) for row in table if row["kind"] == kind)
 
 
 def one_alias(kind: str, value: str) -> str | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from payerkit._tsv import rows
+from payerkit._tsv import grouped, rows
 from payerkit.checks import banks, places
 from payerkit.checks.dates import read_date
 from payerkit.checks.inputs import check_field, unwrap_secret
@@ -285,11 +285,7 @@ def name_of(lookup: str, code: str) -> str:
 
 @cache
 def _by_spelling(lookup: str) -> Mapping[str, tuple[Code, ...]]:
-    found: dict[str, tuple[Code, ...]] = {}
-    for each in codes(lookup):
-        for spelling in dict.fromkeys(map(_key, each.spellings)):
-            found[spelling] = (*found.get(spelling, ()), each)
-    return found
+    return grouped((spelling, each) for each in codes(lookup) for spelling in dict.fromkeys(map(_key, each.spellings)))
 
 
 def _key(text: str) -> str:
@@ -364,11 +360,7 @@ def _place(first: Sequence[str], item: str) -> int:
 
 @cache
 def _aliases_by_code(kind: str) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for alias, meant in places.aliases(kind).items():
-        for code in meant:
-            found[code] = (*found.get(code, ()), alias)
-    return found
+    return grouped((code, alias) for alias, meant in places.aliases(kind).items() for code in meant)
 
 
 _TABLES: Mapping[str, Callable[[], Iterator[Code]]] = {

@@ -10,6 +10,7 @@ from numbers import Number
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from payerkit._tsv import grouped
 from payerkit.checks import inputs
 from payerkit.checks.rules import Rank, Rule, ignored_codes, load_rules, ranked_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER, PAYMENT_ORDER, SCHEMAS, Schema
@@ -306,10 +307,7 @@ def rules() -> pd.DataFrame:
 
 def _rows_of(schema: Schema) -> Iterator[tuple[str, ...]]:
     """Yield the rows of a schema: rules of one message and hint together."""
-    grouped: dict[tuple[str, ...], list[Any]] = {}
-    for rule in load_rules(schema.name):
-        grouped.setdefault((rule.code, rule.message, rule.hint), []).append(rule)
-    for same in grouped.values():
+    for same in grouped(((rule.code, rule.message, rule.hint), rule) for rule in load_rules(schema.name)).values():
         first = same[0]
         fields = ", ".join(dict.fromkeys(item.field for item in same))
         basis = "; ".join(dict.fromkeys(item.basis for item in same))

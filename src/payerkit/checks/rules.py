@@ -9,7 +9,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import cast
 
-from payerkit._tsv import rows
+from payerkit._tsv import grouped, rows
 from payerkit.checks import requirements
 from payerkit.checks.schema import FILLED, SCHEMAS, TEXT, Schema
 from payerkit.errors import InvalidInput, kind_of
@@ -71,10 +71,8 @@ def load_rules(schema_name: str) -> tuple[Rule, ...]:
 def ranked_rules(schema_name: str) -> Sequence[tuple[tuple[str, ...], Sequence[tuple[Rank, Rule]]]]:
     """Return the rules of a schema by the fields that they read, each with the rank of its findings."""
     fields = list(SCHEMAS[schema_name].fields)
-    groups: dict[tuple[str, ...], list[tuple[Rank, Rule]]] = {}
-    for place, rule in enumerate(load_rules(schema_name)):
-        groups.setdefault(rule.reads, []).append(((fields.index(rule.field), place), rule))
-    return list(groups.items())
+    ranked = (((fields.index(rule.field), place), rule) for place, rule in enumerate(load_rules(schema_name)))
+    return list(grouped((rule.reads, (rank, rule)) for rank, rule in ranked).items())
 
 
 def ignored_codes(schema: Schema, ignore: Iterable[str]) -> Collection[str]:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from payerkit._tsv import rows
+from payerkit._tsv import grouped, rows
 from payerkit.errors import InvalidInput
 from payerkit.onchain.addresses import keccak, shape
 from payerkit.wording import visible
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-def _grouped(values: Iterable[V], key: Callable[[V], K]) -> Mapping[K, tuple[V, ...]]:
-    """Return values by their keys."""
-    found: dict[K, tuple[V, ...]] = {}
-    for each in values:
-        found[key(each)] = (*found.get(key(each), ()), each)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +155,7 @@ def _tokens() -> Mapping[tuple[str, str], Currency]:
 
 @cache
 def _by_address() -> Mapping[str, tuple[Currency, ...]]:
-    return _grouped(_tokens().values(), lambda token: token.address.lower())
+    return grouped((each.address.lower(), each) for each in _tokens().values())
 
 
 def currency_hash(currency: Currency) -> str:
@@ -224,7 +212,7 @@ def deployments() -> Mapping[tuple[str, str], tuple[Deployment, ...]]:
     """Return the deployments by contract and network, the current version first."""
     current, known = current_versions(), [Deployment(**row) for row in rows(__package__, "deployments")]
     known.sort(key=lambda each: (each.version != current[each.contract], each.version))
-    return _grouped(known, lambda each: (each.contract, each.network))
+    return grouped(((each.contract, each.network), each) for each in known)
 
 
 def find_deployment(contract: str, network: str) -> Deployment | None:
@@ -245,7 +233,7 @@ def is_payable(currency: Currency) -> bool:
 
 @cache
 def _deployments_by_address() -> Mapping[str, tuple[Deployment, ...]]:
-    return _grouped(chain.from_iterable(deployments().values()), lambda each: each.address.lower())
+    return grouped((each.address.lower(), each) for same in deployments().values() for each in same)
 
 
 def deployments_at(address: str | None) -> tuple[Deployment, ...]:

@@ -194,13 +194,10 @@ def _list_payments(client: Client, cases: Iterable[_Case], problems: list[str]) 
 
 def _find_requests(cases: Iterable[_Case], rows: Iterable[dict[str, Any]]) -> None:
     """Give each order the requests that it may mean, and the ids of the only one."""
-    by_id: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        for key in _keys(row):
-            by_id.setdefault(key, []).append(row)
+    by_id = _tsv.grouped((key, row) for row in rows for key in _keys(row))
     for case in cases:
         ids = case.order.ids
-        case.requests = next((by_id[key] for key in ids_of(ids) or _keys(ids) if key in by_id), [])
+        case.requests = list(next((by_id[key] for key in ids_of(ids) or _keys(ids) if key in by_id), ()))
         if len(case.requests) == 1:
             ids |= {name: ids[name] or case.requests[0][name] for name in ID_NAMES}
 
@@ -249,16 +246,13 @@ def _match(cases: Iterable[_Case], rows: Iterable[dict[str, Any]]) -> list[dict[
 
     Orders that could be meant by the same payment are marked, whether there is one or not.
     """
-    by_id: dict[tuple[str, str], list[_Case]] = {}
-    for case in cases:
-        for key in _keys(case.order.ids):
-            by_id.setdefault(key, []).append(case)
+    by_id = _tsv.grouped((key, case) for case in cases for key in _keys(case.order.ids))
     for same in by_id.values():
         for case in same:
             case.is_shared |= len(same) > 1
     unmatched = []
     for row in rows:
-        candidates = next((by_id[key] for key in _keys(row) if key in by_id), [])
+        candidates = next((by_id[key] for key in _keys(row) if key in by_id), ())
         if len(candidates) == 1:
             candidates[0].rows.append(row)
         else:

@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from payerkit._tsv import rows
+from payerkit._tsv import grouped, rows
 from payerkit.checks.inputs import is_blank
 from payerkit.checks.texts import invisible
 from payerkit.errors import InvalidInput, kind_of, located, without_internal_frames
@@ -208,9 +208,7 @@ def _checked(entries: Iterable[KnownAddress]) -> tuple[KnownAddress, ...]:
 
 def _check_names(entries: Iterable[KnownAddress]) -> None:
     """Raise InvalidInput for one name with two addresses on a network; an operator may have one for each quote."""
-    by_name: dict[str, list[KnownAddress]] = {}
-    for entry in entries:
-        by_name.setdefault(" ".join(entry.name.casefold().split()), []).append(entry)
+    by_name = grouped((" ".join(entry.name.casefold().split()), entry) for entry in entries)
     for one, other in (pair for name, alike in by_name.items() if name for pair in combinations(alike, 2)):
         is_one_network = one.network == other.network or None in (one.network, other.network)
         if one.address != other.address and is_one_network and {one.role, other.role} != {"operator"}:

@@ -291,11 +291,8 @@ def _joined(header: str) -> str:
 @cache
 def _headers() -> dict[str, HeaderReading]:
     """Return what each joined header names: by headers.tsv, else by the titles of forms and our names."""
-    rows: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
-    for row in _rows("header"):
-        rows[_joined(row["words"])].append(row)
     found = {}
-    for joined, same in rows.items():
+    for joined, same in _tsv.grouped((_joined(row["words"]), row) for row in _rows("header")).items():
         columns = tuple(dict.fromkeys(row["column"] for row in same if row["column"] != "-"))
         how: How = "unknown" if not columns else "certain" if len(columns) == 1 else "either"
         if columns and any(row["sure"] != "*" for row in same):
