@@ -189,4 +189,4 @@ def test_what_is_left_to_do_is_said_alone() -> None:
     """A compliant payer's next step is the bank account, and not "nothing"."""
     step = explain_payer("approved", "signed", stated=True).next_step
 
-    assert step.startswith("Next, the payee needs a bank account")
+    assert step.startswith("If the payee's bank account is not stored yet")

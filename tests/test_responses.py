@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -219,3 +220,9 @@ def test_payment_shows_its_order() -> None:
     view = Payment.read(ANSWERS["pay_native"], order=PaymentOrder.of(ORDER, {}))._repr_html_()
 
     assert [] == [value for value in ORDER.values() if value not in view]
+
+
+def test_a_response_shows_its_fields_by_their_own_names() -> None:
+    """What `help` and `?` show is what an attribute is called, not the name on the wire."""
+    assert "(*, success=None)" == str(signature(AgreementUpdate))
+    assert "client_user_id" in signature(PaymentDetail).parameters

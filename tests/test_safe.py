@@ -188,7 +188,7 @@ def test_a_verdict_about_more_than_the_safe_makes_is_refused(tmp_path: Path) -> 
         lambda: split.safe_hashes(safe=SAFE, nonce=7, rate=1),
         lambda: write_safe_files([split], tmp_path, safe=SAFE, rate=1),
     ):
-        with pytest.raises(InvalidInput, match="A transaction stands elsewhere in the response, in next"):
+        with pytest.raises(InvalidInput, match="A transaction is not in the response's list, but in next"):
             hand_over()
     assert [] == [*tmp_path.iterdir()]
     split.to_safe(file, safe=SAFE, rate=1, anyway=True)
@@ -222,7 +222,7 @@ def test_of_many_payments_there_is_one_file_per_network(tmp_path: Path) -> None:
             {},
             "0: The verdict is stop: Perhaps paid already",
         ),  # alone, each would be ok
-        ([], {}, "there are none"),
+        ([], {}, "the list is empty"),
         (["none.json"], {"anyway": True}, r"payments: none\.json: .*cannot be read"),
         (SEVERAL, {"safe": {"sepolia": SAFE}}, r"safe: give the address of the Safe on mainnet \(Ethereum"),
         (SEVERAL, {"safe": SAFE[:-1]}, "safe: expected an address"),

@@ -274,14 +274,13 @@ def _explain_open(kyc: Explanation, agreement: Explanation) -> Explanation:
     )
 
 
-_ADD_ACCOUNT = Wording("If the payee's bank account is not stored yet, store it<: create_payment_detail()|>.")
+_NEXT_STEP = Wording("If the payee's bank account is not stored yet, store it<: create_payment_detail()|>.")
 
 
 def _explain_accounts(accounts: Iterable[Any] | None) -> Explanation:
     """Return the explanation of a compliant payer: the next step depends on the accounts."""
     if accounts is None:
-        meaning = "The payer is compliant."
-        return Explanation("payer", "compliant", meaning, "nobody", final=True, what_to_do=_ADD_ACCOUNT)
+        return Explanation("payer", "compliant", "The payer is compliant.", "nobody", final=True, what_to_do=_NEXT_STEP)
     parts = tuple(each for status in accounts if (each := explain_word(status, "account")).status != _DEACTIVATED)
     if not parts:
         status, meaning = "without a bank account", "The payer is compliant, but has no bank account of a payee."

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from inspect import Parameter, Signature
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -81,9 +82,10 @@ class Response(ApiModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Note the names of the fields, ours and those on the wire."""
-        fields = cls.model_fields.items()
-        cls._names = frozenset(each for name, field in fields for each in (name, field.alias or name))
+        """Note the names of the fields, ours and those on the wire; `help` and `?` show ours."""
+        fields = cls.model_fields
+        cls._names = frozenset(each for name, field in fields.items() for each in (name, field.alias or name))
+        cls.__signature__ = Signature([Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in fields])
 
     @classmethod
     def read_fields(cls, content: Any) -> dict[str, Any]:
