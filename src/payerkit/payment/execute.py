@@ -86,9 +86,9 @@ def read_holdings(node: Node | str, wallet: str, currency: Currency) -> Holdings
     questions: list[Question] = [("eth_chainId", []), ("eth_getBalance", [wallet, "latest"])]
     spender = find_deployment("ERC20FeeProxy", currency.network)
     if currency.address:
-        calls = [f"0x70a08231{_word(wallet)}"]
-        calls += [f"0xdd62ed3e{_word(wallet)}{_word(spender.address)}"] if spender else []
-        questions += [("eth_call", [{"to": currency.address, "data": data}, "latest"]) for data in calls]
+        calls = [_balance_call(currency.address, wallet)]
+        calls += [_grant_call(wallet, currency.address, spender.address)] if spender else []
+        questions += [("eth_call", [call, "latest"]) for call in calls]
     with node if isinstance(node, Node) else Node(node) as asked:
         chain, *held = map(_number, asked.ask(questions))
     network = networks()[currency.network]
@@ -180,12 +180,11 @@ class _Execution:
         self.block = block
         state = self._ask_state()
         simulation = self._simulation(state)
-        slots = [(name[1], _address(word)) for name, word in state.items() if name[0] == "implementation"]
-        proxies = {proxy: to for proxy, to in slots if to}
+        proxies = {name[1]: to for name, word in state.items() if name[0] == "implementation" if (to := _address(word))}
         codes: list[Question] = [("eth_getCode", [each, hex(block)]) for each in proxies.values()]
         answers = self.node.ask([*simulation, *codes]) if simulation or codes else []
-        behind = dict(zip(proxies, zip(proxies.values(), answers[len(simulation) :], strict=True), strict=True))
-        yield from self._check_code(state, behind)
+        inner = zip(proxies.items(), answers[len(simulation) :], strict=True)
+        yield from self._check_code(state, {proxy: (to, code) for (proxy, to), code in inner})
         yield from self._check_tokens(state)
         yield from self._check_reference(state)
         if simulation:
@@ -223,21 +222,16 @@ class _Execution:
     ) -> Iterator[Finding]:
         """Yield what code the contracts have. behind: the implementation of each proxy, and its code."""
         for step in self.steps:
-            code = _bytes(state.get(("code", _key(step.to)))) or b""
-            if step.call.function and not code:
+            function, code = step.call.function, _bytes(state.get(("code", _key(step.to))))
+            if function and not code:
                 yield payment_finding("code_missing", step, contract=step.to)
-            elif step.call.function and _is_of_contract(step):
-                to, inner = behind.get(_key(step.to), ("", None))
-                digest = _hash(_bytes(inner) or b"")
-                words = f" It hands calls on to {with_checksum(to)}, whose code has the hash {digest}."
-                yield from self._compare_code(step, code, words if to else "")
-
-    def _compare_code(self, step: DecodedTransaction, code: bytes, words: str) -> Iterator[Finding]:
-        found = contract_at(step.to, str(self.compared.network), getattr(step.call.function, "contracts", ()))
-        digest = _hash(code)
-        is_known = found is not None and digest == _code_hashes().get(found.contract)
-        key = "code_known" if is_known else "code_unknown"
-        yield payment_finding(key, step, contract=found.contract if found else step.to, digest=digest, words=words)
+            elif function and _is_of_contract(step):
+                to, inner = behind.get(_key(step.to), ("", ""))
+                words = f" It hands calls on to {with_checksum(to)}, whose code has the hash {_hash(_bytes(inner))}."
+                found, digest = contract_at(step.to, str(self.compared.network), function.contracts), _hash(code)
+                is_known = found is not None and digest == _code_hashes().get(found.contract)
+                name, key = found.contract if found else step.to, "code_known" if is_known else "code_unknown"
+                yield payment_finding(key, step, contract=name, digest=digest, words=words if to else "")
 
     def _check_tokens(self, state: Mapping[tuple[str, ...], Any]) -> Iterator[Finding]:
         for token in dict.fromkeys(token for token, _ in self.places):
@@ -441,9 +435,8 @@ class _Result:
         takers |= {_key(each.recipient) for each in paying if each.at in self.compared.fee_legs}
         agreed = [policy.agreed_fee(taker) for taker in takers]
         most = sum((Decimal(HIGH_FEE) if fee is None else fee.max_percent for fee in agreed), Decimal(0))
-        is_batch = any(each.place is not None for each in paying)
         of_batch = Decimal(HIGH_FEE) if policy.batch_fee is None else policy.batch_fee
-        return most + (of_batch if is_batch else 0)
+        return most + (of_batch if any(each.place is not None for each in paying) else 0)
 
     def _may_swap(self, token: str) -> bool:
         """Return True for a token that the wallet may exchange for that of the order."""
@@ -526,8 +519,8 @@ def _grant_call(wallet: str, token: str, spender: str) -> dict[str, str]:
     return {"to": token, "data": f"0xdd62ed3e{_word(wallet)}{_word(spender)}"}
 
 
-def _hash(code: bytes) -> str:
-    return f"0x{keccak(code).hex()}"
+def _hash(code: bytes | None) -> str:
+    return f"0x{keccak(code or b'').hex()}"
 
 
 def _key(address: object) -> str:
