@@ -16,12 +16,13 @@ from openpyxl.styles import Font
 
 import payerkit
 from cases import DATA, table
-from payerkit import InvalidInput, read_payers
+from payerkit import InvalidInput, read_bank_details, read_payers
 from payerkit.cli import main as cli
 from payerkit.client import Client
 from payerkit.onboarding import RunOptions
 from payerkit.tables import propose_mapping
 from payerkit.tables.header import read_header
+from published import BANK_DETAILS
 from remake_samples import DAMAGES, STRUCK_OUT, person, write_employees
 
 IDS = [f"p-{number:03}" for number in range(1, 13)]
@@ -474,3 +475,24 @@ def test_the_sample_is_as_its_script_makes_it() -> None:
     shipped = load_workbook(payerkit.samples.workbook("quickbooks-employees.xlsx")).worksheets[0]
 
     assert list(workbook.worksheets[0].values) == list(shipped.values)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("1037.0", "spreadsheet_number"), ("\u200b1037", "invisible_characters"), ("1,037", "spreadsheet_number")]
+    + [(text, "") for text in ("1037", "0011037", "C-1037", "1.037", "1037-0", "ada@example.com", "ÄB 1037", "E1037")],
+)
+def test_ids_of_accounts_are_checked_as_those_of_payers(text: str, code: str) -> None:
+    """A table of accounts alone tells what a program did to the ids of their payers."""
+    rows = read_bank_details(pd.DataFrame([BANK_DETAILS | {"clientUserId": text}]))
+    found = payerkit.plan_onboarding(rows).findings
+
+    assert [code] * bool(code) == found[found["field"] == "client_user_id"]["code"].tolist()
+
+
+def test_a_table_of_payers_with_a_number_of_an_account_says_what_to_leave_out() -> None:
+    """A customer's account number is no bank account: the error names the column that made it one."""
+    rows = pd.DataFrame([{"Customer ID": "p-001", "First name": "Ada", "Last name": "Archer", "Account number": "7"}])
+
+    with pytest.raises(InvalidInput, match="If it has no accounts, leave out account_number"):
+        payerkit.plan_onboarding(read_payers(rows))

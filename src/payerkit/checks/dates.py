@@ -16,7 +16,7 @@ DateOrder = Literal["day_first", "month_first"]
 _MIDNIGHT = re.compile("(?:[t ]00?:00(?::00(?:[.]0+)?)?z?| 12:00(?::00)? ?am)$")
 """The time that programs add to a day; any other time may mean another day elsewhere."""
 
-_YEAR_FIRST = re.compile("([0-9]{4})[-/. ]([0-9]{1,2})[-/. ]([0-9]{1,2})").fullmatch
+_YEAR_FIRST = re.compile("([0-9]{4})(?:[-/ ]|[.年] ?)([0-9]{1,2})(?:[-/ ]|[.月] ?)([0-9]{1,2})[.日]?").fullmatch
 _YEAR_LAST = re.compile("([0-9]{1,2})([-/. ])([0-9]{1,2})\\2([0-9]{4})").fullmatch
 _EIGHT_DIGITS = re.compile("((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})").fullmatch
 _DAY_MONTH = re.compile(

@@ -132,6 +132,5 @@ def _checked_fields(words: str, schema: Schema) -> Iterator[tuple[tuple[str, ...
                 yield (name,), (name,), known.basis
     else:
         texts = [name for name, field in schema.fields.items() if field.format in {TEXT, FILLED}]
-        yield from (
-            ((name,), (), "") for name in (texts if words == "texts" else words.split()) if name in schema.fields
-        )
+        named = [name for word in words.split() for name in (texts if word == "texts" else [word])]
+        yield from (((name,), (), "") for name in named if name in schema.fields)

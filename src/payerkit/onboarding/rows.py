@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from payerkit.checks.inputs import check_field, strip_blanks, unwrap_secret
+from payerkit.checks.inputs import strip_blanks, unwrap_secret
 from payerkit.checks.readings import is_placeholder
 from payerkit.checks.records import check_records
 from payerkit.checks.schema import BANK_DETAILS, PAYER, SHARED_FIELDS, Schema
@@ -151,9 +151,9 @@ def read_rows(
             row.data[step] = {name: values[column] for name, column in columns[step].items() if column in values}
     for step in columns:
         _check_step(step, [row for row in read if step in row.data], placeholders)
+    _check_rest(read, cells[ID], placeholders)
     for row, values in zip(read, given, strict=True):
         cell, email = values.get(ID), values.get("email")
-        _check_rest(row, cell, placeholders)
         row.is_example = isinstance(cell, str) and is_example(cell, email if isinstance(email, str) else None)
         if row.is_example and not takes_examples:
             row.add(table_finding("example_row"))
@@ -173,11 +173,10 @@ def _cells_by_column(rows: Any) -> dict[str, list[Any]]:
 
 
 def _columns_of_steps(
-    columns: Iterable[str], steps: Sequence[Step], *, holder_is_payer: bool
+    columns: Collection[str], steps: Sequence[Step], *, holder_is_payer: bool
 ) -> dict[Step, dict[str, str]]:
     """Return the column of each field, for each step that the table has columns of. Raises InvalidInput without any."""
-    names = list(columns)
-    by_step = {step: columns_by_field(SCHEMAS[step], names, holder_is_payer=holder_is_payer) for step in steps}
+    by_step = {step: columns_by_field(SCHEMAS[step], columns, holder_is_payer=holder_is_payer) for step in steps}
     found = {step: columns for step, columns in by_step.items() if columns}
     if not found:
         missing = " or of ".join({"payer": "a payer", "bank_details": "bank details"}[step] for step in steps)
@@ -214,15 +213,17 @@ def _check_step(step: Step, rows: Sequence[Row], placeholders: Placeholders) -> 
             row.add(table_finding("placeholder", name), step)
 
 
-def _check_rest(row: Row, cell: Any, placeholders: Placeholders) -> None:
-    """Add to a row what the checks of payers and accounts do not see: the id of another row's payer, an empty row."""
-    if "payer" not in row.data:
+def _check_rest(rows: Sequence[Row], ids: Sequence[Any], placeholders: Placeholders) -> None:
+    """Add to rows what the checks of payers and accounts do not see: the id of another row's payer, an empty row."""
+    others = [row for row in rows if "payer" not in row.data]
+    for row, findings in zip(others, check_records(PAYER, ({ID: ids[row.number]} for row in others)), strict=True):
+        cell = ids[row.number]
         is_hidden = placeholders == "error" and isinstance(cell, str) and is_placeholder(PAYER, ID, cell)
-        finding = table_finding("placeholder", ID) if is_hidden else check_field(PAYER, ID, cell)
-        if finding is not None:
+        of_id = [finding for finding in findings if finding.field == ID and finding.severity != "info"]
+        for finding in [table_finding("placeholder", ID)] if is_hidden else of_id:
             row.add(finding)
-    if not row.data:
-        row.add(table_finding("nothing_to_send"))
+        if not row.data:
+            row.add(table_finding("nothing_to_send"))
 
 
 def add_cell_findings(read: Sequence[Row], rows: Any, columns: Mapping[Step, Mapping[str, str]]) -> None:
@@ -299,6 +300,7 @@ def _require_holder(columns: Mapping[str, str], cells: Mapping[str, Sequence[Any
     )
     if of_payers := [name for name in payer_columns(cells) if name in own_columns(PAYER)]:
         advice += f" If the table has no payers, leave out their columns: {', '.join(of_payers)}."
+    advice += f" If it has no accounts, leave out {', '.join(name for name in cells if name in own)}."
     missing = [(account_columns(name)[0], f"Missing. {BANK_DETAILS.fields[name].full_help}") for name in lacking]
     raise InvalidInput(
         "The table has payers and accounts, but not all columns of the account holder, who is the payee; columns such "

@@ -123,7 +123,7 @@ def cell_findings(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> C
         *_swapped_days(cells, notes, columns),
         *_shorter_numbers(cells, notes, columns),
     ]
-    seen = {(note.row, note.column) for note in notes}
+    seen = {(note.row, note.column) for note in notes if note.kind != "unformatted"}
     seen.update((row, column) for row, column, _ in found)
     for column, name in columns.items():
         for row, finding in _text_findings(cells[column], name):
@@ -134,9 +134,8 @@ def cell_findings(sheet: Sheet, first_row: int, columns: Mapping[int, str]) -> C
 
 def _noted(notes: Iterable[CellNote], columns: Mapping[int, str]) -> Iterator[tuple[int, int, Finding]]:
     for note in notes:
-        if note.kind in {"hidden_row", "struck_row"}:
-            if columns:
-                yield note.row, min(columns), file_finding(note.kind, "")
+        if columns and note.kind in {"hidden_row", "struck_row"}:
+            yield note.row, min(columns), file_finding(note.kind, "")
         elif note.column in columns and note.kind != "unformatted":
             name = columns[note.column]
             if note.kind not in _RIGHT.get("day" if holds_days(name) else name, ()):
@@ -183,11 +182,17 @@ def _shorter_numbers(
             )
 
 
+_is_day_number = re.compile("[1-4][0-9]{4}(?:[.]0)?").fullmatch
+"""Matches the number by which spreadsheets store a day from 1927 to 2036."""
+
+
 def _text_findings(cells: pd.Series[Any], column: str) -> Iterator[tuple[int, Finding]]:
     """Yield the findings about texts of a column, each with its row: damage that was saved as text, as in CSV."""
+    field = field_of(column)
+    if holds_days(column):
+        yield from ((row, file_finding("day_number", field)) for row in cells_like(_is_day_number, cells).index)
     if holds_days(column) or column == HOLDER_IS_PAYER:
         return
-    field = field_of(column)
     suspects = cells_like(_is_suspect, cells)
     codes = [match.lastgroup or "" for match in map(_is_suspect, suspects) if match]
     doubted = {
@@ -279,8 +284,7 @@ def _doubly_encoded(text: str) -> TextDamage | None:
             right = _decode_again(match.group(), page) or ""
             if not _is_natural(text, match, right, is_certain=decoded is not None):
                 return TextDamage("doubly_encoded", (match.group(), right), _repaired(decoded))
-    script = _OTHER_SCRIPTS.search(text)
-    if script and (letters := _decode_again(script.group(), "cp1252")):
+    if (script := _OTHER_SCRIPTS.search(text)) and (letters := _decode_again(script.group(), "cp1252")):
         return TextDamage("doubly_encoded", (script.group(), letters), _decode_again(text, "cp1252"))
     if half := _HALF_LOST.search(text):
         return TextDamage("doubly_encoded", (half.group(), "í" if half.group() == "Ã" else "Š"))

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from payerkit import _tsv
@@ -190,10 +191,8 @@ def _read_without_remark(header: str) -> HeaderReading | None:
     remarks = _IN_BRACKETS.findall(header)
     if not remarks:
         bare = fold(header)
-        for remark in _words("remark"):
-            if remark and bare.endswith(f" {remark}"):
-                bare, remarks = bare.removesuffix(f" {remark}"), [remark]
-                break
+        remarks = [remark for remark in _words("remark") if remark and bare.endswith(f" {remark}")][:1]
+        bare = bare.removesuffix(f" {''.join(remarks)}")
     if not bare or not remarks:
         return None
     owned = _read_with_owner(f"{remarks[0]} {bare}") if len(remarks) == 1 else None
@@ -215,8 +214,7 @@ def _read_with_owner(header: str) -> HeaderReading | None:
     folded = fold(header)
     for kind, pattern in _owners().items():
         match = pattern.fullmatch(folded)
-        found = _look_up(match["behind"] or match["before"]) if match else None
-        if found:
+        if match and (found := _look_up(match["behind"] or match["before"])):
             return _owned(kind, found)
     return None
 
@@ -251,7 +249,9 @@ def _read_parts(header: str) -> HeaderReading | None:
     if not columns:
         return None
     is_one = len(columns) == 1 and all(each.is_certain for each in found)
-    return HeaderReading(columns, "certain" if is_one else "ambiguous")
+    path = re.split(" - |: ", header)  # "Legal name - First name" is a first name
+    last = (_read_known(path[-1]) or NO_READING).columns if len(path) > 1 else ()
+    return HeaderReading(last or columns, "certain" if is_one else "ambiguous")
 
 
 _NUMBERING = re.compile(r"q?[0-9]{1,2}").fullmatch
@@ -434,8 +434,9 @@ class _Top:
         merged = {first: last for row, first, last in self._sheet.merged if row == self.numbers[at - 1]}
         is_title = len(places) == 1 and (places[0] == 0 or merged.get(places[0], 0) - places[0] + 1 >= len(own))
         has_figures = any(char.isdigit() for cell in above for char in cell)
+        has_labels = any(cell.endswith(":") and value for cell, value in pairwise(above))
         beside = [place for place in places if own[place]]  # the others are names, merged with the cell below
-        if is_title or has_figures or len(beside) >= self.filled(at):
+        if is_title or has_figures or has_labels or len(beside) >= self.filled(at):
             return None
         names = own.copy()
         for place, following in zip(places, [*places[1:], len(own)], strict=True):

@@ -332,12 +332,9 @@ def _find_damage(
     raw: RawTable, fields: Mapping[int, str], frame: pd.DataFrame
 ) -> tuple[list[FoundInCell], dict[tuple[int, str], str]]:
     """Return the damage of a table's cells, and by place and column the only text that a damaged one can mean."""
-    found: list[FoundInCell] = []
-    if raw.file:
-        places = {row: place for place, row in enumerate(raw.rows.index)}
-        for row, column, finding in cell_findings(raw.sheet, raw.header_row + 1, fields):
-            if row in places:
-                found.append((places[row], fields[column], finding))
+    places = {row: place for place, row in enumerate(raw.rows.index)}
+    in_file = cell_findings(raw.sheet, raw.header_row + 1, fields) if raw.file else []
+    found = [(places[row], fields[column], finding) for row, column, finding in in_file if row in places]
     seen = {each[:2] for each in found}
     repaired = {}
     for place, name, (code, values, text) in find_text_damage(frame.set_axis(pd.RangeIndex(len(frame)))):
