@@ -151,7 +151,7 @@ def test_an_invalid_path_is_refused(client: SandboxClient, tmp_path: Path, name:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of a file's size stands for a full disk")
 @pytest.mark.parametrize(
-    ("size", "words"), [(4096, r"run\.journal cannot be used"), (262144, r"run\.journal cannot be written")]
+    ("size", "words"), [(4096, r"run\.journal cannot be used"), (262144, r"run\.journal cannot be used any more")]
 )
 def test_a_full_disk_ends_the_run(path: Path, size: int, words: str) -> None:
     """The error says so; with room on the disk, the same call does the rest, and nothing twice."""
@@ -172,6 +172,25 @@ def test_a_full_disk_ends_the_run(path: Path, size: int, words: str) -> None:
     assert accounts < 100
     assert {("bank_details", "done")} == set(states(report))
     assert 100 == len(service.stored)
+
+
+@pytest.mark.parametrize(
+    ("cut", "words"), [(1, "any more .a record is damaged"), (4095, "any more .*malformed"), (4096, "is damaged: use")]
+)
+def test_a_damaged_journal_sends_nothing(client: SandboxClient, path: Path, cut: int, words: str) -> None:
+    """A file that lost its end, in any record, is told as damaged; another one stores no account again."""
+    rows = table(*range(60))
+    onboard(client, rows, path)
+    before, content = written(client), path.read_bytes()
+    path.write_bytes(content[:-cut])
+    with pytest.raises(PayerkitError, match=words):
+        onboard(client, rows, path)
+    after = written(client)
+    report = onboard(client, rows, path.with_name("another.journal"))
+
+    assert before == after
+    assert before[ACCOUNT] == written(client)[ACCOUNT]
+    assert {("bank_details", "done")} == set(states(report))
 
 
 # Resuming a run

@@ -18,15 +18,17 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic_core import from_json, to_json
 
+from payerkit.client.client import Client
 from payerkit.disk import sync_file, sync_folder
-from payerkit.errors import InvalidInput
+from payerkit.errors import InvalidInput, PayerkitError
 from payerkit.reasons import Outcome
 
 State = Literal["sent", "done", "refused", "unknown", "not_sent", "waiting", "duplicate"]
@@ -59,9 +61,11 @@ _SET = "INSERT OR REPLACE INTO run VALUES (?, ?)"
 _BECOMES_UNKNOWN = "state = 'unknown', final = 0, unknown_sends = unknown_sends + 1, since = ?, reason = ?"
 _UNRESOLVED = "state = 'unknown' AND NOT final"
 
+_IF_DAMAGED = "use a copy of it, or another file: accounts that the service lists already are not sent again."
 
 _PROBLEMS = {
     sqlite3.SQLITE_BUSY: "is in use by another run. Wait until it ends, or use another file.",
+    sqlite3.SQLITE_CORRUPT: f"is damaged: {_IF_DAMAGED}",
     sqlite3.SQLITE_NOTADB: "is not a journal of payerkit. Use another file.",
     sqlite3.SQLITE_ERROR: "is not a journal of payerkit. Use another file.",  # it has no table `run`
 }
@@ -105,8 +109,11 @@ class Entry:
     def from_row(cls, columns: Iterable[Any]) -> Self:
         """Return the record of a task from its columns in the file, which are in the order of the fields."""
         *plain, final, facts, reason, unknown_sends, needs_look = columns
-        outcome = reason and Outcome.from_value(from_json(reason))
-        values: Any = [*plain, bool(final), from_json(facts), outcome, unknown_sends, bool(needs_look)]
+        try:
+            outcome = reason and Outcome.from_value(from_json(reason))
+            values: Any = [*plain, bool(final), from_json(facts), outcome, unknown_sends, bool(needs_look)]
+        except ValueError:
+            raise sqlite3.DatabaseError("a record is damaged") from None
         return cls(*values)
 
     @property
@@ -357,6 +364,21 @@ class Journal:
         return self
 
     __exit__ = close
+
+
+@contextmanager
+def open_journal(path: Path, client: Client, clock: Callable[[], float] = time.monotonic) -> Iterator[Journal]:
+    """Open the journal of runs with a client. Raises PayerkitError if it cannot be opened, written or read."""
+    own, previous, service = client.account_secret, client.previous_account_secret, client.service_name()
+    try:
+        with Journal(path, own, service=service, previous_secret=previous, clock=clock) as journal:
+            yield journal
+    except sqlite3.Error as error:
+        raise PayerkitError(
+            f"journal: {path.name} cannot be used any more ({error}).",
+            advice="Nothing is lost. If the disk is full, make room, then call again with the same journal; if the "
+            f"file is damaged, {_IF_DAMAGED}",
+        ) from None
 
 
 def _open(path: Path) -> sqlite3.Connection:

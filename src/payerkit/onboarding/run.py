@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Any, Literal
 
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InterruptedRun, InvalidInput, PayerkitError, without_internal_frames
-from payerkit.onboarding.journal import Entry, Journal, JournalLost
+from payerkit.onboarding.journal import Entry, Journal, JournalLost, open_journal
 from payerkit.onboarding.limiter import RateLimiter, run_workers
 from payerkit.onboarding.options import DEFAULTS, Accounts, Existing, Options, RunOptions
 from payerkit.onboarding.progress import Progress
@@ -173,29 +172,16 @@ def run_table(
     default, the limiter's.
     """
     limiter = limiter or RateLimiter(client.pace)
-    file = Path(path)
-    try:
-        with Journal(
-            file,
-            client.account_secret,
-            service=client.service_name(),
-            previous_secret=client.previous_account_secret,
-            clock=clock or limiter.clock,
-        ) as journal:
-            tasks = Tasks.of_journal(table, journal)
-            journal.begin_run()
-            with Progress(shown=options.progress, where=client.environment) as progress:
-                run = TableRun(client.without_retries(), tasks, journal, options, limiter, progress)
-                try:
-                    run.go()
-                except KeyboardInterrupt:  # between two steps
-                    limiter.stop.interrupt()
-                report = Report(tasks, journal, limiter.stop.outcome, run.limit)
-    except sqlite3.Error as error:
-        raise PayerkitError(
-            f"journal: {file.name} cannot be written ({error}), so the run stopped.",
-            advice="Nothing is lost. Make room on the disk, then call again with the same journal.",
-        ) from None
+    with open_journal(Path(path), client, clock or limiter.clock) as journal:
+        tasks = Tasks.of_journal(table, journal)
+        journal.begin_run()
+        with Progress(shown=options.progress, where=client.environment) as progress:
+            run = TableRun(client.without_retries(), tasks, journal, options, limiter, progress)
+            try:
+                run.go()
+            except KeyboardInterrupt:  # between two steps
+                limiter.stop.interrupt()
+            report = Report(tasks, journal, limiter.stop.outcome, run.limit)
     if limiter.stop.is_interrupted:
         raise InterruptedRun(str(report), report=report)
     return report

@@ -13,7 +13,7 @@ from payerkit import _tsv
 from payerkit.client.client import Client, check_client
 from payerkit.errors import InvalidInput, without_internal_frames
 from payerkit.frames import frame_of
-from payerkit.onboarding.journal import Entry, Journal
+from payerkit.onboarding.journal import Entry, Journal, open_journal
 from payerkit.onboarding.limiter import RateLimiter, request_lists
 from payerkit.onboarding.match import Listing, Matches, Record, id_of, is_dead
 from payerkit.onboarding.rows import shown_id
@@ -60,8 +60,7 @@ def verify_onboarding(client: Client, rows: Any, journal: str | Path | None = No
         return _verify(client, Tasks(table, b""), None)  # the keys are compared here alone
     if not Path(journal).is_file():
         raise InvalidInput(f"journal: there is no file {Path(journal).name}. Leave it out to compare without one.")
-    service, previous = client.service_name(), client.previous_account_secret
-    with Journal(Path(journal), client.account_secret, service=service, previous_secret=previous) as opened:
+    with open_journal(Path(journal), client) as opened:
         return _verify(client, Tasks.of_journal(table, opened), opened)
 
 
