@@ -373,6 +373,15 @@ def test_unknown_names_fill_in_nothing(client: Client) -> None:
     assert "<PayerForm: 0 of 18 fields>" == repr(form)
 
 
+@pytest.mark.parametrize("given", ["987-65-4329", 3, [PAYER]])
+def test_what_has_no_names_fills_in_nothing(client: Client, given: Any) -> None:
+    """The error says what is expected, and repeats nothing. Before, Python's own told of a sequence's elements."""
+    with pytest.raises(InvalidInput, match="expected a request object or a mapping, got a") as caught:
+        PayerForm(client).fill(given)
+
+    assert "987" not in str(caught.value)
+
+
 def test_objects_fill_forms(client: Client) -> None:
     """A payer object fills in all its fields, its secret included."""
     form = PayerForm(client)

@@ -32,7 +32,14 @@ from payerkit import pictures
 from payerkit.checks.readings import name_of
 from payerkit.client.call import Call
 from payerkit.client.client import Client, check_client
-from payerkit.errors import InterruptedCall, InvalidInput, PayerkitError, UnknownOutcome, without_internal_frames
+from payerkit.errors import (
+    InterruptedCall,
+    InvalidInput,
+    PayerkitError,
+    UnknownOutcome,
+    kind_of,
+    without_internal_frames,
+)
 from payerkit.findings import Findings
 from payerkit.forms.view import (
     FORM_FILES,
@@ -260,6 +267,8 @@ class Form(PageWidget):
             >>> [(finding.field, finding.code) for finding in form.findings.errors]
             [('email', 'email_form')]
         """
+        if values is not None and not hasattr(values, "keys") and not isinstance(values, RequestModel):
+            raise InvalidInput(f"values: expected a request object or a mapping, got {kind_of(values)}.")
         given = values.to_dict(reveal=True) if isinstance(values, RequestModel) else dict(values or {})
         with self._changing():
             self._follow(self._entries.fill(given, fields))
