@@ -378,10 +378,10 @@ class SandboxControls:
         A manual clock, `sandbox(clock="manual")`, moves only so. A wall clock jumps ahead, and then goes on.
 
         Args:
-            seconds: How far; all four are added.
-            minutes: Likewise.
-            hours: Likewise.
-            days: Likewise.
+            seconds: How far.
+            minutes: Added to the seconds.
+            hours: Added to these.
+            days: Added to these.
 
         Raises:
             InvalidInput: The times are not positive in all.

@@ -246,10 +246,9 @@ class Client:
             return self.base_url
         call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
         done = self._try(self._attempt(call))
-        if done.end.status is not None:
-            return done.end.headers.get(_SANDBOX, self.base_url)
-        result = done.result()
-        raise result if isinstance(result, PayerkitError) else AssertionError
+        if done.end.status is None and isinstance(failure := done.result(), PayerkitError):
+            raise failure
+        return done.end.headers.get(_SANDBOX, self.base_url)
 
     def request_members(self, request_id: str) -> dict[str, Any]:
         """Return what the service says about a request, as received and by the names on the wire.

@@ -115,7 +115,7 @@ class KeptAnswers(Node):
         self._node.__exit__(*raised)
 
     def ask(self, questions: Sequence[Question]) -> list[Any]:
-        """Return the answers as they were when these questions were asked first. Raises NodeError likewise."""
+        """Return the answers as they were when these questions were asked first. Raises NodeError if it did then."""
         asked = json.dumps(questions)
         if asked not in self._kept:
             try:

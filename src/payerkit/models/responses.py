@@ -143,11 +143,11 @@ class PayerStatus(Response):
     Attributes:
         kyc_status: Status of the identity check, such as "not_started", "pending" or "completed"; services may add
             others.
-        agreement_status: Status of the agreement, likewise.
+        agreement_status: Status of the agreement, such as "not_started" or "completed"; services may add others.
         is_compliant: True once the payer may pay.
         user_id: The service's id for the payer.
         kyc_url: The page where the payer identifies themselves; `create_payer` returns it.
-        agreement_url: The page where the payer signs the agreement, likewise.
+        agreement_url: The page where the payer signs the agreement; `create_payer` returns it.
 
     Example:
         >>> status = get_payer_status(client, "user-123")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -12,6 +12,7 @@ from typing import Any, Literal, Self, get_args
 
 import pandas as pd
 
+from payerkit._tsv import grouped
 from payerkit.checks.rules import load_rules
 from payerkit.checks.schema import BANK_DETAILS, PAYER
 from payerkit.checks.texts import compact
@@ -176,11 +177,8 @@ _SHARED: list[tuple[str, str, Step, Key]] = [
 
 def _grouped(rows: Iterable[Row], key: Key) -> list[list[Row]]:
     """Return rows by a key, without those that have none."""
-    groups: defaultdict[Hashable, list[Row]] = defaultdict(list)
-    for row in rows:
-        if own := key(row):
-            groups[own].append(row)
-    return list(groups.values())
+    keyed = ((key(row), row) for row in rows)
+    return [[*same] for same in grouped(each for each in keyed if each[0]).values()]
 
 
 def _compare_rows(rows: Sequence[Row], payers: Sequence[Sequence[Row]], held_codes: Collection[str]) -> None:

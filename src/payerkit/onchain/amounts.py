@@ -119,7 +119,7 @@ def format_effect_amount(effect: Effect, base: int, token: Currency | None) -> s
 
 
 def effect_units(effect: Effect, base: int | None, token: Currency | None) -> Decimal | None:
-    """Return an amount of an effect in whole units, likewise; None if its currency is not known."""
+    """Return an amount of an effect in whole units of its currency, or of the request's; None if that is not known."""
     if effect.unit != "request":
         return to_units(base, token.decimals if token else None)
     currency = effect.request_currency

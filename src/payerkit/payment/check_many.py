@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 import pandas as pd
 
+from payerkit._tsv import grouped
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
 from payerkit.findings import Finding, PaymentFindings, payment_finding
 from payerkit.frames import columns, frame_of
@@ -175,10 +176,7 @@ _MOST_NAMED = 5
 
 def _find_repeated(comparisons: Sequence[Comparison], labels: Sequence[str]) -> Iterator[tuple[int, Finding]]:
     """Yield a finding for each payment that shares what no two payments share."""
-    holders = defaultdict(list)
-    for place, compared in enumerate(comparisons):
-        for identity in _identities(compared):
-            holders[identity].append(place)
+    holders = grouped((identity, place) for place, each in enumerate(comparisons) for identity in _identities(each))
     for place, compared in enumerate(comparisons):
         shared = [identity for identity in _identities(compared) if len(holders[identity]) > 1]
         if shared:

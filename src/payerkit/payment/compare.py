@@ -50,7 +50,7 @@ NODE_URL = "PAYERKIT_NODE_URL"
 class DecodedTransaction:
     """A transaction with its decoded call.
 
-    index: counted from 0. at: where it stands, as `Effect.at` tells it. to, data: as in the response. value: in wei;
+    index: counted from 0. at: its index, and None as the place in a batch. to, data: as in the response. value: in wei;
     None if it cannot be read. extra_fields: fields that are not in the specification. origin: the member of the
     response that holds it, such as "batchPaymentTransaction" or "metadata.fallback"; "" for `transactions`.
     """

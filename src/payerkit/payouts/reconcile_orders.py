@@ -206,7 +206,7 @@ def _find_requests(cases: Iterable[_Case], rows: Iterable[dict[str, Any]]) -> No
 class _Case:
     """An order, with what is known of it.
 
-    requests: those that it may mean, as they are listed; None without a list. rows: its payments, likewise. is_shared:
+    requests: those that it may mean, as they are listed; None without a list. rows: its listed payments. is_shared:
     another order has its reference. seen: its payments, those that only events tell of included. coverage: how far they
     cover it, after refunds.
     """

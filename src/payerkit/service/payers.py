@@ -194,7 +194,7 @@ def find_payer(session: WorldSession, client_user_id: str) -> PayerRow:
 
 
 def read_payer(session: WorldSession, client_user_id: str, *, called: str = "Payer with client user ID") -> Row[Any]:
-    """Return the columns of the payer with this client user id, but for its body. Raises HttpError (404) as above.
+    """Return the columns of the payer with this client user id, but for its body. Raises HttpError (404) for another.
 
     called: the published words, of which adding bank details has others.
     """

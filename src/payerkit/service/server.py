@@ -130,7 +130,7 @@ class Service:
         self._server = uvicorn.Server(uvicorn_config(app))
 
     def run(self) -> None:
-        """Serve until a signal or `stop()`; what calls before is served once the server has started."""
+        """Serve until a signal or `stop()`; calls that come before the server has started are served then."""
         try:
             self._server.run(sockets=[self._socket])
         finally:

@@ -324,12 +324,11 @@ def _find_encoding(content: bytes) -> str:
 @cache
 def _languages() -> Mapping[str, tuple[_Language, ...]]:
     """Return the languages that may be stored in each encoding, the usual encoding first."""
-    found: dict[str, tuple[_Language, ...]] = {}
-    for row in _tsv.rows(__package__, "letters"):
-        language = _Language(frozenset(row["letters"]), row["followed"], row["only"] == "yes")
-        for name in row["encodings"].split():
-            found[name] = (*found.get(name, ()), language)
-    return found
+    return _tsv.grouped(
+        (encoding, _Language(frozenset(row["letters"]), row["followed"], row["only"] == "yes"))
+        for row in _tsv.rows(__package__, "letters")
+        for encoding in row["encodings"].split()
+    )
 
 
 def _is_likely(words: set[bytes], encoding: str) -> bool:
