@@ -253,6 +253,13 @@ def test_an_identifier_of_another_country_is_found_with_its_source() -> None:
     assert ["ABA", "Vocalink"] == [finding.basis.split()[0] for finding in found]
 
 
+def test_check_digits_that_are_not_there_are_not_said_to_be_checked() -> None:
+    """A word that begins like the code of a country without IBANs is no IBAN, and that is all."""
+    account = {**BANK_DETAILS, "currency": "EUR", "iban": "tofollow"}
+
+    assert {"iban_form"} == {code for code in codes(check_bank_details(account)) if code.startswith("iban_")}
+
+
 def test_a_company_sent_as_a_person_of_another_country_is_found() -> None:
     """A GmbH with a German IBAN that was given the payer's type and country has a warning and an info."""
     account = {**PUBLISHED["bank_details"]["swift"], "accountName": "Example GmbH", "country": "US"}

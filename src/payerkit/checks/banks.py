@@ -53,8 +53,8 @@ def iban_without_country(value: str) -> bool:
 
 def iban_unregistered(value: str) -> bool:
     """Return True if the country of an IBAN is not in the registry, so that its structure cannot be checked."""
-    country = compact(value)[:2]
-    return country in countries() and _iban_matcher(country) is None
+    iban = compact(value)
+    return iban[:2] in countries() and _iban_matcher(iban[:2]) is None and _IBAN(iban) is not None
 
 
 def iban_form(value: str) -> bool | str:
