@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import threading
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -867,6 +868,26 @@ def test_a_page_begins_with_one_message_and_one_reply(client: Client) -> None:
     assert ["payer", "bank_details", "payment"] == [view["form"] for view in views]
     assert [("start", 2), ("start", 1)] == [(kind, len(parts)) for kind, *parts in sent]
     assert b"export { begin };" in sent[0][2]
+
+
+def test_a_page_is_sent_what_changes_behind_its_beginning(client: Client) -> None:
+    """Also if a cell changes the form in another thread at that moment: else the page would show what was."""
+    form = PayerForm(client)
+    sent: list[str] = []
+
+    class Slow(Browser):
+        def send(self, data: dict[str, Any], buffers: Sequence[bytes] | None = None, **more: Any) -> None:
+            if buffers:  # the beginning
+                cell.start()
+                cell.join(0.2)
+            super().send(data, buffers, **more)
+            sent.append(self.messages[-1]["content"]["values"].get("city", ""))
+
+    cell = threading.Thread(target=form.fill, kwargs={"city": "Albany"})
+    Slow(form).post("start")
+    cell.join()
+
+    assert ["", "Albany"] == sent
 
 
 def test_a_layout_is_sent_without_what_is_not_set(client: Client) -> None:

@@ -103,6 +103,7 @@ class Form(PageWidget):
     """
 
     _files = FORM_FILES
+    _lock = form_lock
 
     waits_for = traitlets.Unicode("", help="What is needed before the form can be filled in.")
     done = _Done(default_value=False, read_only=True)
@@ -581,8 +582,7 @@ class Form(PageWidget):
         return {*touched, *self._entries.changed_since(before)}
 
     def _first(self) -> list[dict[str, Any]]:
-        with form_lock:
-            return [{**self._view(self._entries.fields if self._entries else ()), "form": self.name}]
+        return [{**self._view(self._entries.fields if self._entries else ()), "form": self.name}]
 
     def _on_start(self) -> None:
         self.ask_again()

@@ -11,6 +11,7 @@ from payerkit.client.client import Client
 from payerkit.client.node import Node
 from payerkit.errors import without_internal_frames
 from payerkit.forms.bank_details import BankDetailsForm
+from payerkit.forms.form import form_lock
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
 from payerkit.forms.view import FORM_FILES
@@ -47,6 +48,7 @@ class Walkthrough(PageWidget):
     """
 
     _files = FORM_FILES
+    _lock = form_lock
 
     step = traitlets.Enum(("payer", "bank_details", "payment"), "payer").tag(sync=True)
 

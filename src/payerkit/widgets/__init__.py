@@ -8,6 +8,7 @@ import json
 import re
 import threading
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar
@@ -74,6 +75,8 @@ class PageWidget(anywidget.AnyWidget):
     _esm = source("widgets/unpack.js")
     _files: ClassVar[tuple[str, ...]]
     """The scripts and styles of this kind of widget."""
+    _lock: AbstractContextManager[Any]
+    """Held while a page is sent something: a kernel with subshells handles messages in other threads."""
 
     loader = traitlets.Bytes(_pack(source("widgets/loader.js")), read_only=True).tag(sync=True)
     code_id = traitlets.Unicode(read_only=True).tag(sync=True)
@@ -109,7 +112,8 @@ class PageWidget(anywidget.AnyWidget):
             self._on_message(message)
             return
         code = [page_code(*self._files)[1]] if message["needs_code"] else []
-        self.send({"type": "start", "page": message["page"]}, [_pack(json.dumps(self._first())), *code])
+        with self._lock:  # what changes from now on is sent later
+            self.send({"type": "start", "page": message["page"]}, [_pack(json.dumps(self._first())), *code])
         self._on_start()
 
     def _picture(self) -> str:
@@ -141,7 +145,7 @@ class ReplyingWidget(PageWidget):
     """
 
     def __init__(self, **options: Any) -> None:
-        self._lock = threading.Lock()  # a kernel with subshells handles messages in other threads
+        self._lock = threading.Lock()
         super().__init__(**options)
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
