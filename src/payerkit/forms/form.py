@@ -140,8 +140,7 @@ class Form(PageWidget):
         self._action_count = 0
         self._state = FormState()
         self._sent = Findings()
-        self._is_unknown = self._is_outdated = False
-        self._has_left = False
+        self._is_unknown = self._is_outdated = self._has_left = False
         self._result: Any = None
         self._error: BaseException | None = None
         self._outlets: list[Callable[[dict[str, Any]], None]] = [self.send]

@@ -144,9 +144,7 @@ class ReplyingWidget(PageWidget):
     repeats the first three, so that of each type a page takes only the reply to its latest request.
     """
 
-    def __init__(self, **options: Any) -> None:
-        self._lock = threading.Lock()
-        super().__init__(**options)
+    _lock = threading.Lock()
 
     def _reply(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return the reply to a message of a page."""

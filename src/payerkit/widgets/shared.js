@@ -43,7 +43,7 @@ const drawCopyButton = (label, text, about, what) => {
 // JupyterLab and Notebook 7 handle keys in a form as commands, such as "d d" to delete the cell. Notebook 7 listens on the
 // document in the capture phase, so the guard listens on the window, before everybody else, and calls the handlers of
 // the form itself: what it stops reaches no listener of a field. What a key does by default, such as typing, stays.
-const roots = new Set(), keyHandlers = new WeakMap();
+const roots = new WeakSet(), keyHandlers = new WeakMap();
 // Calls a handler for the keys that are pressed in a node; the innermost node comes first.
 const onKey = (node, handler) => keyHandlers.set(node, handler);
 const hasModifier = ({ ctrlKey, metaKey }) => ctrlKey || metaKey;
@@ -57,10 +57,9 @@ const guard = (event) => {
 window.addEventListener('keydown', guard, true);
 
 // Shows a widget in an element, and hands it what it shows at first, and then the messages of the kernel.
-const mount = ({ el, signal, first, shown }, root, onFirst, onMessage) => {
+const mount = ({ el, first, shown }, root, onFirst, onMessage) => {
   roots.add(el);
   el.append(root);
-  signal.addEventListener('abort', () => roots.delete(el));
   first.then((message) => {
     onFirst(message);
     shown(onMessage);
