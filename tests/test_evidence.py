@@ -82,6 +82,16 @@ def test_a_page_has_nothing_personal(tmp_path: Path) -> None:
     assert {*BANK_DETAILS.values(), *PAYER.values()}.isdisjoint(text.split("\n"))
 
 
+def test_a_page_says_how_much_was_paid(tmp_path: Path) -> None:
+    """Which may be more than what was checked."""
+    more = payments_frame(
+        [paid(amount="12", reference="ada@example.com", paymentCurrency="fUSDC-sepolia")], reveal=True
+    )
+    text = written(tmp_path / "a.html", PAYOUT, paid=more)
+
+    assert "Paid amount 12 Payment currency fUSDC-sepolia" in " ".join(text.split())
+
+
 def test_several_payments_are_a_page(tmp_path: Path) -> None:
     """From their files, too; one that cannot be read is stopped; no state is said without lists."""
     samples["honest"].save(tmp_path / "honest.json")

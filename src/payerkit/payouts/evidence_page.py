@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(rf"{MASK}\S*")
 """A masked account number in the text of a finding, with its last digits."""
 
-_CELLS = ("request_id", "reference", "network", "payee", "amount", "token", "fee", "state", "paid_at", "tx_hash")
+_CELLS = (
+    *("request_id", "reference", "network", "payee", "amount", "token", "fee"),
+    *("state", "paid_amount", "payment_currency", "paid_at", "tx_hash"),
+)
 """What is said of a payment, by the columns of `check_payments` and `reconcile`; the account is not."""
 
 
@@ -58,7 +61,7 @@ def evidence(  # noqa: PLR0913 - what it is evidence of, each by name
         payments: A `Payment`; or several, or the paths of their files or folder, as `check_payments` takes them.
         path: A new .html file, which its owner alone may read.
         checked_by: Who checked the payments, as it is to stand on the page.
-        paid: From `list_payments`, for the hash and the time of each payment.
+        paid: From `list_payments`, for what was paid, when, and the hash.
         events: From `read_events`, for what happened afterwards, with the state of each signature.
         policy: What you agreed to, for the verdict.
         rate: The price of one unit of the payment currency in the invoice currency, for the verdict.
