@@ -155,6 +155,24 @@ def requested(*requests: dict[str, Any]) -> pd.DataFrame:
     return frame_of([usual | each for each in requests], REQUEST_DTYPES)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"payment_reference": " "},
+        {"request_id": ""},
+        {"amount": " 25.50"},
+        {"invoice_currency": "USD\u00a0"},
+        {"reference": " invoice-1 "},
+    ],
+)
+def test_blanks_in_an_order_mean_nothing(changes: dict[str, Any]) -> None:
+    """A blank id would hide the reference, so that a paid order were called not paid."""
+    listed = payments_frame([paid(reference=None)])
+    (row,) = reconcile([ORDERED | changes], listed, requests=requested({"has_been_paid": True})).to_dict("records")
+
+    assert ("paid", True, "service") == (row["state"], row["paid"], row["whose_move"])
+
+
 @table("reconciled_requests")
 def test_what_the_list_of_requests_says_counts_too(
     requests: list[Any],

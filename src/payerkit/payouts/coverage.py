@@ -91,10 +91,17 @@ def _members(order: Any) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for name, value in order.items():
         if is_blank(given.get(our_name(str(name)))):  # of two spellings, the first that has a value
-            given[our_name(str(name))] = value
+            given[our_name(str(name))] = _read_value(our_name(str(name)), value)
     if "amount" not in given:
         raise InvalidInput("amount is missing; leave it blank if it is not known.")
     return {name: given.get(name) for name in _NAMES}
+
+
+def _read_value(name: str, value: Any) -> Any:
+    """Return a value of an order without the blanks around it, and None for blanks alone; ids stay as typed."""
+    if not isinstance(value, str):
+        return value
+    return value if name in ID_NAMES and value.strip() else value.strip() or None
 
 
 def _check_distinct(orders: Iterable[ExpectedOrder]) -> None:
