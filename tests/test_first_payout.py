@@ -88,9 +88,7 @@ def test_the_card_of_a_payout_says_what_to_have() -> None:
 
     assert "10 fUSDC for 10 USD; the operator's rate and fee are not published." in text
     assert "supporting document" in text
-    assert (
-        "the wallet that pays verified once; else it holds the money. USD by ACH is unlocked on request only." in text
-    )
+    assert "verifies the wallet that pays. Until then, it holds the money. USD by ACH is unlocked on request" in text
     assert "at least 1 USD" in text
     assert "operator's rate" not in str(payerkit.samples["honest"].card())
 
