@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from payerkit import html
+from payerkit._tsv import grouped
 from payerkit.checks.schema import MASK
 from payerkit.errors import without_internal_frames
 from payerkit.frames import frame_of
@@ -133,9 +134,7 @@ class Plan(Overview):
                         -> Write it as name@example.com.
         """
         naming = self._naming
-        sections: dict[str, list[Reason]] = {}
-        for each in self._grouped(self._reasons_to_describe()):
-            sections.setdefault(_TITLES[each.kind], []).append(each)
+        sections = grouped((_TITLES[each.kind], each) for each in self._grouped(self._reasons_to_describe()))
         parts = [
             self._describe_file(),
             _describe_columns(self._table.origin),

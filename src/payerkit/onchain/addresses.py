@@ -11,7 +11,7 @@ from string import ascii_letters
 from typing import Any
 from unicodedata import category, name, normalize
 
-from payerkit._tsv import rows
+from payerkit._tsv import grouped, rows
 from payerkit.errors import InvalidInput
 from payerkit.wording import visible
 
@@ -105,10 +105,7 @@ class Lookalikes:
     """Addresses by their parts, to be asked for those that another one may be taken for."""
 
     def __init__(self, addresses: Iterable[str]) -> None:
-        self._by_part: dict[tuple[int, str], list[str]] = {}
-        for address in addresses:
-            for part in _parts(address):
-                self._by_part.setdefault(part, []).append(address)
+        self._by_part = grouped((part, address) for address in addresses for part in _parts(address))
 
     def near(self, address: str) -> Iterable[str]:
         """Return the addresses that share a part with an address; all that are like it are among them."""

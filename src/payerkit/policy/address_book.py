@@ -89,9 +89,7 @@ class AddressBook:
 
     def __init__(self, entries: Iterable[KnownAddress] = ()) -> None:
         self._entries = _checked(entries)
-        self._by_address: dict[str, list[KnownAddress]] = {}
-        for entry in self._entries:
-            self._by_address.setdefault(entry.address.lower(), []).append(entry)
+        self._by_address = grouped((entry.address.lower(), entry) for entry in self._entries)
         self._alike = Lookalikes(entries_of_one[0].address for entries_of_one in self._by_address.values())
         _check_names(self._entries)
         warned = [(_warning(code, about), about) for code, about in _confused(self._entries)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from payerkit import html
+from payerkit._tsv import grouped
 from payerkit.findings import SEVERITIES, Finding, PaymentFindings, Severity
 from payerkit.models.payments import ComparedWith, Payment
 from payerkit.onchain.addresses import are_alike, with_checksum
@@ -165,14 +166,12 @@ def _headline(verdict: str, count: int) -> str:
 
 def _points(findings: Iterable[Finding], *, many: bool) -> tuple[Point, ...]:
     """Return each different finding once, errors first. many: tell which transactions it is about."""
-    by_text: dict[tuple[Severity, str, str, str], list[Finding]] = {}
-    for each in findings:
-        by_text.setdefault((each.severity, each.field, each.message, each.hint), []).append(each)
+    by_text = grouped(((each.severity, each.field, each.message, each.hint), each) for each in findings)
     points = [Point(key[0], _about(found, many=many), *key[2:], found[0]) for key, found in by_text.items()]
     return tuple(sorted(points, key=lambda point: SEVERITIES.index(point.severity)))
 
 
-def _about(found: list[Finding], *, many: bool) -> str:
+def _about(found: Sequence[Finding], *, many: bool) -> str:
     """Return the transactions, their payments in a batch, and the field that equal findings are about."""
     steps = sorted({each.step + 1 for each in found if each.step is not None})
     places = sorted({each.place + 1 for each in found if each.place is not None}) if len(steps) == 1 else []

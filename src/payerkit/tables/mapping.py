@@ -9,6 +9,7 @@ from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
+from payerkit._tsv import grouped
 from payerkit.checks.dates import DateOrder
 from payerkit.checks.inputs import mask_name
 from payerkit.checks.schema import BANK_DETAILS, PAYER
@@ -467,9 +468,7 @@ def _open_second(columns: Sequence[FileColumn], owners: _Owners) -> None:
     Of two that are merely known names, neither may keep it.
     """
     ranks = {"chosen": 0, "exact": 1}
-    by_field: dict[str | None, list[tuple[int, int]]] = {}
-    for each in columns:
-        by_field.setdefault(as_field(each.column), []).append((ranks.get(each.how, 2), each.place))
+    by_field = grouped((as_field(each.column), (ranks.get(each.how, 2), each.place)) for each in columns)
     for each in columns:
         same = by_field[as_field(each.column)]
         best = min(same)
