@@ -336,6 +336,17 @@ def test_a_code_more_or_less_is_no_new_account(
     assert expected == "done" or reasons(report)[0].startswith("perhaps_there")
 
 
+@pytest.mark.parametrize("codes", [("", "CHASUS33"), ("CHASUS33", "")])
+def test_a_code_more_or_less_waits_for_a_late_write(service: ModelService, path: Path, codes: tuple[str, str]) -> None:
+    """The run was killed, the row changed, and the write takes effect in the next run. Before, both were stored."""
+    before, after = ([payer_row(1) | {"swift_bic": code}] for code in codes)
+    service.next["account"].append(late(0.9 * SETTLE))
+    assert is_killed(service, before, path, "list", 2, steps=0)
+    report = run(service, after, path)
+
+    assert (["not_sent"], 1) == (row_states(report), len(service.accounts))
+
+
 def let_another_tool_store(service: ModelService, row: Row) -> None:
     """Store an account while the first account that was sent is unknown."""
 

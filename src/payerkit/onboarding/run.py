@@ -375,21 +375,14 @@ class TableRun:
                 self._progress.begin(unit, total)
             done = max(done, total - len(waiting))  # others may have come to wait meanwhile
             since = min(map(first, waiting.values()))
-            seconds = max(0.0, since + self._delay() - self._journal.now())
+            seconds = max(0.0, since + self._sender.delay() - self._journal.now())
             note = f"waits {seconds:.0f} s, until a write would have taken effect" if seconds else ""
             self._progress.draw(done, note)
-            due_since = self._journal.now() - self._delay()
+            due_since = self._journal.now() - self._sender.delay()
             if due := [batch for batch, times in waiting.items() if first(times) <= due_since]:
                 self._run_workers(work_once, due)
             else:
                 self._pause(seconds)
-
-    def _delay(self) -> float:
-        """Return the seconds until a write must have taken effect, if it ever does.
-
-        A call that seems to have taken longer than its deadline did not: the machine slept meanwhile.
-        """
-        return max(self._options.reconcile_after, min(2 * self._limiter.slowest, self._client.timeout.total))
 
     def _pause(self, seconds: float) -> None:
         """Wait until something is due, but not for long: the progress bar is drawn in between."""
@@ -407,7 +400,7 @@ class TableRun:
         """Take the next step for what is unknown, and then send the accounts of a payer who is settled by that."""
         goes_on, payer = False, batch[0].row
         with suppress(PayerkitError):
-            goes_on = self._reconciler.reconcile(batch, self._delay())
+            goes_on = self._reconciler.reconcile(batch, self._sender.delay())
         if batch[0].step == "payer" and payer in self._later and self._is_payer_done(payer):
             accounts = self._later.pop(payer)
             self._send_accounts(accounts)

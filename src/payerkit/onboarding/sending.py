@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from payerkit.errors import PayerkitError
 from payerkit.masking import holds_email, redact
 from payerkit.models import PayerStatus, PaymentDetail
 from payerkit.onboarding.journal import Deferred, Entry, Journal, State
-from payerkit.onboarding.limiter import RateLimiter, is_foreign, list_accounts, outcome_of
+from payerkit.onboarding.limiter import RateLimiter, RunStopped, is_foreign, list_accounts, outcome_of
 from payerkit.onboarding.match import Listing, Matches, Record, differing_names, id_of, is_dead
 from payerkit.onboarding.options import Options
 from payerkit.onboarding.tasks import Task
@@ -54,11 +55,30 @@ class Sender:
         """Record why a task is not sent in this run."""
         self.journal.defer(task.key, state, reason, payer=task.payer_key, content=task.content)
 
+    def delay(self) -> float:
+        """Return the seconds until a write must have taken effect, if it ever does.
+
+        A call that seems to have taken longer than its deadline did not: the machine slept meanwhile.
+        """
+        return max(self.options.reconcile_after, min(2 * self.limiter.slowest, self.client.timeout.total))
+
+    def _wait_for_strays(self, tasks: Sequence[Task]) -> None:
+        """Wait until the payer's list shows what was sent for rows that the table does not have as they were.
+
+        Somebody may have added a code to such a row, say, whose write takes effect later. Raises RunStopped.
+        """
+        entries, own = self.journal.entries_of(tasks[0].payer_key), {task.key for task in tasks}
+        strays = [entry.since for key, entry in entries.items() if entry.is_unresolved and key not in own]
+        seconds = max(strays, default=-math.inf) + self.delay() - self.journal.now()
+        if seconds > 0 and self.limiter.pause(seconds):
+            raise RunStopped
+
     def sort_out(self, tasks: Sequence[Task], unsent: Sequence[Task]) -> dict[bytes, State]:
         """Record which accounts of a payer wait, are there already, or may be; return their states by key.
 
         tasks: all accounts of the payer that the table has. unsent: those of them that are to be sent.
         """
+        self._wait_for_strays(tasks)
         listing = self._list(unsent)
         if not isinstance(listing, Listing):
             for task in unsent:
