@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +82,14 @@ class Script:
             response = waiting.pop(0)
             return response() if callable(response) else response
         if operation == "create_payment_detail":
-            self.stored.append(record(len(self.stored) + 1))
-            return self.stored[-1]
+            return self.store(record(len(self.stored) + 1))
         usual = {"create_payer": {"userId": "u-1"}, "get_payer_status": self.usual_status}
         return usual.get(operation, list(self.stored))
+
+    def store(self, account: Record) -> Record:
+        """Store an account, and return it."""
+        self.stored.append(account)
+        return account
 
 
 class ScriptedClient(Client):
@@ -486,6 +490,7 @@ def test_what_came_while_an_outcome_was_unknown_is_not_of_the_baseline(world: Wo
 @pytest.mark.parametrize("length", [9, 10, 12, 15])
 def test_a_list_may_be_cut_if_it_is_as_long_as_a_page(world: World, length: int) -> None:
     """Nothing counts as absent in such a list: ten accounts or more, in steps of five."""
+    world.service.create_payment_detail = [partial(world.service.store, other(place)) for place in range(length)]
     world.run([ROW | {"account_number": f"99{place:08}"} for place in range(length)])
     world.service.create_payment_detail = [LOST]
     world.run()
