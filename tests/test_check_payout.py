@@ -240,7 +240,7 @@ def test_a_payment_of_the_whole_is_stopped_once_a_part_is_paid() -> None:
     card = paying(ORDER.replace(invoice_currency="fUSDC-sepolia")).card(policy=AGREED, client=Says(PART))
 
     assert ("stop", {"amount_differs"}) == (card.verdict, codes(card.findings, "error"))
-    assert "4 fUSDC-sepolia of this request are paid already" in found(card.findings, "paid_in_part").message
+    assert "4 fUSDC-sepolia of this request is paid already" in found(card.findings, "paid_in_part").message
     assert "with the rest, 6 fUSDC-sepolia." in found(card.findings, "paid_in_part").message
     assert "amount            10  (as sent)" in str(card)
 

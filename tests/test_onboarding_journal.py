@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -175,14 +175,22 @@ def test_a_full_disk_ends_the_run(path: Path, size: int, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cut", "words"), [(1, "any more .a record is damaged"), (4095, "any more .*malformed"), (4096, "is damaged: use")]
+    ("damage", "words"),
+    [
+        (lambda content: content.replace(b'{"', b"{{"), "any more .a record is damaged"),
+        (lambda content: content[: len(content) // 2 + 1], "malformed|is damaged"),
+        (lambda content: content[:-4096], "is damaged: use"),
+    ],
+    ids=["a record", "half of it", "the last page"],
 )
-def test_a_damaged_journal_sends_nothing(client: SandboxClient, path: Path, cut: int, words: str) -> None:
-    """A file that lost its end, in any record, is told as damaged; another one stores no account again."""
+def test_a_damaged_journal_sends_nothing(
+    client: SandboxClient, path: Path, damage: Callable[[bytes], bytes], words: str
+) -> None:
+    """A file that is cut, or has a record that is no JSON, is told as damaged; another one stores no account again."""
     rows = table(*range(60))
     onboard(client, rows, path)
-    before, content = written(client), path.read_bytes()
-    path.write_bytes(content[:-cut])
+    before = written(client)
+    path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(PayerkitError, match=words):
         onboard(client, rows, path)
     after = written(client)
