@@ -146,7 +146,7 @@ def read_order(order: Any, where: str = "order") -> OrderTerms:
     """Return an order. Only its payee may be missing: an order may pay out to a bank account.
 
     A dict or row may also have the reference of its payment. Blanks around its values, as files have them, mean
-    nothing, and a reference of nothing else is none. where: the name of the order in errors. Raises
+    nothing; a blank reference counts as missing. where: the name of the order in errors. Raises
     InvalidInput if something else is missing, or if a member is unknown, since it would not be compared.
     """
     if isinstance(order, PaymentOrder | PayoutOrder):  # its members are text

@@ -53,7 +53,7 @@ def _names_set(widget: ipywidgets.Widget) -> list[str]:
     return [name for name in widget.keys if getattr(widget, name) is not None]
 
 
-class _Layout(ipywidgets.Layout):  # type: ignore[misc]  # ipywidgets has no types
+class _SparseLayout(ipywidgets.Layout):  # type: ignore[misc]  # ipywidgets has no types
     """A layout that is sent without what is not set.
 
     It is made with its widget: anywidget takes no other one for a widget that is shown.
@@ -89,8 +89,8 @@ class PageWidget(anywidget.AnyWidget):
         self.on_msg(self._on_page_message)
 
     @traitlets.default("layout")
-    def _sparse_layout(self) -> _Layout:
-        return _Layout()
+    def _sparse_layout(self) -> _SparseLayout:
+        return _SparseLayout()
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - inherited
         """Return the parts of the state that are asked for, by default what is set."""
