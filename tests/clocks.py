@@ -1,4 +1,6 @@
-"""Clocks on which waits take no time, for what a run does about the rate and Retry-After."""
+"""Clocks on which waits take no time, for what a run does about the rate and
+Retry-After.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from payerkit.client.pace import Pace
-from payerkit.onboarding.limiter import RateLimiter, StopSignal
+from payerkit.runs.limiter import RateLimiter, StopSignal
 
 
 @contextmanager
@@ -60,11 +62,15 @@ class LeapingClock:
 
     def limiter(self, rate: float | None = None, *, workers: int = 32) -> RateLimiter:
         """Return a limiter with this clock."""
-        return RateLimiter(Pace(rate, clock=self.now), self._stop, workers=workers, wait=self.wait)
+        return RateLimiter(
+            Pace(rate, clock=self.now), self._stop, workers=workers, wait=self.wait
+        )
 
 
 class SteppedClock:
-    """A clock for calls in threads: once all that have not ended wait, it goes forward to the end of the first wait."""
+    """A clock for calls in threads: once all that have not ended wait, it goes forward
+    to the end of the first wait.
+    """
 
     def __init__(self, calls: int) -> None:
         self._now = 0.0
@@ -77,10 +83,14 @@ class SteppedClock:
         return self._now
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the clock has gone forward so far; return False, since nothing stops a wait on this clock."""
+        """Wait until the clock has gone forward so far; return False, since nothing
+        stops a wait on this clock.
+        """
         with self._stepped:
             if seconds > 0:
-                end = self._now + seconds + 1e-9  # no less than the caller computed, whatever floats do
+                end = (
+                    self._now + seconds + 1e-9
+                )  # no less than the caller computed, whatever floats do
                 self._ends.append(end)
                 self._step()
                 while self._now < end:

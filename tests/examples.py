@@ -1,4 +1,6 @@
-"""For every rule a body that it minds and one that it does not, with a reason; for every currency an account."""
+"""For every rule a body that it minds and one that it does not, with a reason; for
+every currency an account.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ BASES: dict[str, tuple[str, dict[str, str]]] = {
 
 @dataclass(frozen=True)
 class Example:
-    """What a rule minds: a body, the members that are changed for the worse, and those that are for the better."""
+    """What a rule minds: a body, the members that are changed for the worse, and those
+    that are for the better.
+    """
 
     code: str
     base: str
@@ -46,15 +50,25 @@ def _with_days(changes: dict[str, Any]) -> dict[str, Any]:
     for name, value in changes.items():
         number, _, unit = str(value).partition(" ")
         if unit == "years":
-            changes[name] = today.replace(year=today.year + int(number), day=1).isoformat()
+            changes[name] = today.replace(
+                year=today.year + int(number), day=1
+            ).isoformat()
     return changes
 
 
 EXAMPLES = [
-    Example(row["code"], row["base"], _with_days(row["bad"]), _with_days(row["good"]), row["why"])
+    Example(
+        row["code"],
+        row["base"],
+        _with_days(row["bad"]),
+        _with_days(row["good"]),
+        row["why"],
+    )
     for row in table_rows("rule_examples")
 ]
 ACCOUNTS: dict[tuple[str, str], dict[str, str]] = {
     (row["currency"], row["rails"]): row["account"] for row in table_rows("accounts")
 }
-"""An account that lacks nothing, by currency and rails: one for each row of the requirements."""
+"""An account that lacks nothing, by currency and rails: one for each row of the
+requirements.
+"""

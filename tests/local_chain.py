@@ -1,7 +1,7 @@
 """The payment contracts of a network, at their published addresses, in a local EVM.
 
-The bytecode is that of the npm package in tests/data/bytecode.json; whether the deployed contracts have the same, only
-the networks tell.
+The bytecode is that of the npm package in tests/data/bytecode.json; whether the
+deployed contracts have the same, only the networks tell.
 """
 
 from __future__ import annotations
@@ -22,20 +22,34 @@ from eth.vm.execution_context import ExecutionContext
 from eth.vm.forks.prague.state import PragueState
 from eth.vm.message import Message
 from eth_abi import decode, encode
+from eth_typing import Address, BlockNumber, Hash32
 from eth_utils import keccak, to_canonical_address
 
-from payerkit.onchain.calldata import NATIVE
-from payerkit.onchain.currencies import currency_hash, deployments, find_currency, native_currency
+from payerkit.payments.onchain.calldata import NATIVE
+from payerkit.payments.onchain.currencies import (
+    currency_hash,
+    deployments,
+    find_currency,
+    native_currency,
+)
 
-sys.setrecursionlimit(1000)  # py-evm raises it, so that JSON that is nested too deeply would crash other tests
+sys.setrecursionlimit(
+    1000
+)  # py-evm raises it, so that JSON that is nested too deeply would crash other tests
 
 PAYER, OWNER = f"0x{'a1' * 20}", f"0x{'a2' * 20}"
 ROUTER, LARGEST = f"0x{'a3' * 20}", 2**256 - 1
-USD, EUR = (str(currency_hash(found)) for name in ("USD", "EUR") if (found := find_currency(name)))
+USD, EUR = (
+    str(currency_hash(found))
+    for name in ("USD", "EUR")
+    if (found := find_currency(name))
+)
 PRICES = {"DAI": 1, "FAU": 1, "USDC": 1, "fUSDC": 1, "USDT": 1, "REQ": 1, "ETH": 2500}
 """What one unit costs in USD, by the ticker."""
 
-_DATA = json.loads((Path(__file__).parent / "data" / "bytecode.json").read_text("utf-8"))
+_DATA = json.loads(
+    (Path(__file__).parent / "data" / "bytecode.json").read_text("utf-8")
+)
 
 _CONSTRUCTORS = {
     "ERC20FeeProxy": "",
@@ -47,7 +61,8 @@ _CONSTRUCTORS = {
     "EthConversionProxy": "EthereumFeeProxy ChainlinkConversionPath coin owner",
     "BatchPayments": "ERC20FeeProxy EthereumFeeProxy owner",
     "BatchConversionPayments": (
-        "ERC20FeeProxy EthereumFeeProxy Erc20ConversionProxy EthConversionProxy ChainlinkConversionPath owner"
+        "ERC20FeeProxy EthereumFeeProxy Erc20ConversionProxy EthConversionProxy"
+        " ChainlinkConversionPath owner"
     ),
     "SingleRequestProxyFactory": "EthereumFeeProxy ERC20FeeProxy owner",
     "ERC20EscrowToPay": "ERC20FeeProxy owner",
@@ -55,14 +70,18 @@ _CONSTRUCTORS = {
     "ERC20SwapToPay": "router owner",
     "Erc20SwapConversion": "owner",
 }
-"""The arguments of each contract's constructor, all addresses: of other contracts, or what `Chain._named` has."""
+"""The arguments of each contract's constructor, all addresses: of other contracts, or
+what `Chain._named` has.
+"""
 
 _CALLED = {"Erc20SwapConversion": "ERC20SwapToConversion"}
 """What the package calls a contract that deployments call otherwise."""
 
 
 class Outcome(NamedTuple):
-    """What came of a call: whether it succeeded, and what it returned, or why it was reverted."""
+    """What came of a call: whether it succeeded, and what it returned, or why it was
+    reverted.
+    """
 
     succeeded: bool
     output: bytes
@@ -95,15 +114,34 @@ class _RecordingState(PragueState):
 
 
 class Chain:
-    """A network with its payment contracts. The wallet `PAYER` is rich, and allows every contract everything."""
+    """A network with its payment contracts. The wallet `PAYER` is rich, and allows
+    every contract everything.
+    """
 
     def __init__(self, network: str, *tokens: str) -> None:
-        """Set up the contracts, with tokens by their ids. Each is a standard one, but for Tether."""
-        context = ExecutionContext(bytes(20), 2 * 10**9, 1, 0, bytes(32), 10**12, [], 1, 0, 0)  # type: ignore[arg-type]  # NewTypes of bytes and int
+        """Set up the contracts, with tokens by their ids. Each is a standard one, but
+        for Tether.
+        """
+        context = ExecutionContext(
+            Address(bytes(20)),
+            2 * 10**9,
+            BlockNumber(1),
+            0,
+            Hash32(bytes(32)),
+            10**12,
+            [],
+            1,
+            0,
+            0,
+        )
         self.state = _RecordingState(AtomicDB(), context, BLANK_ROOT_HASH)
         self.network = network
         self.coin = currency_hash(coin) if (coin := native_currency(network)) else ""
-        self.tokens = {str(found.address).lower(): found for name in tokens if (found := find_currency(name))}
+        self.tokens = {
+            str(found.address).lower(): found
+            for name in tokens
+            if (found := find_currency(name))
+        }
         self.contracts = self._deploy_contracts()
         self._slots: dict[str, int] = {}
         self._rates: dict[tuple[str, ...], tuple[int, ...] | None] = {}
@@ -129,7 +167,9 @@ class Chain:
                 types, values = ["string", "string", *types], ["", "", *values]
             for deployed in deployments().get((name, self.network), ()):
                 if deployed.address.lower() not in {*found.values()}:
-                    self.deploy(_CALLED.get(name, name), deployed.address, encode(types, values))
+                    self.deploy(
+                        _CALLED.get(name, name), deployed.address, encode(types, values)
+                    )
                 found.setdefault(name, deployed.address.lower())
         return found
 
@@ -137,47 +177,86 @@ class Chain:
         """Put a token at its address, and find the storage slot of its balances."""
         if self.is_standard(token):
             self.deploy("TestERC20", token, encode(["uint256"], [12345]), sender=PAYER)
-            address = to_canonical_address(token)  # its code has 18 decimals, pushed once
+            address = to_canonical_address(
+                token
+            )  # its code has 18 decimals, pushed once
             pushed = b"\x60" + bytes([self.tokens[token].decimals])
-            self.state.set_code(address, self.state.get_code(address).replace(b"\x60\x12", pushed))
+            self.state.set_code(
+                address, self.state.get_code(address).replace(b"\x60\x12", pushed)
+            )
         else:
             values = (12345, "Example", "EXAMPLE", self.tokens[token].decimals)
-            self.deploy("BadERC20", token, encode(["uint256", "string", "string", "uint256"], values), sender=PAYER)
-        self._slots[token] = next(slot for slot in range(20) if self._stored(token, PAYER, slot))
+            self.deploy(
+                "BadERC20",
+                token,
+                encode(["uint256", "string", "string", "uint256"], values),
+                sender=PAYER,
+            )
+        self._slots[token] = next(
+            slot for slot in range(20) if self._stored(token, PAYER, slot)
+        )
         self.give(token, PAYER, LARGEST)
         self.give(token, ROUTER, 2**200)
         for contract in self.contracts.values():
             self.run(token, "approve(address,uint256)", contract, LARGEST, sender=PAYER)
 
     def is_standard(self, token: str) -> bool:
-        """Return False for a token like Tether, which returns nothing, and refuses to replace an allowance."""
+        """Return False for a token like Tether, which returns nothing, and refuses to
+        replace an allowance.
+        """
         return self.tokens[token].symbol != "USDT"
 
     def _set_rates(self) -> None:
-        """Let every token and the coin have a rate to USD, and EUR be worth 1.25 of it."""
+        """Let every token and the coin have a rate to USD, and EUR be worth 1.25 of
+        it.
+        """
         prices = {EUR: 1.25, self.coin: PRICES["ETH"]}
-        prices |= {address: PRICES[token.symbol] for address, token in self.tokens.items()}
+        prices |= {
+            address: PRICES[token.symbol] for address, token in self.tokens.items()
+        }
         if "ChainlinkConversionPath" not in self.contracts:
             return
         for number, (currency, price) in enumerate(prices.items()):
             rate = f"0x{'b1' * 19}{number:02x}"
-            self.deploy("AggregatorMock", rate, encode(["int256", "uint8", "uint256"], [int(price * 10**8), 8, 60]))
+            self.deploy(
+                "AggregatorMock",
+                rate,
+                encode(["int256", "uint8", "uint256"], [int(price * 10**8), 8, 60]),
+            )
             update = "updateAggregator(address,address,address)"
-            self.run(self.contracts["ChainlinkConversionPath"], update, currency, USD, rate)
+            self.run(
+                self.contracts["ChainlinkConversionPath"], update, currency, USD, rate
+            )
         batch = self.contracts["BatchConversionPayments"]
         self.run(batch, "setNativeAndUSDAddress(address,address)", self.coin, USD)
         self.run(batch, "setBatchFeeAmountUSDLimit(uint64)", 2**64 - 1)
 
     def _set_up_swaps(self) -> None:
-        to_pay, converted = (self.contracts[name] for name in ("ERC20SwapToPay", "Erc20SwapConversion"))
+        to_pay, converted = (
+            self.contracts[name] for name in ("ERC20SwapToPay", "Erc20SwapConversion")
+        )
         self.run(converted, "setRouter(address)", ROUTER)
-        self.run(converted, "updateConversionPathAddress(address)", self.contracts["ChainlinkConversionPath"])
+        self.run(
+            converted,
+            "updateConversionPathAddress(address)",
+            self.contracts["ChainlinkConversionPath"],
+        )
         for token in self.tokens:
-            for swap, proxy in ((to_pay, "ERC20FeeProxy"), (converted, "Erc20ConversionProxy")):
+            for swap, proxy in (
+                (to_pay, "ERC20FeeProxy"),
+                (converted, "Erc20ConversionProxy"),
+            ):
                 self.run(swap, "approveRouterToSpend(address)", token)
-                self.run(swap, "approvePaymentProxyToSpend(address,address)", token, self.contracts[proxy])
+                self.run(
+                    swap,
+                    "approvePaymentProxyToSpend(address,address)",
+                    token,
+                    self.contracts[proxy],
+                )
 
-    def deploy(self, name: str, address: str, arguments: bytes = b"", *, sender: str = OWNER) -> None:
+    def deploy(
+        self, name: str, address: str, arguments: bytes = b"", *, sender: str = OWNER
+    ) -> None:
         """Put a contract of the package at an address."""
         code = zlib.decompress(base64.b64decode(_DATA["deflated"][name]))
         message = Message(
@@ -189,17 +268,27 @@ class Chain:
             code=code + arguments,
             create_address=to_canonical_address(address),
         )
-        self.state.computation_class.apply_create_message(self.state, message, self._origin(sender)).raise_if_error()
+        self.state.computation_class.apply_create_message(
+            self.state, message, self._origin(sender)
+        ).raise_if_error()
 
     def _origin(self, sender: str) -> Any:
-        return self.state.get_transaction_context_class()(gas_price=0, origin=to_canonical_address(sender))
+        return self.state.get_transaction_context_class()(
+            gas_price=0, origin=to_canonical_address(sender)
+        )
 
-    def call(self, to: str, data: bytes, value: int = 0, *, sender: str = PAYER) -> Outcome:
+    def call(
+        self, to: str, data: bytes, value: int = 0, *, sender: str = PAYER
+    ) -> Outcome:
         """Execute a call; what it changed is undone if it fails."""
         address = to_canonical_address(to)
         code = self.state.get_code(address)
-        message = Message(10**7, address, to_canonical_address(sender), value, data, code)
-        done = self.state.computation_class.apply_message(self.state, message, self._origin(sender))
+        message = Message(
+            10**7, address, to_canonical_address(sender), value, data, code
+        )
+        done = self.state.computation_class.apply_message(
+            self.state, message, self._origin(sender)
+        )
         return Outcome(done.is_success, bytes(done.output))
 
     def run(self, to: str, signature: str, *values: Any, sender: str = OWNER) -> bytes:
@@ -219,7 +308,9 @@ class Chain:
 
     def give(self, token: str, account: str, amount: int) -> None:
         """Set what an account has of a token."""
-        self.state.set_storage(to_canonical_address(token), _place(account, self._slots[token]), amount)
+        self.state.set_storage(
+            to_canonical_address(token), _place(account, self._slots[token]), amount
+        )
 
     def balance_slot(self, token: str, account: str) -> int:
         """Return where a token stores what an account has."""
@@ -236,31 +327,56 @@ class Chain:
             for token, slot in self._slots.items()
             for account in accounts
         }
-        return held | {(NATIVE, each): self.state.get_balance(to_canonical_address(each)) for each in accounts}
+        return held | {
+            (NATIVE, each): self.state.get_balance(to_canonical_address(each))
+            for each in accounts
+        }
 
     def _stored(self, token: str, account: str, slot: int) -> int:
-        return self.state.get_storage(to_canonical_address(token), _place(account, slot))
+        return self.state.get_storage(
+            to_canonical_address(token), _place(account, slot)
+        )
 
     def exported(self) -> Iterator[tuple[str, str, str] | tuple[str, str, str, str]]:
-        """Yield the calls that put contracts, storage and the rich wallet's coins into anvil."""
+        """Yield the calls that put contracts, storage and the rich wallet's coins into
+        anvil.
+        """
         for address in self.state.contracts:
-            yield "anvil_setCode", f"0x{address.hex()}", f"0x{self.state.get_code(address).hex()}"
+            yield (
+                "anvil_setCode",
+                f"0x{address.hex()}",
+                f"0x{self.state.get_code(address).hex()}",
+            )
         for address, slot in self.state.slots:
             value = self.state.get_storage(address, slot)
-            yield "anvil_setStorageAt", f"0x{address.hex()}", f"0x{slot:064x}", f"0x{value:064x}"
+            yield (
+                "anvil_setStorageAt",
+                f"0x{address.hex()}",
+                f"0x{slot:064x}",
+                f"0x{value:064x}",
+            )
         yield "anvil_setBalance", PAYER, hex(10**30)
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
         """Return how much of a token somebody may take from an account."""
-        return int.from_bytes(self.run(token, "allowance(address,address)", owner, spender))
+        return int.from_bytes(
+            self.run(token, "allowance(address,address)", owner, spender)
+        )
 
     def converted(self, amount: int, path: Sequence[str]) -> int | None:
-        """Return what an amount in the first currency of a path is in its last; None if there is no rate."""
+        """Return what an amount in the first currency of a path is in its last; None if
+        there is no rate.
+        """
         key = tuple(path)
         if key not in self._rates:
             selector = keccak(text="getRate(address[])")[:4]
-            found = self.call(self.contracts["ChainlinkConversionPath"], selector + encode(["address[]"], [key]))
-            self._rates[key] = decode(["uint256"] * 3, found.output) if found.succeeded else None
+            found = self.call(
+                self.contracts["ChainlinkConversionPath"],
+                selector + encode(["address[]"], [key]),
+            )
+            self._rates[key] = (
+                decode(["uint256"] * 3, found.output) if found.succeeded else None
+            )
         rate = self._rates[key]
         return None if rate is None else int(amount * rate[0] // rate[2])
 
@@ -268,4 +384,6 @@ class Chain:
 @cache
 def _place(account: str, slot: int) -> int:
     """Return where a mapping of Solidity stores what belongs to an account."""
-    return int.from_bytes(keccak(to_canonical_address(account).rjust(32, b"\0") + slot.to_bytes(32)))
+    return int.from_bytes(
+        keccak(to_canonical_address(account).rjust(32, b"\0") + slot.to_bytes(32))
+    )

@@ -1,6 +1,8 @@
-"""Take pictures of the forms in each of their states: `python tests/look_at_forms.py FOLDER [STATE...]`.
+"""Take pictures of the forms in each of their states: `python tests/look_at_forms.py
+FOLDER [STATE...]`.
 
-Each is taken in light and dark, at 1280 and 700 pixels, for a person to look at; what can be measured is printed.
+Each is taken in light and dark, at 1280 and 700 pixels, for a person to look at; what
+can be measured is printed.
 """
 
 from __future__ import annotations
@@ -33,9 +35,16 @@ def look_at(page: NotebookPage, state: State, width: int, pictures: Path) -> Non
 
 def main() -> None:
     """Look at every state, or at the named ones."""
-    pictures, names = Path(sys.argv[1]), sys.argv[2:] or [state.name for state in STATES]
+    pictures, names = (
+        Path(sys.argv[1]),
+        sys.argv[2:] or [state.name for state in STATES],
+    )
     pictures.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory() as folder, open_browser() as browser, Jupyter(Path(folder)) as jupyter:
+    with (
+        TemporaryDirectory() as folder,
+        open_browser() as browser,
+        Jupyter(Path(folder)) as jupyter,
+    ):
         write_notebook(Path(folder) / "states.ipynb", "", "")
         with jupyter.open(browser, "states.ipynb") as page:
             page.page.set_default_timeout(5_000)

@@ -1,4 +1,6 @@
-"""One small file a kind of damage: a table with two valid payers, and one cell that is not as it should be."""
+"""One small file a kind of damage: a table with two valid payers, and one cell that is
+not as it should be.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import openpyxl
+import pandas as pd
 from openpyxl.utils import get_column_letter
 
 from cases import table_rows
@@ -20,7 +23,11 @@ Row = dict[str, Any]
 
 def row(place: int, **changes: Any) -> Row:
     """Return a payer with a dollar account, who shares nothing with others."""
-    own = {"client_user_id": f"0{place}", "email": f"p{place}@example.com", "ssn": f"219-09-{1000 + place}"}
+    own = {
+        "client_user_id": f"0{place}",
+        "email": f"p{place}@example.com",
+        "ssn": f"219-09-{1000 + place}",
+    }
     return (
         TYPED_PAYER
         | as_columns(TYPED_ACCOUNT)
@@ -41,11 +48,29 @@ def cell(field: str, number: int = 2) -> str:
 
 def texts(*changes: Mapping[str, Any]) -> list[list[Any]]:
     """Return the header and a row for each of the changes, two at least."""
-    rows = [row(place, **(changes[place] if place < len(changes) else {})) for place in range(max(2, len(changes)))]
+    rows = [
+        row(place, **(changes[place] if place < len(changes) else {}))
+        for place in range(max(2, len(changes)))
+    ]
     return [COLUMNS, *(list(each.values()) for each in rows)]
 
 
-def write_csv(path: Path, table: Sequence[Sequence[Any]], *, separator: str = ",", encoding: str = "utf-8") -> None:
+def cells_of(frame: pd.DataFrame) -> dict[int, list[str | None]]:
+    """Return the cells by row number, None for an empty cell."""
+    rows = frame.astype(object).where(frame.notna(), None)
+    return {
+        int(label): list(row)
+        for label, row in zip(rows.index, rows.to_numpy(), strict=True)
+    }
+
+
+def write_csv(
+    path: Path,
+    table: Sequence[Sequence[Any]],
+    *,
+    separator: str = ",",
+    encoding: str = "utf-8",
+) -> None:
     """Write a text file."""
     lines = io.StringIO()
     csv.writer(lines, delimiter=separator).writerows(table)
@@ -53,7 +78,9 @@ def write_csv(path: Path, table: Sequence[Sequence[Any]], *, separator: str = ",
 
 
 class Case(NamedTuple):
-    """A file. found: field, code and severity of what must be found in the first row, and nothing else but infos."""
+    """A file. found: field, code and severity of what must be found in the first row,
+    and nothing else but infos.
+    """
 
     reason: str
     field: str
@@ -97,12 +124,50 @@ def formula(sheet: Any, place: str) -> None:
 
 
 DAMAGED = [
-    Case("more than 15 digits", "account_number", "digits_lost", "error", 981273645500000000, "xlsx"),
-    Case("an id that became a date", "client_user_id", "became_date", "error", dt.date(2026, 3, 4), "xlsx"),
-    Case("a street that became a date", "address_line1", "became_date", "error", dt.date(2026, 3, 4), "xlsx"),
-    Case("a name that became a logical value", "last_name", "became_boolean", "error", True, "xlsx"),
+    Case(
+        "more than 15 digits",
+        "account_number",
+        "digits_lost",
+        "error",
+        981273645500000000,
+        "xlsx",
+    ),
+    Case(
+        "an id that became a date",
+        "client_user_id",
+        "became_date",
+        "error",
+        dt.date(2026, 3, 4),
+        "xlsx",
+    ),
+    Case(
+        "a street that became a date",
+        "address_line1",
+        "became_date",
+        "error",
+        dt.date(2026, 3, 4),
+        "xlsx",
+    ),
+    Case(
+        "a name that became a logical value",
+        "last_name",
+        "became_boolean",
+        "error",
+        True,
+        "xlsx",
+    ),
     Case("an error value", "city", "error_value", "error", error_value, "xlsx"),
-    Case("a formula that was not computed", "city", "formula_without_value", "error", formula, "xlsx"),
-    *(Case(each["why"], *(each[name] for name in Case._fields[1:5])) for each in table_rows("damaged_cells")),
+    Case(
+        "a formula that was not computed",
+        "city",
+        "formula_without_value",
+        "error",
+        formula,
+        "xlsx",
+    ),
+    *(
+        Case(each["why"], *(each[name] for name in Case._fields[1:5]))
+        for each in table_rows("damaged_cells")
+    ),
 ]
 """The first row is blocked, or warned, for this and nothing else."""

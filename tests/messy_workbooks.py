@@ -1,4 +1,6 @@
-"""Small workbooks with what spreadsheets do to cells, each made by a function; openpyxl writes none of some of them."""
+"""Small workbooks with what spreadsheets do to cells, each made by a function; openpyxl
+writes none of some of them.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,12 @@ from cases import DATA
 Rows = Sequence[Sequence[Any]]
 
 
-def write_xlsx(path: Path, rows: Rows, formats: Mapping[str, str] | None = None) -> openpyxl.Workbook:
-    """Write a workbook with a sheet "Payers" of these rows, and the number formats of cells; return it to change it."""
+def write_xlsx(
+    path: Path, rows: Rows, formats: Mapping[str, str] | None = None
+) -> openpyxl.Workbook:
+    """Write a workbook with a sheet "Payers" of these rows, and the number formats of
+    cells; return it to change it.
+    """
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
     sheet.title = "Payers"
@@ -29,8 +35,12 @@ def write_xlsx(path: Path, rows: Rows, formats: Mapping[str, str] | None = None)
     return book
 
 
-def replace_in_part(path: Path, replacements: Mapping[str, str], part: str = "xl/worksheets/sheet1.xml") -> None:
-    """Replace texts in a part of a workbook, by regular expressions, each of which must be there."""
+def replace_in_part(
+    path: Path, replacements: Mapping[str, str], part: str = "xl/worksheets/sheet1.xml"
+) -> None:
+    """Replace texts in a part of a workbook, by regular expressions, each of which must
+    be there.
+    """
     parts = read_parts(path)
     text = parts[part].decode()
     for pattern, replacement in replacements.items():
@@ -60,16 +70,25 @@ def write_cell(path: Path, xml: str) -> None:
 
 def add_shared_texts(path: Path, *texts: str) -> None:
     """Add the texts of a workbook that cells refer to by number."""
-    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
-    override = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{kind}"/></Types>'
+    kind = (
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    )
+    override = (
+        f'<Override PartName="/xl/sharedStrings.xml" ContentType="{kind}"/></Types>'
+    )
     replace_in_part(path, {"</Types>": override}, "[Content_Types].xml")
     items = "".join(f"<si><t>{text}</t></si>" for text in texts)
-    part = f'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{items}</sst>'
+    part = (
+        "<sst"
+        f' xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{items}</sst>'
+    )
     write_parts(path, read_parts(path) | {"xl/sharedStrings.xml": part.encode()})
 
 
 def write_messy_payers(path: Path) -> None:
-    """Write a workbook of payers as an analyst gets it by e-mail: a title, and most kinds of damage."""
+    """Write a workbook of payers as an analyst gets it by e-mail: a title, and most
+    kinds of damage.
+    """
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
     sheet.title = "Payers May"

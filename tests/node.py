@@ -1,4 +1,6 @@
-"""A real node, anvil, with the payment contracts of a network: the state of a `Chain`, put into it."""
+"""A real node, anvil, with the payment contracts of a network: the state of a `Chain`,
+put into it.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +8,17 @@ import json
 import shutil
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import requests
 
+from far_end import FarEnd, Received, reply
 from local_chain import Chain
-from payerkit.onchain.currencies import networks
+from payerkit.payments.onchain.currencies import networks
 
 
 def find_anvil() -> str | None:
@@ -45,7 +46,9 @@ class LocalNode:
             for number, (method, *params) in enumerate(chain.exported())
         ]
         for start in range(0, len(batch), 500):
-            answers = requests.post(self.url, json=batch[start : start + 500], timeout=60).json()
+            answers = requests.post(
+                self.url, json=batch[start : start + 500], timeout=60
+            ).json()
             assert all("error" not in each for each in answers), answers[:3]
         self.call("evm_mine")  # at its first block, anvil simulates with a time of 1970
 
@@ -79,6 +82,10 @@ def running_node(network: str, folder: Path) -> Iterator[LocalNode]:
             yield node
         finally:
             process.terminate()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def _wait_for(node: LocalNode) -> None:
@@ -92,27 +99,17 @@ def _wait_for(node: LocalNode) -> None:
     raise AssertionError("anvil does not start")
 
 
-@contextmanager
-def in_front_of(node: LocalNode, change: Callable[[Any, Any], Any]) -> Iterator[str]:
-    """Return the address of a server that hands requests on to a node, and changes what it answers."""
+def in_front_of(
+    node: LocalNode, change: Callable[[Any, Any], Any] = lambda _, answer: answer
+) -> FarEnd:
+    """Return a far end that hands requests on to a node, and changes what it
+    answers.
+    """
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            answer = change(body, requests.post(node.url, json=body, timeout=20).json())
-            content = answer if isinstance(answer, str) else json.dumps(answer)
-            with suppress(ConnectionError):
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(content.encode())
+    def behave(connection: socket.socket, request: Received) -> bool | None:
+        body = json.loads(request.body)
+        answer = change(body, requests.post(node.url, json=body, timeout=20).json())
+        content = answer if isinstance(answer, str) else json.dumps(answer)
+        return reply(200, content)(connection, request)
 
-        def log_message(self, *_: Any) -> None:
-            """Keep quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    return FarEnd([behave])

@@ -1,4 +1,6 @@
-"""A service at the far end of a connection that stores what it is sent, unless a test says what a request meets."""
+"""A service at the far end of a connection that stores what it is sent, unless a test
+says what a request meets.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,19 @@ from typing import Any
 
 from far_end import Behaviour, Received, reply
 
-COMPLIANT = {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True}
+COMPLIANT = {
+    "kycStatus": "approved",
+    "agreementStatus": "completed",
+    "isCompliant": True,
+}
 
 
 @dataclass
 class Service:
     """A service whose next requests of a kind meet what a test says.
 
-    status: of every payer, None for a service without statuses. listed: what a list shows of an account. keeps: an
-    account is stored whatever its request meets.
+    status: of every payer, None for a service without statuses. listed: what a list
+    shows of an account. keeps: an account is stored whatever its request meets.
     """
 
     payers: list[Behaviour] = field(default_factory=list)
@@ -52,12 +58,28 @@ class Service:
     def _usual(self, kind: str, request: Received) -> Behaviour:
         payer = request.target.split("/")[-2]
         if kind == "accounts":
-            self.stored.append({**json.loads(request.body), "id": f"pd-{len(self.stored)}", "payer": payer})
+            self.stored.append(
+                {
+                    **json.loads(request.body),
+                    "id": f"pd-{len(self.stored)}",
+                    "payer": payer,
+                }
+            )
             return reply(201, json.dumps({"payment_detail": self.stored[-1]}))
-        listed = [self.listed(record) for record in self.stored if record["payer"] == payer]
-        answers = {"payers": {"status": {}, "userId": "u-1"}, "lists": {"paymentDetails": listed}, "root": {}}
+        listed = [
+            self.listed(record) for record in self.stored if record["payer"] == payer
+        ]
+        answers = {
+            "payers": {"status": {}, "userId": "u-1"},
+            "lists": {"paymentDetails": listed},
+            "root": {},
+        }
         found = answers.get(kind, self.status)
-        return reply(404, '{"message": "not found"}') if found is None else reply(200, json.dumps(found))
+        return (
+            reply(404, '{"message": "not found"}')
+            if found is None
+            else reply(200, json.dumps(found))
+        )
 
     def count(self, *kinds: str) -> tuple[int, ...]:
         """Return how many requests of each kind arrived."""

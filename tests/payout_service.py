@@ -1,4 +1,6 @@
-"""A service on loopback that pays out to stored accounts, for the forms, with the published shapes."""
+"""A service on loopback that pays out to stored accounts, for the forms, with the
+published shapes.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,45 @@ from example_payments import APPROVAL, TOKEN_PAYMENT
 from far_end import Behaviour, FarEnd, Received, reply
 from payerkit.client import Client, Retries
 
-PUBLISHED: dict[str, Any] = json.loads(DATA.joinpath("published_payouts.json").read_text("utf-8"))
-"""A request, its payment and its account with the members of the operator's documentation."""
+PUBLISHED: dict[str, Any] = json.loads(
+    DATA.joinpath("published_payouts.json").read_text("utf-8")
+)
+"""A request, its payment and its account with the members of the operator's
+documentation.
+"""
 
 CHASE = PUBLISHED["account"]
-EXAMPLE_BANK = CHASE | {"id": "b2", "bankName": "Example Bank", "accountNumber": "253009231111"}
-PENDING = CHASE | {"id": "b3", "bankName": "Example Bank", "accountNumber": "253009232222", "status": "pending"}
+EXAMPLE_BANK = CHASE | {
+    "id": "b2",
+    "bankName": "Example Bank",
+    "accountNumber": "253009231111",
+}
+PENDING = CHASE | {
+    "id": "b3",
+    "bankName": "Example Bank",
+    "accountNumber": "253009232222",
+    "status": "pending",
+}
 
 ORDER = {"amount": "10", "invoice_currency": "USD", "payment_currency": "fUSDC-sepolia"}
 """An order in the account's currency that no finding is about."""
 
 TO_PAY = {
-    "transactions": [dict(zip(("to", "data", "value"), each, strict=True)) for each in (APPROVAL, TOKEN_PAYMENT)],
-    "metadata": {"stepsRequired": 2, "needsApproval": True, "approvalTransactionIndex": 0},
+    "transactions": [
+        dict(zip(("to", "data", "value"), each, strict=True))
+        for each in (APPROVAL, TOKEN_PAYMENT)
+    ],
+    "metadata": {
+        "stepsRequired": 2,
+        "needsApproval": True,
+        "approvalTransactionIndex": 0,
+    },
 }
-COMPLIANT = {"kycStatus": "approved", "agreementStatus": "completed", "isCompliant": True}
+COMPLIANT = {
+    "kycStatus": "approved",
+    "agreementStatus": "completed",
+    "isCompliant": True,
+}
 TX_HASH = "0x" + "ab" * 32
 
 CALLS = {
@@ -46,12 +72,18 @@ CALLS = {
 
 def listed_request(body: dict[str, Any]) -> dict[str, Any]:
     """Return the request of a body, as listed after it was created."""
-    ids = {"requestId": "01ab", "paymentReference": "0x123456789abcdef0", "createdAt": "2026-11-02T10:30:00Z"}
+    ids = {
+        "requestId": "01ab",
+        "paymentReference": "0x123456789abcdef0",
+        "createdAt": "2026-11-02T10:30:00Z",
+    }
     return {**body, **ids, "hasBeenPaid": False, "status": "pending"}
 
 
 def answering(*bodies: object, status: int = 200) -> FarEnd:
-    """Return a service that responds with these bodies, one after the other, and then with the last."""
+    """Return a service that responds with these bodies, one after the other, and then
+    with the last.
+    """
     return FarEnd([reply(status, json.dumps(body)) for body in bodies])
 
 
@@ -66,9 +98,11 @@ def query_of(request: Received) -> dict[str, str]:
 
 
 class PayoutService(FarEnd):
-    """Responds to the calls of a payout; a test replaces single responses, by the names of the calls.
+    """Responds to the calls of a payout; a test replaces single responses, by the names
+    of the calls.
 
-    accounts: what the payer has. requests: those that it lists. is_paid: what the service says of a request.
+    accounts: what the payer has. requests: those that it lists. is_paid: what the
+    service says of a request.
     """
 
     def __init__(self, *accounts: dict[str, Any]) -> None:
@@ -84,7 +118,9 @@ class PayoutService(FarEnd):
 
     def body(self, name: str, place: int = -1) -> dict[str, Any]:
         """Return the body of a call, by default of the last one of its name."""
-        body: dict[str, Any] = json.loads([each.body for each in self.ledger if _name(each) == name][place])
+        body: dict[str, Any] = json.loads(
+            [each.body for each in self.ledger if _name(each) == name][place]
+        )
         return body
 
     def query(self, name: str) -> dict[str, str]:
@@ -100,15 +136,24 @@ class PayoutService(FarEnd):
         only = query_of(request).get("paymentDetailsId")
         listed = [each for each in self.accounts if only in {None, each["id"]}]
         count = self.sent().count("create")
-        paid = {"hasBeenPaid": self.is_paid, "txHash": TX_HASH if self.is_paid else None}
+        paid = {
+            "hasBeenPaid": self.is_paid,
+            "txHash": TX_HASH if self.is_paid else None,
+        }
         content: dict[str, Any] = {
             "accounts": {"paymentDetails": listed},
             "store": {"payment_detail": self.accounts[0] if self.accounts else {}},
             "payer": COMPLIANT,
             "payer status": COMPLIANT,
             "wallet": TO_PAY,
-            "create": {"requestId": f"request-{count}", "paymentReference": "0x123456789abcdef0"},
-            "list": {"requests": self.requests, "pagination": {"total": len(self.requests)}},
+            "create": {
+                "requestId": f"request-{count}",
+                "paymentReference": "0x123456789abcdef0",
+            },
+            "list": {
+                "requests": self.requests,
+                "pagination": {"total": len(self.requests)},
+            },
             "pay": TO_PAY,
             "status": {"requestId": f"request-{count}", "requestAmount": "10", **paid},
         }

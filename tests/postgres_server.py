@@ -13,8 +13,13 @@ from tempfile import TemporaryDirectory
 
 
 def find_initdb() -> Path | None:
-    """Return the path of the newest installed server's initdb; None without PostgreSQL (Debian: postgresql)."""
-    found = [shutil.which("initdb"), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")))]
+    """Return the path of the newest installed server's initdb; None without PostgreSQL
+    (Debian: postgresql).
+    """
+    found = [
+        shutil.which("initdb"),
+        *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))),
+    ]
     newest = next(filter(None, reversed(found)), None)
     return Path(newest) if newest else None
 
@@ -30,9 +35,16 @@ class PostgresServer:
 
 @contextmanager
 def controlled_postgres(initdb: Path) -> Iterator[PostgresServer]:
-    """Run a server with one empty database until the block ends; `kill` ends it as a crash does."""
-    # The server refuses to run as root; the user that its package made may not enter the folders of pytest.
-    as_user = ["runuser", "-u", "postgres", "--"] if os.name == "posix" and os.geteuid() == 0 else []
+    """Run a server with one empty database until the block ends; `kill` ends it as a
+    crash does.
+    """
+    # The server refuses to run as root; the user that its package made may not enter
+    # the folders of pytest.
+    as_user = (
+        ["runuser", "-u", "postgres", "--"]
+        if os.name == "posix" and os.geteuid() == 0
+        else []
+    )
     with TemporaryDirectory(prefix="payerkit-postgres-") as folder:
         if as_user:
             shutil.chown(folder, "postgres")
@@ -40,12 +52,26 @@ def controlled_postgres(initdb: Path) -> Iterator[PostgresServer]:
 
         def run(*command: str) -> None:
             subprocess.run(
-                [*as_user, *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/"
+                [*as_user, *command],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                timeout=60,
             )
 
         run(str(initdb), "-D", data, "-A", "trust", "-U", "payerkit", "--no-sync")
-        options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
-        control = [str(initdb.with_name("pg_ctl")), "-D", data, "-w", "-l", f"{folder}/log"]
+        options = (
+            f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
+        )
+        control = [
+            str(initdb.with_name("pg_ctl")),
+            "-D",
+            data,
+            "-w",
+            "-l",
+            f"{folder}/log",
+        ]
 
         def start() -> None:
             run(*control, "-o", options, "start")
@@ -55,7 +81,11 @@ def controlled_postgres(initdb: Path) -> Iterator[PostgresServer]:
 
         start()
         try:
-            yield PostgresServer(f"postgresql+psycopg://payerkit@/postgres?host={folder}", kill, start)
+            yield PostgresServer(
+                f"postgresql+psycopg://payerkit@/postgres?host={folder}", kill, start
+            )
         finally:
-            with suppress(subprocess.CalledProcessError):  # a test may have left it ended
+            with suppress(
+                subprocess.CalledProcessError
+            ):  # a test may have left it ended
                 kill()

@@ -10,7 +10,9 @@ from typing import Any
 from payerkit.wire import our_name
 
 DATA = Path(__file__).with_name("data")
-PUBLISHED: dict[str, Any] = json.loads(DATA.joinpath("published.json").read_text("utf-8"))
+PUBLISHED: dict[str, Any] = json.loads(
+    DATA.joinpath("published.json").read_text("utf-8")
+)
 TYPED: dict[str, Any] = json.loads(DATA.joinpath("typed.json").read_text("utf-8"))
 
 PAYER: dict[str, str] = PUBLISHED["payers"]["individual"]
@@ -19,12 +21,17 @@ ORDER: dict[str, str] = PUBLISHED["orders"]["native"]
 ANSWERS: dict[str, Any] = PUBLISHED["answers"]
 
 TYPED_PAYER: dict[str, str] = TYPED["payer"]
-"""A payer whose values stand nowhere else, so that they are found wherever they should not be."""
+"""A payer whose values stand nowhere else, so that they are found wherever they should
+not be.
+"""
 
 
 def own(place: int) -> dict[str, str]:
     """Return what no two payers share: an e-mail address and a number."""
-    return {"email": f"payer.{100 + place}@example.com", "ssn": f"219-09-{1 + place:04}"}
+    return {
+        "email": f"payer.{100 + place}@example.com",
+        "ssn": f"219-09-{1 + place:04}",
+    }
 
 
 TYPED_ACCOUNT: dict[str, str] = TYPED["account"]
@@ -32,7 +39,12 @@ TYPED_ACCOUNT: dict[str, str] = TYPED["account"]
 
 
 def as_columns(account: Mapping[str, str]) -> dict[str, str]:
-    """Return an account with the columns that it has in a table with payers: `bank_` in front of what both have."""
+    """Return an account with the columns that it has in a table with payers: `bank_` in
+    front of what both have.
+    """
     names = {our_name(name): value for name, value in account.items()}
     shared = {our_name(name) for name in PAYER} | {"address_line2"}
-    return {f"bank_{name}" if name in shared else name: value for name, value in names.items()}
+    return {
+        f"bank_{name}" if name in shared else name: value
+        for name, value in names.items()
+    }

@@ -1,4 +1,6 @@
-"""The published examples of events (API documentation, webhooks), and what tests make of them."""
+"""The published examples of events (API documentation, webhooks), and what tests make
+of them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ SECRET = "payerkit-test-secret"
 REQUEST_ID = "0151b394e3c482c5aebaa04eb04508a8db70595470760293f1b258ed96d1fafa93"
 DELIVERY_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
-PUBLISHED: list[dict[str, Any]] = json.loads(DATA.joinpath("published_events.json").read_text("utf-8"))
+PUBLISHED: list[dict[str, Any]] = json.loads(
+    DATA.joinpath("published_events.json").read_text("utf-8")
+)
 COMPLIANCE, PAYMENT_DETAIL, CONFIRMED, PROCESSING, FAILED, REFUNDED, _ = PUBLISHED
 
 
@@ -27,10 +31,17 @@ def sign(body: bytes, secret: str = SECRET) -> str:
     return hmac.digest(secret.encode(), body, "sha256").hex()
 
 
-def headers_of(body: bytes, delivery: str | None = DELIVERY_ID, *, retries: int = 0, secret: str = SECRET) -> Any:
+def headers_of(
+    body: bytes,
+    delivery: str | None = DELIVERY_ID,
+    *,
+    secret: str = SECRET,
+) -> Any:
     """Return the headers with which the service delivers a body."""
     named = {} if delivery is None else {"x-request-network-delivery": delivery}
-    signed = {"x-request-network-signature": sign(body, secret), "x-request-network-retry-count": str(retries)}
+    signed = {
+        "x-request-network-signature": sign(body, secret),
+    }
     return named | signed
 
 
@@ -39,7 +50,6 @@ def line_of(
     delivery: str | None = DELIVERY_ID,
     *,
     received_at: str = "2025-10-03T14:40:00.000Z",
-    retries: int = 0,
     **headers: str,
 ) -> dict[str, Any]:
     """Return the delivery of an event as a line of a file has it."""
@@ -47,6 +57,6 @@ def line_of(
     named = {f"x-request-network-{name}": value for name, value in headers.items()}
     return {
         "received_at": received_at,
-        "headers": headers_of(body, delivery, retries=retries) | named,
+        "headers": headers_of(body, delivery) | named,
         "body": body.decode(),
     }

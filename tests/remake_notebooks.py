@@ -1,7 +1,9 @@
-"""Run the notebooks, or those whose names begin so, and store their outputs: `python tests/remake_notebooks.py 00 04`.
+"""Run the notebooks, or those whose names begin so, and store their outputs: `python
+tests/remake_notebooks.py 00 04`.
 
-What differs from run to run is written the way nbval is told to read it. Widgets are stored as pictures and text:
-without a kernel their own type shows an error, and nbval does not compare it.
+What differs from run to run is written the way nbval is told to read it. Widgets are
+stored as text: without a kernel their own type shows an error, and nbval does not
+compare it.
 """
 
 from __future__ import annotations
@@ -24,21 +26,34 @@ NOTEBOOKS = TESTS.parent / "notebooks"
 
 def main() -> None:
     """Remake the notebooks one after the other."""
-    for path in sorted({path for start in sys.argv[1:] or ["[0-9]"] for path in NOTEBOOKS.glob(f"{start}*.ipynb")}):
+    for path in sorted(
+        {
+            path
+            for start in sys.argv[1:] or ["[0-9]"]
+            for path in NOTEBOOKS.glob(f"{start}*.ipynb")
+        }
+    ):
         notebook = nbformat.read(path, as_version=4)
         place = {"metadata": {"path": NOTEBOOKS}}
-        NotebookClient(notebook, timeout=60, store_widget_state=False, resources=place).execute()
+        NotebookClient(
+            notebook, timeout=60, store_widget_state=False, resources=place
+        ).execute()
         for cell in notebook.cells:
             if cell.cell_type == "code":
-                cell.outputs = [sanitised(output) for output in without_widgets(cell.outputs)]
+                cell.outputs = [
+                    sanitised(output) for output in without_widgets(cell.outputs)
+                ]
         notebook.metadata.language_info = {"name": "python"}
         nbformat.write(notebook, path)
-        subprocess.run([sys.executable, "-m", "nbstripout", "--keep-output", "--keep-count", path], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "nbstripout", "--keep-output", "--keep-count", path],
+            check=True,
+        )
         print(path.name)
 
 
 def without_widgets(outputs: list[Any]) -> list[Any]:
-    """Return the outputs with the pictures of widgets, and their text."""
+    """Return the outputs with the text of widgets alone."""
     for output in outputs:
         output.get("data", {}).pop(WIDGET, None)
     return outputs

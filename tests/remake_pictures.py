@@ -1,6 +1,8 @@
-"""Take the pictures of README and index, with example data in a light theme: `python tests/remake_pictures.py`.
+"""Take the pictures of README and index, with example data in a light theme: `python
+tests/remake_pictures.py`.
 
-The words of the screenshots go to a file of their own, which tests compare with what JupyterLab shows today.
+The words of the screenshots go to a file of their own, which tests compare with what
+JupyterLab shows today.
 """
 
 from __future__ import annotations
@@ -17,20 +19,27 @@ from playwright.sync_api import Browser, Locator
 
 from browser.chromium import open_browser
 from browser.jupyter_pages import Jupyter, write_notebook
-from payerkit.pictures import box, image, label
+from drawings import box, image, label
 
 PICTURES = Path(__file__).parent.parent / "notebooks" / "pictures"
 WORDS = Path(__file__).parent / "data" / "pictures.json"
 START = "from payerkit import *\nclient = sandbox(seed=1)\n"
 STOP = 'samples["lookalike_payee"]'
 BANK = """form = BankDetailsForm(client, "example-001")
-form.fill(currency="EUR", iban="DE89370400440532013001", bank_name="Example Bank", account_name="Example Payee 001",
-          beneficiary_type="business", date_of_birth="2015-03-02", address_line1="1 Example Street", city="Berlin",
+form.fill(currency="EUR", iban="DE89370400440532013001", bank_name="Example Bank",
+          account_name="Example Payee 001", beneficiary_type="business",
+          date_of_birth="2015-03-02", address_line1="1 Example Street", city="Berlin",
           postal_code="10117", country="DE")
 form"""
-SCREENSHOTS = {"stop.png": STOP, "bank-details.png": BANK}
-READ = """shown => [shown, ...shown.querySelectorAll("input:not([type=checkbox]), select")]
-    .map(each => each.value ?? each.innerText).join("\\n").split("\\n").map(line => line.trim()).filter(line => line)"""
+SCREENSHOTS = {
+    "stop.png": STOP,
+    "bank-details.png": BANK,
+    "payer.png": "PayerForm(client)",
+}
+READ = """shown => [
+    shown, ...shown.querySelectorAll("input:not([type=checkbox]), select")
+].map(each => each.value ?? each.innerText).join("\\n").split("\\n")
+    .map(line => line.trim()).filter(line => line)"""
 
 
 WHO = {
@@ -45,12 +54,26 @@ WHO = {
 def who_is_who() -> bytes:
     """Return the picture of the index, as SVG."""
     shapes = [
-        box((8, 8, 704, 40), "info", "filled", ["You: register, check, follow. Somebody signs what you checked."]),
+        box(
+            (8, 8, 704, 40),
+            "info",
+            "filled",
+            ["You: register, check, follow. Somebody signs what you checked."],
+        ),
         *(label(177 + 180 * place, 104, "→") for place in range(3)),
     ]
     for place, (name, does) in enumerate(WHO.items()):
-        shapes.append(box((8 + 180 * place, 64, 164, 72), "neutral", "plain", [name.upper(), *does]))
-    return b64decode(image(shapes, 144, alt="").partition("base64,")[2].partition('"')[0])
+        shapes.append(
+            box(
+                (8 + 180 * place, 64, 164, 72),
+                "neutral",
+                "plain",
+                [name.upper(), *does],
+            )
+        )
+    return b64decode(
+        image(shapes, 144, alt="").partition("base64,")[2].partition('"')[0]
+    )
 
 
 @contextmanager
@@ -70,15 +93,24 @@ def words(shown: Locator) -> list[str]:
 
 
 def main() -> None:
-    """Draw who is who, and take a screenshot of the card and of the form in JupyterLab."""
+    """Draw who is who, and take a screenshot of the card and of the form in
+    JupyterLab.
+    """
     PICTURES.mkdir(exist_ok=True)
     PICTURES.joinpath("who-is-who.svg").write_bytes(who_is_who())
     written = {}
-    with TemporaryDirectory() as folder, open_browser() as browser, Jupyter(Path(folder)) as jupyter:
+    with (
+        TemporaryDirectory() as folder,
+        open_browser() as browser,
+        Jupyter(Path(folder)) as jupyter,
+    ):
         for name in SCREENSHOTS:
             with drawn(browser, jupyter, name) as shown:
                 picture = shown.screenshot(path=PICTURES / name)
-                written[name] = {"sha256": hashlib.sha256(picture).hexdigest(), "words": words(shown)}
+                written[name] = {
+                    "sha256": hashlib.sha256(picture).hexdigest(),
+                    "words": words(shown),
+                }
             print(name)
     WORDS.write_text(json.dumps(written, ensure_ascii=False, indent=1) + "\n", "utf-8")
 

@@ -1,12 +1,16 @@
-"""Write what the reference notebooks, the index and llms.txt say of the code: `python tests/remake_reference.py`.
+"""Write what the reference notebooks, the index and llms.txt say of the code: `python
+tests/remake_reference.py`.
 
-A cell of a notebook whose metadata name a page is made from the code; the others are written by hand.
+A cell of a notebook whose metadata name a page is made from the code; the others are
+written by hand.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import textwrap
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -20,7 +24,8 @@ import payerkit
 from cases import table_rows
 from payerkit import reference
 from payerkit._tsv import rows
-from payerkit.service.settings import CommandSettings
+from payerkit.cli.arguments import add_commands
+from payerkit_sandbox.settings import CommandSettings
 from test_architecture import module_of
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
@@ -52,9 +57,14 @@ def public(name: str) -> Any:
 
 def markdown(head: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
     """Return a table."""
-    cells = [[str(each).replace("|", "\\|").replace("<", "&lt;") for each in line] for line in lines]
+    cells = [
+        [str(each).replace("|", "\\|").replace("<", "&lt;") for each in line]
+        for line in lines
+    ]
     head = [*head]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *cells])
+    return "\n".join(
+        f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *cells]
+    )
 
 
 def table(make: Callable[[], Any], names: str) -> str:
@@ -65,7 +75,9 @@ def table(make: Callable[[], Any], names: str) -> str:
 
 def functions(task: str) -> str:
     """Return a task with its public names, their signatures and docstrings."""
-    return f"## {task}\n\n" + "\n\n".join(f"### {name}\n\n{documented(name)}" for name in TASKS[task].split())
+    return f"## {task}\n\n" + "\n\n".join(
+        f"### {name}\n\n{documented(name)}" for name in TASKS[task].split()
+    )
 
 
 def signature(name: str) -> str:
@@ -75,7 +87,9 @@ def signature(name: str) -> str:
         return last
     whole = inspect.signature(thing)
     shown = list(whole.parameters.values())
-    if any(each.name == "fields" and each.kind == each.VAR_KEYWORD for each in shown):  # they stand with their object
+    if any(
+        each.name == "fields" and each.kind == each.VAR_KEYWORD for each in shown
+    ):  # they stand with their object
         shown = [each for each in shown if each.kind != each.KEYWORD_ONLY]
     bare = [each.replace(annotation=each.empty) for each in shown]
     return f"{last}{whole.replace(parameters=bare, return_annotation=whole.empty)}"
@@ -87,28 +101,46 @@ def summary(thing: Any) -> str:
 
 
 def documented(name: str) -> str:
-    """Return a public name's signature and docstring: sections as lists, examples as code; and its methods."""
+    """Return a public name's signature and docstring: sections as lists, examples as
+    code; and its methods.
+    """
     parts = [f"```python\n{signature(name)}\n```"]
-    for section in re.split(r"\n(?=(?:Args|Returns|Raises|Warns|Examples?):\n)", inspect.getdoc(public(name)) or ""):
+    for section in re.split(
+        r"\n(?=(?:Args|Returns|Raises|Warns|Examples?):\n)",
+        inspect.getdoc(public(name)) or "",
+    ):
         title, _, body = section.partition(":\n")
         match title:
             case "Args" | "Raises" | "Warns":
-                items = re.sub(r"^([\w.*, ]+): ", r"- `\1`: ", inspect.cleandoc(body), flags=re.MULTILINE)
+                items = re.sub(
+                    r"^([\w.*, ]+): ",
+                    r"- `\1`: ",
+                    textwrap.dedent(body).strip(),
+                    flags=re.MULTILINE,
+                )
                 parts.append(f"**{title}**\n\n{items}")
             case "Returns":
-                parts.append(f"**Returns**\n\n{inspect.cleandoc(body)}")
+                parts.append(f"**Returns**\n\n{textwrap.dedent(body).strip()}")
             case "Example" | "Examples":
-                parts.append(f"**Example**\n\n```pycon\n{inspect.cleandoc(body)}\n```")
+                parts.append(
+                    f"**Example**\n\n```pycon\n{textwrap.dedent(body).strip()}\n```"
+                )
             case _:
                 parts.append(section.strip())
     methods = vars(public(name)) if inspect.isclass(public(name)) else {}
-    lines = [f"- `.{each}`: {summary(method)}" for each, method in methods.items() if is_documented(each, method)]
+    lines = [
+        f"- `.{each}`: {summary(method)}"
+        for each, method in methods.items()
+        if is_documented(each, method)
+    ]
     return "\n\n".join([*parts, *(["**Has**\n\n" + "\n".join(lines)] if lines else [])])
 
 
 def is_documented(name: str, member: object) -> bool:
     """Return whether a member of a class is a public method or property."""
-    return not name.startswith("_") and isinstance(member, FunctionType | classmethod | staticmethod | property)
+    return not name.startswith("_") and isinstance(
+        member, FunctionType | classmethod | staticmethod | property
+    )
 
 
 def sandbox_options() -> str:
@@ -116,13 +148,15 @@ def sandbox_options() -> str:
     fields = CommandSettings.model_fields.items()
     return markdown(
         ["option", "default", "meaning"],
-        ([f"`{name}`", "" if each.default is None else f"`{each.default}`", each.description] for name, each in fields),
+        (
+            [
+                f"`{name}`",
+                "" if each.default is None else f"`{each.default}`",
+                each.description,
+            ]
+            for name, each in fields
+        ),
     )
-
-
-def fault_grammar() -> str:
-    """Return what the docstring of `sandbox` says of fault plans."""
-    return next(part for part in inspect.getdoc(payerkit.sandbox).split("\n\n") if part.startswith("`faults`"))  # type: ignore[union-attr]  # it has a docstring
 
 
 def fiat() -> pd.DataFrame:
@@ -133,15 +167,19 @@ def fiat() -> pd.DataFrame:
 def tokens() -> str:
     """Return the currencies that pay, by network."""
     payable = reference.currencies().query("payable")
-    return markdown(["network", "currencies"], payable.groupby("network")["id"].agg(", ".join).items())
+    return markdown(
+        ["network", "currencies"],
+        payable.groupby("network")["id"].agg(", ".join).items(),
+    )
 
 
 def commands() -> str:
     """Return the commands with what they do."""
-    return markdown(
-        ["command", "what it does"],
-        ([f"`payerkit {row['name']}`", row["description"]] for row in rows("payerkit.cli", "commands")),
+    parsers = add_commands(ArgumentParser())
+    lines = (
+        [f"`payerkit {name}`", parser.description] for name, parser in parsers.items()
     )
+    return markdown(["command", "what it does"], lines)
 
 
 def reasons() -> str:
@@ -150,7 +188,10 @@ def reasons() -> str:
     return markdown(["reason_code", "reason"], lines)
 
 
-ABSTRACT = r"\*+(\w+) minutes?\.\** You will be able to (.*?)\.(?: You need (.*?)\.)?(?:[ *\n]|$)"
+ABSTRACT = (
+    r"\*+(\w+) minutes?\.\** You will be able to (.*?)\.(?: You need (.*?)\.)?(?:["
+    r" *\n]|$)"
+)
 """The first lines of a notebook below its title."""
 
 NUMBERS = ("nothing", "One", "Two", "Three", "Four", "Five", "Six")
@@ -161,12 +202,23 @@ def index(group: str) -> str:
     lines = []
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         if re.match(GROUPS[group], path.name):
-            title, _, rest = nbformat.read(path, as_version=4).cells[0].source.partition("\n")
+            title, _, rest = (
+                nbformat.read(path, as_version=4).cells[0].source.partition("\n")
+            )
             found = re.match(ABSTRACT, rest.strip())
             assert found, path.name
             minutes, able, needed = found.groups("nothing")
-            lines.append([f"[{title.strip('# ')}]({path.name})", NUMBERS.index(minutes), able, needed])
-    return f"## {group}\n\n" + markdown(["Notebook", "Minutes", "You will be able to", "You need"], lines)
+            lines.append(
+                [
+                    f"[{title.strip('# ')}]({path.name})",
+                    NUMBERS.index(minutes),
+                    able,
+                    needed,
+                ]
+            )
+    return f"## {group}\n\n" + markdown(
+        ["Notebook", "Minutes", "You will be able to", "You need"], lines
+    )
 
 
 def llms() -> str:
@@ -184,16 +236,22 @@ LLMS_HEAD = (Path(__file__).parent / "data" / "llms_head.md").read_text("utf-8")
 
 PAGES: dict[str, Callable[[], str]] = {
     "cheat sheet": lambda: markdown(
-        ["", "task", "code"], ([row.about, row.task, f"`{row.code}`"] for row in reference.cheat_sheet().itertuples())
+        ["", "task", "code"],
+        (
+            [row.about, row.task, f"`{row.code}`"]
+            for row in reference.cheat_sheet().itertuples()
+        ),
     ),
     "commands": commands,
     "rules": partial(table, reference.rules, "code about severity message hint basis"),
-    "statuses": partial(table, reference.statuses, "of status meaning whose_move what_to_do basis"),
+    "findings": partial(table, reference.findings, "code severity message hint basis"),
+    "statuses": partial(
+        table, reference.statuses, "of status meaning whose_move what_to_do basis"
+    ),
     "reasons": reasons,
     "fiat": partial(table, fiat, "id name rails needs_local needs_swift needs_wire"),
     "tokens": tokens,
     "sandbox options": sandbox_options,
-    "fault grammar": fault_grammar,
     **{task: partial(functions, task) for task in TASKS},
     **{group: partial(index, group) for group in GROUPS},
 }

@@ -1,8 +1,9 @@
 """Write the sample workbooks again: `python tests/remake_samples.py`.
 
-`quickbooks-employees.xlsx` is a list of 300 employees as QuickBooks exports it, with thirteen damages, one a row;
-`payouts.xlsx` has 200 payers with an account each, and eight mistakes; `ibans.xlsx` has 60 vendors, and six mistakes.
-All people and firms are invented.
+`quickbooks-employees.xlsx` is a list of 300 employees as QuickBooks exports it, with
+thirteen damages, one a row; `payouts.xlsx` has 200 payers with an account each, and
+eight mistakes; `ibans.xlsx` has 60 vendors, and six mistakes. All people and firms are
+invented.
 """
 
 from __future__ import annotations
@@ -68,7 +69,17 @@ TOWNS = [
 BANKS = [("Example Savings Bank", "026013356"), ("Example National Bank", "021000021")]
 
 HEADER = [
-    *("Employee ID", "First Name", "Last Name", "Street Address", "City", "State", "ZIP", "Phone", "Email"),
+    *(
+        "Employee ID",
+        "First Name",
+        "Last Name",
+        "Street Address",
+        "City",
+        "State",
+        "ZIP",
+        "Phone",
+        "Email",
+    ),
     *(
         "Birth Date",
         "Social Security No.",
@@ -83,7 +94,10 @@ DAMAGES: dict[int, tuple[str, Any]] = {
     23: ("ZIP", 2139),  # a number, so that its zero is lost
     41: ("Birth Date", "02/30/1985"),
     58: ("Social Security No.", "987-65-43O5"),  # the letter O
-    77: ("Account Number", 4417208835001200),  # sixteen digits, of which a spreadsheet keeps fifteen
+    77: (
+        "Account Number",
+        4417208835001200,
+    ),  # sixteen digits, of which a spreadsheet keeps fifteen
     96: ("Account Number", 41720883),  # a number, so that its zeros are lost
     112: ("Routing Number", 26013356),
     134: ("First Name", "JÃ¼rgen"),  # UTF-8, read as Windows-1252
@@ -105,16 +119,38 @@ def person(number: int) -> dict[str, Any]:
     city, state, postcode, area = TOWNS[number % 5]
     bank, routing_number = BANKS[number % 2]
     values = [
-        *(f"E-{1000 + number}", first, last, f"{number} Example Street", city, state, postcode),
-        *(f"({area}) 555-{100 + number % 100:04}", f"{first}.{last}.{number}@example.com".lower()),
-        *((date(1960, 1, 4) + timedelta(days=37 * number)).strftime("%m/%d/%Y"), f"987-65-{4000 + number}"),
-        *(bank, f"{first} {last}", "Checking", routing_number, f"{4417208000 + 7 * number:010}"),
+        *(
+            f"E-{1000 + number}",
+            first,
+            last,
+            f"{number} Example Street",
+            city,
+            state,
+            postcode,
+        ),
+        *(
+            f"({area}) 555-{100 + number % 100:04}",
+            f"{first}.{last}.{number}@example.com".lower(),
+        ),
+        *(
+            (date(1960, 1, 4) + timedelta(days=37 * number)).strftime("%m/%d/%Y"),
+            f"987-65-{4000 + number}",
+        ),
+        *(
+            bank,
+            f"{first} {last}",
+            "Checking",
+            routing_number,
+            f"{4417208000 + 7 * number:010}",
+        ),
     ]
     return dict(zip(HEADER, values, strict=True))
 
 
 def write_employees(sheet: Worksheet) -> None:
-    """Write the sheet: a title, the header, the people, and the line that the program adds."""
+    """Write the sheet: a title, the header, the people, and the line that the program
+    adds.
+    """
     for title in ("Example Bakery LLC", "Employee Contact List", "All Employees", None):
         sheet.append([title])
     sheet.append(HEADER)
@@ -173,13 +209,18 @@ MISTAKES = {
 
 
 def write_payouts(sheet: Worksheet) -> None:
-    """Write the sheet: a title above the header, and the payers, each with the account of a payee."""
+    """Write the sheet: a title above the header, and the payers, each with the account
+    of a payee.
+    """
     sheet.append(["Payouts of the autumn, with their payees"])
     sheet.append([])
     sheet.append([*PAYOUT])
     for number in range(1, 201):
         column, value = MISTAKES.get(number, ("Notes", ""))
-        row = {name: text.format(number, number // 100 + 10, 1000 + number) for name, text in PAYOUT.items()}
+        row = {
+            name: text.format(number, number // 100 + 10, 1000 + number)
+            for name, text in PAYOUT.items()
+        }
         sheet.append([*(row | {column: value}).values()])
 
 
@@ -191,16 +232,29 @@ BAD_IBANS = {
     38: "to follow",
     52: "NL91ABNA0417164300 ",  # with a blank at its end
 }
-IBANS = ["DE89370400440532013000", "NL91ABNA0417164300", "AT611904300234573201", "BE68539007547034"]
+IBANS = [
+    "DE89370400440532013000",
+    "NL91ABNA0417164300",
+    "AT611904300234573201",
+    "BE68539007547034",
+]
 BICS = ["COBADEFF", "ABNANL2A", "BKAUATWW", "GKCCBEBB"]
 
 
 def write_ibans(sheet: Worksheet) -> None:
-    """Write the sheet: vendors with the IBAN of each, as published by the banks' associations for examples."""
+    """Write the sheet: vendors with the IBAN of each, as published by the banks'
+    associations for examples.
+    """
     sheet.append(["Vendor", "IBAN", "BIC", "Terms"])
     for number in range(1, 61):
         iban = BAD_IBANS.get(number, IBANS[number % 4])
-        bic = "BARCGB22" if number == 45 else None if number in BAD_IBANS else BICS[number % 4]
+        bic = (
+            "BARCGB22"
+            if number == 45
+            else None
+            if number in BAD_IBANS
+            else BICS[number % 4]
+        )
         sheet.append([f"Example Vendor {number:03}", iban, bic, "30 days"])
 
 
@@ -212,7 +266,9 @@ def main() -> None:
         ("ibans.xlsx", "Vendors", write_ibans),
     ]:
         workbook = Workbook()
-        workbook.properties.created = workbook.properties.modified = datetime(2026, 11, 24, 9, 14, 5)  # noqa: DTZ001 - openpyxl wants none
+        workbook.properties.created = workbook.properties.modified = datetime(  # noqa: DTZ001 - openpyxl wants none
+            2026, 11, 24, 9, 14, 5
+        )
         sheet: Worksheet = workbook.worksheets[0]
         sheet.title = title
         write(sheet)

@@ -1,6 +1,8 @@
-"""Regenerate the tables of `payerkit.checks` from public packages, which are in the extra `test`.
+"""Regenerate the tables of `payerkit.checks` from public packages, which are in the
+extra `test`.
 
-Run it after updating one of them; `git diff` shows the changes, and the tests their effect.
+Run it after updating one of them; `git diff` shows the changes, and the tests their
+effect.
 """
 
 from __future__ import annotations
@@ -25,7 +27,17 @@ from payerkit.checks.texts import fold
 
 CHECKS = Path(__file__).parent.parent / "src" / "payerkit" / "checks"
 DIVIDED = ("AU", "BR", "CA", "IN", "MX")
-"""Countries whose states come from ISO 3166-2; those of the US come from the list of its postal service."""
+"""Countries whose states come from ISO 3166-2; those of the US come from the list of
+its postal service.
+"""
+
+POSTAL_ZERO = frozenset(
+    "AM AU BR CN CO DE DZ EC ES FI FR GE GN GT IT JP KE KH KR KZ LA LK LT MM MX MY NO"  # noqa: SIM905 - a list to read
+    " NZ PE PR RO SG SK TR UA US VA VI VN ZA".split()
+)
+"""Countries of which some postal codes begin with 0, by the numbering of their posts:
+where none does, a code that is too short lacks another digit.
+"""
 
 LANGUAGES = ("de", "es", "fr")
 """The languages in which names of countries are understood, besides English."""
@@ -42,14 +54,22 @@ def iban_structures() -> dict[str, str]:
 
     Territories whose IBANs begin with the code of another country are left out.
     """
-    registry = json.loads(files(schwifty).joinpath("iban_registry", "generated.json").read_text("utf-8"))
-    return {code: row["bban_spec"] for code, row in registry.items() if row["iban_spec"].startswith(code)}
+    registry = json.loads(
+        files(schwifty).joinpath("iban_registry", "generated.json").read_text("utf-8")
+    )
+    return {
+        code: row["bban_spec"]
+        for code, row in registry.items()
+        if row["iban_spec"].startswith(code)
+    }
 
 
 def countries() -> Iterator[dict[str, str]]:
     """Yield the countries of ISO 3166-1, and Kosovo under its usual code, XK."""
     names, structures = Locale("en").territories, iban_structures()
-    codes = {country.alpha_2: country.alpha_3 for country in pycountry.countries} | {"XK": ""}
+    codes = {country.alpha_2: country.alpha_3 for country in pycountry.countries} | {
+        "XK": ""
+    }
     for code, alpha3 in sorted(codes.items()):
         address = address_data(code)
         example = address.get("zipex", "").split(",")[0]
@@ -61,15 +81,24 @@ def countries() -> Iterator[dict[str, str]]:
             "postal": address.get("zip", ""),
             "postal_prefix": address.get("postprefix", "").strip(" -"),
             "postal_example": example,
+            "postal_zero": "yes" if code in POSTAL_ZERO else "",
         }
 
 
 def country_names() -> Iterator[dict[str, str]]:
-    """Yield the names of countries in other languages, and those of ISO 3166-1, as far as they are not yet known."""
+    """Yield the names of countries in other languages, and those of ISO 3166-1, as far
+    as they are not yet known.
+    """
     codes = [country.alpha_2 for country in pycountry.countries] + ["XK"]
-    known = {fold(Locale("en").territories[code]) for code in codes} | set(aliases("country"))
+    known = {fold(Locale("en").territories[code]) for code in codes} | set(
+        aliases("country")
+    )
     given = [
-        *((language, code, Locale(language).territories[code]) for language in LANGUAGES for code in sorted(codes)),
+        *(
+            (language, code, Locale(language).territories[code])
+            for language in LANGUAGES
+            for code in sorted(codes)
+        ),
         *(
             ("iso", country.alpha_2, name)
             for country in pycountry.countries
@@ -92,10 +121,20 @@ def currencies() -> Iterator[dict[str, str]]:
 
 
 def states() -> Iterator[dict[str, str]]:
-    """Yield the states of some countries; those of the US with the first digits of their ZIP codes."""
+    """Yield the states of some countries; those of the US with the first digits of
+    their ZIP codes.
+    """
     for country in DIVIDED:
-        for division in sorted(pycountry.subdivisions.get(country_code=country), key=lambda division: division.code):
-            yield {"country": country, "code": division.code[3:], "name": division.name, "zip": ""}
+        for division in sorted(
+            pycountry.subdivisions.get(country_code=country),
+            key=lambda division: division.code,
+        ):
+            yield {
+                "country": country,
+                "code": division.code[3:],
+                "name": division.name,
+                "zip": "",
+            }
     us = address_data("US")
     columns = (us[name].split("~") for name in ("sub_keys", "sub_names", "sub_zips"))
     for code, name, prefix in zip(*columns, strict=True):
@@ -107,8 +146,13 @@ def write(name: str, sources: Iterable[str], rows: Iterable[dict[str, str]]) -> 
     rows = list(rows)
     with CHECKS.joinpath(f"{name}.tsv").open("w", encoding="utf-8", newline="") as file:
         day = datetime.now(UTC).date()
-        file.writelines(f"# {line}\n" for line in (f"Made on {day} by tests/remake_tables.py.", *sources))
-        writer = csv.DictWriter(file, list(rows[0]), dialect="excel-tab", lineterminator="\n")
+        file.writelines(
+            f"# {line}\n"
+            for line in (f"Made on {day} by tests/remake_tables.py.", *sources)
+        )
+        writer = csv.DictWriter(
+            file, list(rows[0]), dialect="excel-tab", lineterminator="\n"
+        )
         writer.writeheader()
         writer.writerows(rows)
 
@@ -124,24 +168,47 @@ def main() -> None:
     write(
         "countries",
         [
-            f"code, alpha3: ISO 3166-1 from {package('pycountry')}, and XK. name: CLDR from {package('babel')}.",
+            (
+                f"code, alpha3: ISO 3166-1 from {package('pycountry')}, and XK. name:"
+                f" CLDR from {package('babel')}."
+            ),
             f"bban: SWIFT IBAN registry, from {package('schwifty')}.",
             f"postal, postal_prefix, postal_example: {postal}.",
+            (
+                "postal_zero: yes if the codes of some places begin with 0, by the"
+                " numbering of the posts (UPU, postal addressing systems in member"
+                " countries)."
+            ),
         ],
         countries(),
     )
     write(
         "country_names",
         [
-            f"language: a language, of CLDR from {package('babel')}; or iso: ISO 3166-1 from {package('pycountry')}.",
-            "Only names that countries.tsv and aliases.tsv do not have, and that mean one country.",
+            (
+                f"language: a language, of CLDR from {package('babel')}; or iso: ISO"
+                f" 3166-1 from {package('pycountry')}."
+            ),
+            (
+                "Only names that countries.tsv and aliases.tsv do not have, and that"
+                " mean one country."
+            ),
         ],
         country_names(),
     )
-    write("currencies", [f"ISO 4217, the list of the day in the version of {package('iso4217')}."], currencies())
+    write(
+        "currencies",
+        [f"ISO 4217, the list of the day in the version of {package('iso4217')}."],
+        currencies(),
+    )
     write(
         "states",
-        [f"ISO 3166-2 from {package('pycountry')}; of the US, with the first digits of ZIP codes: {postal}."],
+        [
+            (
+                f"ISO 3166-2 from {package('pycountry')}; of the US, with the first"
+                f" of ZIP codes: {postal}."
+            )
+        ],
         states(),
     )
 

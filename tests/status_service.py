@@ -1,4 +1,6 @@
-"""A service of which a test says where each payer stands; it answers the two calls of `payer_statuses`."""
+"""A service of which a test says where each payer stands; it answers the two calls of
+`payer_statuses`.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,20 @@ from far_end import FarEnd, Received, reply
 
 
 class StatusService:
-    """Answers by payer: `payers` has the status of each, `accounts` the accounts, `failing` a status code instead."""
+    """Answers by payer: `payers` has the status of each, `accounts` the accounts,
+    `failing` a status code instead.
+    """
 
     def __init__(
-        self, payers: Mapping[str, Mapping[str, Any]], accounts: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
+        self,
+        payers: Mapping[str, Mapping[str, Any]],
+        accounts: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     ) -> None:
         self.payers = {name: dict(fields) for name, fields in payers.items()}
-        self.accounts = {name: [dict(each) for each in found] for name, found in (accounts or {}).items()}
+        self.accounts = {
+            name: [dict(each) for each in found]
+            for name, found in (accounts or {}).items()
+        }
         self.failing: dict[str, int] = {}
         self.interrupts_at = 0
         """The number of the request during which the user presses Ctrl+C."""
@@ -30,12 +39,23 @@ class StatusService:
         if len(self._far.ledger) == self.interrupts_at:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         client_user_id, *rest = unquote(request.target).split("/")[3:]
-        if code := self.failing.get(f"{client_user_id}/accounts" if rest else client_user_id):
-            return reply(code, json.dumps({"statusCode": code, "message": "Example"}))(connection, request)
+        if code := self.failing.get(
+            f"{client_user_id}/accounts" if rest else client_user_id
+        ):
+            return reply(code, json.dumps({"statusCode": code, "message": "Example"}))(
+                connection, request
+            )
         if client_user_id not in self.payers:
-            missing = {"statusCode": 404, "message": f"Payer with client user ID {client_user_id} not found"}
+            missing = {
+                "statusCode": 404,
+                "message": f"Payer with client user ID {client_user_id} not found",
+            }
             return reply(404, json.dumps(missing))(connection, request)
-        found = {"paymentDetails": self.accounts.get(client_user_id, [])} if rest else self.payers[client_user_id]
+        found = (
+            {"paymentDetails": self.accounts.get(client_user_id, [])}
+            if rest
+            else self.payers[client_user_id]
+        )
         return reply(200, json.dumps(found))(connection, request)
 
     @property
@@ -56,15 +76,33 @@ class StatusService:
         self._far.__exit__(*error)
 
 
-def payer(kyc: str | None, agreement: str | None, compliant: bool | None = None, **more: Any) -> dict[str, Any]:
+def payer(
+    kyc: str | None, agreement: str | None, compliant: bool | None = None, **more: Any
+) -> dict[str, Any]:
     """Return a payer's status as a service returns it."""
-    fields = {"kycStatus": kyc, "agreementStatus": agreement, "isCompliant": compliant, **more}
+    fields = {
+        "kycStatus": kyc,
+        "agreementStatus": agreement,
+        "isCompliant": compliant,
+        **more,
+    }
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def account(status: str | None, holder: str = "Example Payee", currency: str = "eur", **more: Any) -> dict[str, Any]:
+def account(
+    status: str | None,
+    holder: str = "Example Payee",
+    currency: str = "eur",
+    **more: Any,
+) -> dict[str, Any]:
     """Return an account as a service lists it."""
-    fields = {"id": "1", "status": status, "accountName": holder, "currency": currency, **more}
+    fields = {
+        "id": "1",
+        "status": status,
+        "accountName": holder,
+        "currency": currency,
+        **more,
+    }
     return {name: value for name, value in fields.items() if value is not None}
 
 

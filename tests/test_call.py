@@ -21,7 +21,9 @@ ROUTE = "/v1/payer/{clientUserId}/payment-details"
 def path_of(client_user_id: str) -> str:
     """Return the path of a call about a payer."""
     ids = {"clientUserId": client_user_id}
-    return Call(operation="x", method="GET", route=ROUTE, ids=ids, read=lambda _: None).path
+    return Call(
+        operation="x", method="GET", route=ROUTE, ids=ids, read=lambda _: None
+    ).path
 
 
 @pytest.mark.parametrize(
@@ -37,12 +39,15 @@ def path_of(client_user_id: str) -> str:
     ],
 )
 def test_ids_that_would_not_arrive_are_refused(value: Any, code: str) -> None:
-    """An id that could not be sent as typed is refused here, by the name of the argument."""
+    """An id that could not be sent as typed is refused here, by the name of the
+    argument.
+    """
     with pytest.raises(InvalidInput) as caught:
         check_id(value, "client_user_id")
 
     assert [("client_user_id", "clientUserId", code)] == [
-        (problem.field, problem.wire_name, problem.code) for problem in caught.value.fields
+        (problem.field, problem.wire_name, problem.code)
+        for problem in caught.value.fields
     ]
 
 
@@ -52,9 +57,15 @@ def test_ids_that_would_not_arrive_are_refused(value: Any, code: str) -> None:
         ("user-123", "/v1/payer/user-123/payment-details"),
         ("a/b", "/v1/payer/a%2Fb/payment-details"),
         ("é", "/v1/payer/%C3%A9/payment-details"),
-        ("%2e%2e", "/v1/payer/%252e%252e/payment-details"),  # dots that somebody encoded before
+        (
+            "%2e%2e",
+            "/v1/payer/%252e%252e/payment-details",
+        ),  # dots that somebody encoded before
         ("../..", "/v1/payer/..%2F../payment-details"),
-        ("{clientUserId}", "/v1/payer/%7BclientUserId%7D/payment-details"),  # as in the route
+        (
+            "{clientUserId}",
+            "/v1/payer/%7BclientUserId%7D/payment-details",
+        ),  # as in the route
     ],
 )
 def test_ids_are_encoded_whole(value: str, path: str) -> None:
@@ -74,7 +85,11 @@ def test_body_shows_its_length_only() -> None:
 def test_fingerprints_tell_bodies_apart_and_need_the_key() -> None:
     """A fingerprint depends on body and key."""
     one, other = RequestBody({"ssn": "1"}), RequestBody({"ssn": "2"})
-    prints = {one.fingerprint(b"key"), other.fingerprint(b"key"), one.fingerprint(b"another key")}
+    prints = {
+        one.fingerprint(b"key"),
+        other.fingerprint(b"key"),
+        one.fingerprint(b"another key"),
+    }
 
     assert ({12}, 3) == ({len(each) for each in prints}, len(prints))
 
@@ -106,17 +121,29 @@ def test_what_is_no_json_is_refused(content: bytes) -> None:
 
 
 @table("error_bodies")
-def test_error_bodies_are_read(body: Any, message: str, fields: list[list[str]]) -> None:
-    """Every published shape of an error body gives its message and the members it names."""
+def test_error_bodies_are_read(
+    body: Any, message: str, fields: list[list[str]]
+) -> None:
+    """Every published shape of an error body gives its message and the members it
+    names.
+    """
     complaint = read_error_body(json.dumps(body).encode(), [])
-    read = [[each.field, each.wire_name, each.message, each.code] for each in complaint.fields]
+    read = [
+        [each.field, each.wire_name, each.message, each.code]
+        for each in complaint.fields
+    ]
 
     assert (message, fields) == (complaint.message, read)
 
 
-@pytest.mark.parametrize("content", [b"", b"<html>502 Bad Gateway</html>", b'{"message": "cu', b"\xff", b"null", b"3"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"<html>502 Bad Gateway</html>", b'{"message": "cu', b"\xff", b"null", b"3"],
+)
 def test_other_error_bodies_say_nothing(content: bytes) -> None:
-    """HTML, nothing, half of something: no message, and no failure while reading one."""
+    """HTML, nothing, half of something: no message, and no failure while reading
+    one.
+    """
     complaint = read_error_body(content, [])
 
     assert ("", ()) == (complaint.message, complaint.fields)
@@ -135,22 +162,40 @@ def test_the_code_of_a_refusal_is_one_word_in_snake_case(body: Any, code: str) -
         ("account_of_mei_blocked", ["Mei"], ""),  # a short value, as one of the words
         ("ssn_123456789", ["123-45-6789"], ""),
         ("time_is_over", ["Mei"], "time_is_over"),  # which only contains its letters
-        ("not_yet_passed_kyc_kyb", ["Not", "Passed"], "not_yet_passed_kyc_kyb"),  # a public word tells nothing
+        (
+            "not_yet_passed_kyc_kyb",
+            ["Not", "Passed"],
+            "not_yet_passed_kyc_kyb",
+        ),  # a public word tells nothing
     ],
 )
-def test_a_code_repeats_no_private_value(code: str, private: list[str], expected: str) -> None:
+def test_a_code_repeats_no_private_value(
+    code: str, private: list[str], expected: str
+) -> None:
     """A service could put what it was sent into a code."""
-    assert expected == read_error_body(json.dumps({"code": code}).encode(), private).code
+    assert (
+        expected == read_error_body(json.dumps({"code": code}).encode(), private).code
+    )
 
 
-ECHOES = ["123-45-6789", "123456789", "123 45 6789", "123.45.6789", "jane.doe%40example.com", "JANE.DOE@EXAMPLE.COM"]
+ECHOES = [
+    "123-45-6789",
+    "123456789",
+    "123 45 6789",
+    "123.45.6789",
+    "jane.doe%40example.com",
+    "JANE.DOE@EXAMPLE.COM",
+]
 
 
 @pytest.mark.parametrize("echo", ECHOES)
 def test_an_echo_is_masked_in_every_form(echo: str) -> None:
-    """A value that was sent is recognised with other separators, in other case, and percent-encoded."""
+    """A value that was sent is recognised with other separators, in other case, and
+    percent-encoded.
+    """
     complaint = read_error_body(
-        json.dumps({"message": f"Cannot take {echo} now"}).encode(), ["123-45-6789", "jane.doe@example.com"]
+        json.dumps({"message": f"Cannot take {echo} now"}).encode(),
+        ["123-45-6789", "jane.doe@example.com"],
     )
 
     assert complaint.message == "Cannot take •••• now"
@@ -166,14 +211,23 @@ def test_complaints_are_as_many_as_a_person_reads() -> None:
     """A list of complaints without end floods nobody, whichever kind they are."""
     entries = [{"field": "city", "message": f"wrong {place}"} for place in range(1000)]
     complaint = read_error_body(
-        json.dumps({"message": [str(place) for place in range(1000)], "errors": entries}).encode(), []
+        json.dumps(
+            {"message": [str(place) for place in range(1000)], "errors": entries}
+        ).encode(),
+        [],
     )
 
     assert (50, True) == (len(complaint.fields), len(complaint.message) < 5000)
 
 
 @pytest.mark.parametrize(
-    ("wire", "ours"), [("requestID", "request_id"), ("addressLine1", "address_line1"), ("iban", "iban"), ("", "")]
+    ("wire", "ours"),
+    [
+        ("requestID", "request_id"),
+        ("addressLine1", "address_line1"),
+        ("iban", "iban"),
+        ("", ""),
+    ],
 )
 def test_foreign_names_are_read(wire: str, ours: str) -> None:
     """Names that only a service has become names as ours are."""
@@ -183,6 +237,10 @@ def test_foreign_names_are_read(wire: str, ours: str) -> None:
 def test_published_names_are_made() -> None:
     """Our names make the names that were published, and those of all fields."""
     fields = [*Payer.model_fields.values(), *BankDetails.model_fields.values()]
-    published = {*PAYER, *BANK_DETAILS, *(str(field.alias) for field in fields)}
+    published = {
+        *PAYER,
+        *BANK_DETAILS,
+        *(str(field.serialization_alias) for field in fields),
+    }
 
     assert published == {wire_name(our_name(name)) for name in published}

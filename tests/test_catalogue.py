@@ -12,7 +12,7 @@ from cases import table
 from examples import EXAMPLES
 from payerkit import check_bank_details, check_payer
 from payerkit.findings import Finding, Findings, order_findings
-from payerkit.payment import check_payment_order
+from payerkit.payments import check_payment_order
 from payerkit.wire import our_name
 from published import BANK_DETAILS, ORDER, PAYER
 
@@ -22,7 +22,19 @@ ABOUT: dict[str, tuple[str, Callable[..., Findings], dict[str, Any]]] = {
     "BankDetails": ("bank details", check_bank_details, BANK_DETAILS),
     "PaymentOrder": ("order", check_payment_order, ORDER),
 }
-WRONG: tuple[Any, ...] = (None, "", "x", "x" * 300, ".", "\n", "\ud800", "••••", 5, [], "example ")
+WRONG: tuple[Any, ...] = (
+    None,
+    "",
+    "x",
+    "x" * 300,
+    ".",
+    "\n",
+    "\ud800",
+    "••••",
+    5,
+    [],
+    "example ",
+)
 
 
 def found(body: str) -> Iterator[Finding]:
@@ -41,10 +53,20 @@ def found(body: str) -> Iterator[Finding]:
 
 @pytest.mark.parametrize("body", ABOUT)
 def test_every_finding_is_in_the_table(body: str) -> None:
-    """Each finding but the errors of single fields has a row with its code, severity, field and source."""
-    rows: list[dict[Any, str]] = TABLE[TABLE["about"] == ABOUT[body][0]].to_dict("records")
-    of_orders = {kind["code"] for kind in order_findings().values() if body == "PaymentOrder"}
-    told = [item for item in found(body) if item.severity != "error" or item.code in of_orders]
+    """Each finding but the errors of single fields has a row with its code, severity,
+    field and source.
+    """
+    rows: list[dict[Any, str]] = TABLE[TABLE["about"] == ABOUT[body][0]].to_dict(
+        "records"
+    )
+    of_orders = {
+        kind["code"] for kind in order_findings().values() if body == "PaymentOrder"
+    }
+    told = [
+        item
+        for item in found(body)
+        if item.severity != "error" or item.code in of_orders
+    ]
     seen = {(item.code, item.field, item.severity, item.basis) for item in told}
     missing = {
         (code, field, severity, basis)
@@ -58,32 +80,44 @@ def test_every_finding_is_in_the_table(body: str) -> None:
     }
 
     assert set() == missing
-    assert ("payee_form" if body == "PaymentOrder" else "legal_form") in {code for code, *_ in seen}
+    assert ("payee_form" if body == "PaymentOrder" else "legal_form") in {
+        code for code, *_ in seen
+    }
 
 
 @pytest.mark.parametrize("body", ["Payer", "BankDetails"])
 def test_warnings_and_infos_of_the_table_can_be_ignored(body: str) -> None:
     """`ignore=` takes each code about a payer or bank details that is not an error."""
     about, check, record = ABOUT[body]
-    codes = TABLE[(TABLE["about"] == about) & (TABLE["severity"] != "error")]["code"].unique()
+    codes = TABLE[(TABLE["about"] == about) & (TABLE["severity"] != "error")][
+        "code"
+    ].unique()
 
     assert () == check(record, ignore=list(codes))
 
 
 @table("table_only_findings")
-def test_what_is_found_only_in_a_table_is_in_the_table(code: str, severity: str) -> None:
+def test_what_is_found_only_in_a_table_is_in_the_table(
+    code: str, severity: str
+) -> None:
     """Each has one row, which is about tables, with … for what depends on the row."""
     (row,) = TABLE[TABLE["code"] == code].to_dict("records")
 
     assert ("table", severity) == (row["about"], row["severity"])
-    assert not {"{0}", "{1}"} & set(f"{row['message']} {row['hint']}".split())
+    assert "{" not in f"{row['message']} {row['hint']}"
 
 
 def test_the_table_is_text_and_complete() -> None:
-    """All columns are text, each row says what is wrong and by which source, and no row stands twice."""
+    """All columns are text, each row says what is wrong and by which source, and no row
+    stands twice.
+    """
     assert {"string"} == {str(dtype) for dtype in TABLE.dtypes}
-    assert ["code", "about", "fields", "severity", "message", "hint", "basis"] == list(TABLE.columns)
+    assert ["code", "about", "fields", "severity", "message", "hint", "basis"] == list(
+        TABLE.columns
+    )
     assert (TABLE[["code", "message", "basis"]] != "").all(axis=None)
     assert not TABLE.duplicated(["code", "about", "message", "hint"]).any()
     assert not TABLE["message"].str.contains("{}", regex=False).any()
-    assert list(TABLE["severity"] == "error") == sorted(TABLE["severity"] == "error", reverse=True)
+    assert list(TABLE["severity"] == "error") == sorted(
+        TABLE["severity"] == "error", reverse=True
+    )

@@ -11,7 +11,7 @@ import pytest
 from cases import table
 from example_payments import read
 from payerkit import InvalidInput, PaymentOrder
-from payerkit.payment import check_payment_order
+from payerkit.payments import check_payment_order
 from published import ORDER, PUBLISHED
 
 PAYEE = ORDER["payee"]
@@ -23,12 +23,20 @@ def test_published_orders_are_right(name: str) -> None:
     """The published examples have no finding at all, wherever they are sent."""
     order = PUBLISHED["orders"][name]
 
-    assert () == check_payment_order(order) == check_payment_order(PaymentOrder.of(order, {}), environment="sandbox")
+    assert (
+        ()
+        == check_payment_order(order)
+        == check_payment_order(PaymentOrder.of(order, {}), environment="sandbox")
+    )
 
 
 @table("checked_orders", read)
-def test_orders_are_judged(changes: dict[str, Any], options: dict[str, Any], findings: list[str], words: str) -> None:
-    """Payee, amount and currencies are right, or told before anything is sent; the claims stand above their rows."""
+def test_orders_are_judged(
+    changes: dict[str, Any], options: dict[str, Any], findings: list[str], words: str
+) -> None:
+    """Payee, amount and currencies are right, or told before anything is sent; the
+    claims stand above their rows.
+    """
     found = check_payment_order(ORDER | changes, **options)
 
     assert findings == [f"{each.severity} {each.field} {each.code}" for each in found]
@@ -47,10 +55,21 @@ def test_an_amount_may_be_a_decimal() -> None:
 
 
 def test_a_missing_field_is_found_as_in_any_record() -> None:
-    """What the specification refuses is found, too, and nothing is said twice about a field."""
-    found = check_payment_order({"payee": 5, "amount": 1.5, "invoice_currency": "USD", "payment_curency": "USDC-base"})
+    """What the specification refuses is found, too, and nothing is said twice about a
+    field.
+    """
+    found = check_payment_order(
+        {
+            "payee": 5,
+            "amount": 1.5,
+            "invoice_currency": "USD",
+            "payment_curency": "USDC-base",
+        }
+    )
 
-    assert ["not_text", "not_text", "required", "unknown_member"] == [each.code for each in found]
+    assert ["not_text", "not_text", "required", "unknown_member"] == [
+        each.code for each in found
+    ]
 
 
 @pytest.mark.parametrize("order", [None, 5, "order", pd.DataFrame([ORDER]), object()])

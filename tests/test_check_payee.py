@@ -1,4 +1,6 @@
-"""Who is paid, and in which token: what nobody should pay, the address book, look-alikes, tokens that are new."""
+"""Who is paid, and in which token: what nobody should pay, the address book,
+look-alikes, tokens that are new.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +11,69 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from example_addresses import DEAD, FEE_PROXY, OTHER, PAYEE, REFERENCE, TOKEN
-from example_payments import USDC, data, order, payment
-from payerkit import InvalidInput, PaymentOrder, PaymentPolicy, check_payment, decode_transactions
-from payerkit.payment.compare import OrderTerms, read_order
-from payerkit.policy import AgreedFee
+from example_addresses import (
+    DEAD,
+    FEE_PROXY,
+    MAIN_PROXY,
+    OTHER,
+    PAYEE,
+    REFERENCE,
+    TOKEN,
+)
+from example_payments import USDC, codes, data, order, payment
+from payerkit import (
+    InvalidInput,
+    PaymentOrder,
+    PaymentPolicy,
+    check_payment,
+    decode_transactions,
+)
+from payerkit._tsv import rows
+from payerkit.payments import AgreedFee, check_payment_order
+from payerkit.payments.onchain.addresses import with_checksum
+from payerkit.payments.onchain.currencies import find_currency, token_behaviours
+from payerkit.payments.terms import OrderTerms, read_order
 
 LOOKALIKE = "0x6923" + "1" * 32 + "C7D7"
 STRANGER = "0x" + "12" * 20
 BOOK = PaymentPolicy(addresses={PAYEE: "Example Payee"})
 
+ORDER = {
+    "payee": PAYEE,
+    "amount": "10",
+    "invoice_currency": "USD",
+    "payment_currency": "fUSDC-sepolia",
+}
+EXPECTED = OrderTerms(PAYEE, "10", "USD", "fUSDC-sepolia")
+WIRE = {
+    "payee": PAYEE,
+    "amount": "10",
+    "invoiceCurrency": "USD",
+    "paymentCurrency": "fUSDC-sepolia",
+}
+
+NO_PAYEE_GIVEN = {name: value for name, value in ORDER.items() if name != "payee"}
+NO_PAYEE = OrderTerms(None, "10", "USD", "fUSDC-sepolia")
+
 
 def pays(recipient: str, *, fee: int = 0) -> tuple[str, str, int]:
     """Return a transaction that pays 10 fUSDC to a recipient."""
-    return (FEE_PROXY, data("c219a14d", TOKEN, recipient, 10**7, REFERENCE, fee, OTHER if fee else DEAD), 0)
+    return (
+        FEE_PROXY,
+        data(
+            "c219a14d", TOKEN, recipient, 10**7, REFERENCE, fee, OTHER if fee else DEAD
+        ),
+        0,
+    )
 
 
 def test_the_lines_of_a_finding_can_be_copied() -> None:
-    """They are lines of their own in a terminal, where TOML ignores blanks in front, and in a notebook."""
-    findings = check_payment(payment(pays(STRANGER), asked=USDC.replace(payee=STRANGER)), policy=BOOK)
+    """They are lines of their own in a terminal, where TOML ignores blanks in front,
+    and in a notebook.
+    """
+    findings = check_payment(
+        payment(pays(STRANGER), asked=USDC.replace(payee=STRANGER)), policy=BOOK
+    )
     copied = [each.strip() for each in str(findings).split("\n")]
 
     assert {"[[addresses]]", 'network = "sepolia"'} <= {*copied}
@@ -36,15 +82,25 @@ def test_the_lines_of_a_finding_can_be_copied() -> None:
 
 def test_a_lookalike_names_both_addresses_and_no_person() -> None:
     """Findings are saved with notebooks, so they have addresses, but no names."""
-    found = check_payment(payment(pays(LOOKALIKE), asked=USDC.replace(payee=LOOKALIKE)), policy=BOOK)
+    found = check_payment(
+        payment(pays(LOOKALIKE), asked=USDC.replace(payee=LOOKALIKE)), policy=BOOK
+    )
     (told,) = (each.message for each in found if each.code == "payee_lookalike")
 
-    assert (LOOKALIKE.lower() in told.lower(), PAYEE in told, "Example" in str(found)) == (True, True, False)
+    assert (
+        LOOKALIKE.lower() in told.lower(),
+        PAYEE in told,
+        "Example" in str(found),
+    ) == (True, True, False)
 
 
 def test_the_network_of_an_unlisted_currency_is_known() -> None:
     """The id ends with the network, so contracts can be decoded."""
-    assert ["sepolia"] == [*decode_transactions(payment(pays(PAYEE), asked=order("NEW-sepolia")))["network"]]
+    assert ["sepolia"] == [
+        *decode_transactions(payment(pays(PAYEE), asked=order("NEW-sepolia")))[
+            "network"
+        ]
+    ]
 
 
 def test_frames_name_who_is_paid() -> None:
@@ -59,21 +115,40 @@ def test_frames_name_who_is_paid() -> None:
     assert decode_transactions(read)["recipient_name"].isna().all()
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        NO_PAYEE_GIVEN,
+        ORDER | {"payee": None},
+        pd.Series({**ORDER, "payee": float("nan")}),
+        pd.Series(NO_PAYEE_GIVEN),
+        PaymentOrder(**ORDER).model_copy(update={"payee": None}),
+    ],
+    ids=["a dict", "None", "an empty cell", "a row", "an object"],
+)
+def test_an_order_without_a_payee_is_never_ok(given: Any) -> None:
+    """That the address book knows the recipient does not say that it is this one's."""
+    policy = PaymentPolicy(peg_tolerance="1", addresses=BOOK.addresses)
+    findings = check_payment(payment(pays(PAYEE), asked=None), given, policy=policy)
+
+    assert ("look", {"payee_unnamed"}) == (
+        findings.verdict,
+        codes(findings, "warning"),
+    )
+
+
 @pytest.mark.parametrize("look", [check_payment, decode_transactions])
 def test_anything_but_a_policy_is_refused(look: Any) -> None:
     """A path is not read: that is what PaymentPolicy.read is for."""
     with pytest.raises(
-        InvalidInput, match=r"policy: give a PaymentPolicy, such as PaymentPolicy.read\(path\); got a str"
+        InvalidInput,
+        match=(
+            r"policy: give a PaymentPolicy, such as PaymentPolicy.read\(path\); got"
+            r" a str"
+        ),
     ):
         look(payment(pays(PAYEE), asked=None), policy="policy.toml")
 
-
-ORDER = {"payee": PAYEE, "amount": "10", "invoice_currency": "USD", "payment_currency": "fUSDC-sepolia"}
-EXPECTED = OrderTerms(PAYEE, "10", "USD", "fUSDC-sepolia")
-WIRE = {"payee": PAYEE, "amount": "10", "invoiceCurrency": "USD", "paymentCurrency": "fUSDC-sepolia"}
-
-NO_PAYEE_GIVEN = {name: value for name, value in ORDER.items() if name != "payee"}
-NO_PAYEE = OrderTerms(None, "10", "USD", "fUSDC-sepolia")
 
 ORDERS = [
     ("an object", PaymentOrder(**ORDER), EXPECTED),
@@ -88,51 +163,141 @@ ORDERS = [
     ("no payee", NO_PAYEE_GIVEN, NO_PAYEE),
     ("None as payee", ORDER | {"payee": None}, NO_PAYEE),
     ("an empty cell as payee", pd.Series({**ORDER, "payee": pd.NA}), NO_PAYEE),
-    ("a reference", ORDER | {"paymentReference": "0x12"}, replace(EXPECTED, payment_reference="0x12")),
-    ("a reference in a row", pd.Series({**ORDER, "payment_reference": "0x12"}),
-     replace(EXPECTED, payment_reference="0x12")),
+    (
+        "a reference",
+        ORDER | {"paymentReference": "0x12"},
+        replace(EXPECTED, payment_reference="0x12"),
+    ),
+    (
+        "a reference in a row",
+        pd.Series({**ORDER, "payment_reference": "0x12"}),
+        replace(EXPECTED, payment_reference="0x12"),
+    ),
     ("an empty reference", ORDER | {"payment_reference": None}, EXPECTED),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("given", "expected"), [row[1:] for row in ORDERS], ids=[row[0] for row in ORDERS])
+@pytest.mark.parametrize(
+    ("given", "expected"), [row[1:] for row in ORDERS], ids=[row[0] for row in ORDERS]
+)
 def test_an_order_is_read_in_any_form(given: Any, expected: OrderTerms) -> None:
     """An order may be an object, a dict or a row; only the payee may be missing."""
     assert expected == read_order(given)
 
 
+def test_an_order_of_money_has_ids_and_may_lack_the_rest() -> None:
+    """One reader serves payments and money, which is found by an id."""
+    ids = "request_id", "payment_reference", "reference"
+    given = {"reference": " invoice-1 ", "amount": "10", "invoiceCurrency": "USD"}
+    terms = read_order(given, needs=["amount"], ids=ids)
+
+    assert OrderTerms(None, "10", "USD", "", reference="invoice-1") == terms
+    with pytest.raises(InvalidInput, match=r"reference: Not a field of PaymentOrder"):
+        read_order(given)
+
+
 NO_ORDERS = [
-    ("a misspelled payee", {**ORDER, "paye": PAYEE}, r"paye: Not a field of PaymentOrder. Did you mean payee\?"),
-    ("a row whose payee is misspelled", pd.Series({**ORDER, "payee_": PAYEE}).drop("payee"), "payee_: Not a field"),
-    ("what would not be compared", {**ORDER, "feePercentage": "1"}, "feePercentage: Not a field"),
+    (
+        "a misspelled payee",
+        {**ORDER, "paye": PAYEE},
+        r"paye: Not a field of PaymentOrder. Did you mean payee\?",
+    ),
+    (
+        "a row whose payee is misspelled",
+        pd.Series({**ORDER, "payee_": PAYEE}).drop("payee"),
+        "payee_: Not a field",
+    ),
+    (
+        "what would not be compared",
+        {**ORDER, "feePercentage": "1"},
+        "feePercentage: Not a field",
+    ),
     ("a field given twice", {**ORDER, "invoiceCurrency": "USD"}, "Given twice"),
-    ("two columns of one name", pd.DataFrame([[OTHER, *ORDER.values()]], columns=["payee", *ORDER]).iloc[0],
-     "payee: Given twice"),
-    ("two references", {**ORDER, "paymentReference": "0x1", "payment_reference": "0x1"}, "_reference: Given twice"),
+    (
+        "two columns of one name",
+        pd.DataFrame([[OTHER, *ORDER.values()]], columns=["payee", *ORDER]).iloc[0],
+        "payee: Given twice",
+    ),
+    (
+        "two references",
+        {**ORDER, "paymentReference": "0x1", "payment_reference": "0x1"},
+        "_reference: Given twice",
+    ),
     ("no amount", {"payee": PAYEE}, "order: amount is missing"),
-    ("an amount that Python cannot write", {**ORDER, "amount": 10**5000}, "order: amount: expected a number of fewer"),
-    ("an amount that takes minutes to write", {**ORDER, "amount": Decimal("1e999999999")}, "order: amount: expected"),
-    ("an empty currency", pd.Series({**ORDER, "payment_currency": None}), "order: payment_currency is missing"),
-    ("a float", {**ORDER, "amount": 10.0}, "order: amount: give text, an int or a Decimal; got a float"),
-    ("a bool", {**ORDER, "amount": True}, "order: amount: give text, an int or a Decimal; got a bool"),
+    (
+        "an amount that Python cannot write",
+        {**ORDER, "amount": 10**5000},
+        "order: amount: expected a number of fewer",
+    ),
+    (
+        "an amount that takes minutes to write",
+        {**ORDER, "amount": Decimal("1e999999999")},
+        "order: amount: expected",
+    ),
+    (
+        "an empty currency",
+        pd.Series({**ORDER, "payment_currency": None}),
+        "order: payment_currency is missing",
+    ),
+    (
+        "a float",
+        {**ORDER, "amount": 10.0},
+        "order: amount: give text, an int or a Decimal; got a float",
+    ),
+    (
+        "a bool",
+        {**ORDER, "amount": True},
+        "order: amount: give text, an int or a Decimal; got a bool",
+    ),
     ("a table", pd.DataFrame([ORDER]), "order: a DataFrame may have several orders"),
-    ("a text", "fUSDC-sepolia", "order: give a PaymentOrder, or a dict or Series with its fields; got a str"),
+    (
+        "a text",
+        "fUSDC-sepolia",
+        "order: give a PaymentOrder, or a dict or Series with its fields; got a str",
+    ),
     ("a number", 5, "order: give a PaymentOrder"),
-    ("a number as payee", {**ORDER, "payee": 10**5000}, "order: payee: expected text, got an int"),
-    ("a number as reference", {**ORDER, "payment_reference": 5}, "order: payment_reference: expected text, got an int"),
+    (
+        "a number as payee",
+        {**ORDER, "payee": 10**5000},
+        "order: payee: expected text, got an int",
+    ),
+    (
+        "a number as reference",
+        {**ORDER, "payment_reference": 5},
+        "order: payment_reference: expected text, got an int",
+    ),
     ("other names", {"a": 1}, "None of the names is a field of PaymentOrder"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("given", "message"), [row[1:] for row in NO_ORDERS], ids=[row[0] for row in NO_ORDERS])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [row[1:] for row in NO_ORDERS],
+    ids=[row[0] for row in NO_ORDERS],
+)
 def test_what_cannot_be_compared_is_refused(given: Any, message: str) -> None:
-    """An order that is read in part would be compared in part, and look as if it matched."""
+    """An order that is read in part would be compared in part, and look as if it
+    matched.
+    """
     with pytest.raises(InvalidInput, match=message):
         check_payment(payment(pays(PAYEE), asked=None), given)
 
 
 @pytest.mark.parametrize(
-    "rate", ["1_0", "1e1", "\uff11", "", "0", 1.5, True, [], Decimal("NaN"), Decimal("sNaN"), 10**300]
+    "rate",
+    [
+        "1_0",
+        "1e1",
+        "\uff11",
+        "",
+        "0",
+        1.5,
+        True,
+        [],
+        Decimal("NaN"),
+        Decimal("sNaN"),
+        10**300,
+    ],
 )
 def test_a_rate_is_a_plain_decimal_number(rate: Any) -> None:
     """A rate is read as strictly as an amount."""
@@ -143,4 +308,44 @@ def test_a_rate_is_a_plain_decimal_number(rate: Any) -> None:
 @pytest.mark.parametrize("rate", ["1", "1.000", 1, Decimal(1), Decimal("1E0")])
 def test_a_rate_may_be_text_or_an_exact_number(rate: Any) -> None:
     """Any exact number is a rate."""
-    assert "ok" == check_payment(payment(pays(PAYEE), asked=None), ORDER, rate=rate).verdict
+    assert (
+        "ok"
+        == check_payment(payment(pays(PAYEE), asked=None), ORDER, rate=rate).verdict
+    )
+
+
+@pytest.mark.parametrize(
+    "address",
+    [row["address"] for row in rows("payerkit.payments", "well_known_contracts")],
+)
+def test_a_contract_of_everybody_is_no_payee(address: str) -> None:
+    """Neither the order nor the address book makes it one."""
+    policy = PaymentPolicy(addresses={address: "Example Payee"})
+    asked = USDC.replace(payee=address)
+    found = check_payment(payment(pays(address), asked=asked), policy=policy)
+
+    assert ("stop", {"recipient_contract"}) == (found.verdict, codes(found, "error"))
+    assert "payee_contract" in {each.code for each in check_payment_order(asked).errors}
+    assert address == with_checksum(address)
+
+
+def test_a_token_that_no_table_has_is_no_payee_of_itself() -> None:
+    """Tokens that are sent to their own contract are lost."""
+    call = data("c219a14d", STRANGER, STRANGER, 10**7, REFERENCE, 0, DEAD)
+    asked = USDC.replace(payee=STRANGER)
+    found = check_payment(payment((FEE_PROXY, call, 0), asked=asked))
+
+    assert "recipient_contract" in codes(found, "error")
+
+
+@pytest.mark.parametrize("token_id", sorted(token_behaviours()))
+def test_a_token_that_changes_amounts_is_looked_at(token_id: str) -> None:
+    """What arrives is not what the transactions say, though they match the order."""
+    token = find_currency(token_id)
+    assert token is not None
+    units = 10 * 10**token.decimals
+    call = data("c219a14d", token.address, PAYEE, units, REFERENCE, 0, DEAD)
+    found = check_payment(payment((MAIN_PROXY, call, 0), asked=order(token_id)))
+    code = f"token_{token_behaviours()[token_id]}"
+
+    assert ("look", {code}) == (found.verdict, codes(found, "warning"))

@@ -1,9 +1,10 @@
-"""The client under faults: the right error, nothing sent twice that may not be, nothing secret shown, nothing hung."""
+"""The client under faults: the right error, nothing sent twice that may not be, nothing
+secret shown, nothing hung.
+"""
 
 from __future__ import annotations
 
 import copy
-import getpass
 import io
 import json
 import logging
@@ -11,7 +12,6 @@ import os
 import pickle
 import signal
 import socket
-import sys
 import threading
 import time
 import traceback
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,35 @@ import pytest
 import requests
 
 import payerkit
-from cases import first_cases, pairs, table, table_rows
+from cases import table, table_rows
 from clocks import within
 from conftest import KEY
-from far_end import Behaviour, FarEnd, Received, close, cut, drip, hang, message, raw, reply, reset
+from far_end import (
+    Behaviour,
+    FarEnd,
+    Received,
+    close,
+    cut,
+    drip,
+    hang,
+    message,
+    raw,
+    reply,
+    reset,
+)
 from payerkit import InvalidInput, PayerkitError, Refused, UnknownOutcome, errors
 from payerkit.client import Client, Timeout
 from payerkit.client import transport as pool
 from payerkit.client.call import RequestBody
-from payerkit.errors import InterruptedCall, NotFound, NotSent, RateLimited, ServiceError, UnreadableAnswer, WrongKey
+from payerkit.errors import (
+    InterruptedCall,
+    NotFound,
+    NotSent,
+    RateLimited,
+    ServiceError,
+    UnreadableAnswer,
+    WrongKey,
+)
 from payerkit.reasons import WAITING_CODES
 from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
 
@@ -45,23 +66,36 @@ Connect = Callable[..., Client]
 def connected(request: pytest.FixtureRequest, connected: Connect) -> Iterator[Connect]:
     """Make clients over the default transport, and over a session of the user's."""
     with requests.Session() as session:
-        yield connected if request.param == "requests" else partial(connected, session=session)
+        yield (
+            connected
+            if request.param == "requests"
+            else partial(connected, session=session)
+        )
 
 
 default_only = pytest.mark.parametrize("connected", ["requests"], indirect=True)
 """For what the README says is weaker with a session of the user's."""
 
 PACKAGE = str(Path(payerkit.__file__).parent)
-SECRETS = (KEY, PAYER["ssn"], BANK_DETAILS["accountNumber"], BANK_DETAILS["routingNumber"])
+SECRETS = (
+    KEY,
+    PAYER["ssn"],
+    BANK_DETAILS["accountNumber"],
+    BANK_DETAILS["routingNumber"],
+)
 
 WRITES: dict[str, Callable[[Client], Any]] = {
     "create_payer": lambda client: payerkit.create_payer(client, PAYER),
-    "create_payment_detail": lambda client: payerkit.create_payment_detail(client, "user-123", BANK_DETAILS),
+    "create_payment_detail": lambda client: payerkit.create_payment_detail(
+        client, "user-123", BANK_DETAILS
+    ),
     "initiate_payment": lambda client: payerkit.initiate_payment(client, ORDER),
 }
 READS: dict[str, Callable[[Client], Any]] = {
     "get_payer_status": lambda client: payerkit.get_payer_status(client, "user-123"),
-    "list_payment_details": lambda client: payerkit.list_payment_details(client, "user-123"),
+    "list_payment_details": lambda client: payerkit.list_payment_details(
+        client, "user-123"
+    ),
 }
 
 
@@ -71,17 +105,29 @@ def agreement(client: Client) -> Any:
 
 
 CALLS = {**WRITES, **READS, "update_agreement": agreement}
-GOOD = {name: ANSWERS["pay_native" if name == "initiate_payment" else name] for name in CALLS}
+GOOD = {
+    name: ANSWERS["pay_native" if name == "initiate_payment" else name]
+    for name in CALLS
+}
 
 FAULTS = {row["why"]: row for row in table_rows("faults")}
-REFUSALS = [why for why, row in FAULTS.items() if issubclass(getattr(errors, row["kind"]), Refused)]
+REFUSALS = [
+    why
+    for why, row in FAULTS.items()
+    if issubclass(getattr(errors, row["kind"]), Refused)
+]
 UNPROVEN = [why for why in FAULTS if why not in REFUSALS]
 
 
 def fault(why: str) -> tuple[Behaviour, type[PayerkitError], int | None]:
-    """Return what a far end does, and the error of a read that meets it, with its status."""
+    """Return what a far end does, and the error of a read that meets it, with its
+    status.
+    """
     row = FAULTS[why]
-    status, text = int(row["status"] or 0), row["body"] if isinstance(row["body"], str) else json.dumps(row["body"])
+    status, text = (
+        int(row["status"] or 0),
+        row["body"] if isinstance(row["body"], str) else json.dumps(row["body"]),
+    )
     body = text.encode("latin-1") * int(row["times"])
     ways = {
         "reset": reset,
@@ -93,14 +139,16 @@ def fault(why: str) -> tuple[Behaviour, type[PayerkitError], int | None]:
     return ways[row["sends"]], getattr(errors, row["kind"]), status or None
 
 
-def outcome(url: str, call: Callable[[Client], Any], connected: Connect, **options: Any) -> PayerkitError:
+def outcome(
+    url: str, call: Callable[[Client], Any], connected: Connect, **options: Any
+) -> PayerkitError:
     """Return the error that a call raises."""
     with pytest.raises(PayerkitError) as caught:
         call(connected(url, max_response=100_000, **options))
     return caught.value
 
 
-@pytest.mark.parametrize(("why", "name"), pairs(REFUSALS, CALLS))
+@pytest.mark.parametrize(("why", "name"), list(product(REFUSALS, CALLS)))
 def test_refusals(name: str, why: str, connected: Connect) -> None:
     """What the service refused is told as refused, by its class, and sent once."""
     behaviour, kind, status = fault(why)
@@ -112,27 +160,48 @@ def test_refusals(name: str, why: str, connected: Connect) -> None:
 
 @pytest.mark.parametrize("status", [400, 403, 409, 422])
 @pytest.mark.parametrize("code", WAITING_CODES)
-def test_a_refusal_that_ends_by_itself_is_about_the_payer(code: str, status: int, connected: Connect) -> None:
+def test_a_refusal_that_ends_by_itself_is_about_the_payer(
+    code: str, status: int, connected: Connect
+) -> None:
     """Also with 403: the key is fine, and the error says when to call again."""
-    with FarEnd([reply(status, json.dumps({"message": "Forbidden", "code": code}))]) as far:
+    with FarEnd(
+        [reply(status, json.dumps({"message": "Forbidden", "code": code}))]
+    ) as far:
         error = outcome(far.url, CALLS["create_payment_detail"], connected)
 
     assert isinstance(error, Refused)
-    assert (Refused, code, status, True) == (type(error), error.code, error.status_code, error.retryable)
-    assert f"Call again once {WAITING_CODES[code]}." in str(error)
+    assert (Refused, code, status, True) == (
+        type(error),
+        error.code,
+        error.status_code,
+        error.retryable,
+    )
+    assert f"Try again once {WAITING_CODES[code]}." in str(error)
 
 
 @pytest.mark.parametrize(
     ("behaviour", "kind", "code"),
     [
-        (reply(403, '{"message": "not_your_payer"}'), WrongKey, "not_your_payer"),  # not a code that is listed
-        (reply(401, '{"code": "not_yet_passed_kyc_kyb"}'), WrongKey, "not_yet_passed_kyc_kyb"),  # 401 is always the key
+        (
+            reply(403, '{"message": "not_your_payer"}'),
+            WrongKey,
+            "not_your_payer",
+        ),  # not a code that is listed
+        (
+            reply(401, '{"code": "not_yet_passed_kyc_kyb"}'),
+            WrongKey,
+            "not_yet_passed_kyc_kyb",
+        ),  # 401 is always the key
         (reply(404, '{"code": "no_such_payer"}'), NotFound, "no_such_payer"),
         (reply(400, "<html>"), Refused, ""),
     ],
 )
-def test_every_refusal_has_a_code(behaviour: Behaviour, kind: type[Refused], code: str, connected: Connect) -> None:
-    """It is empty if the service gave none; other classes and their advice stay as they are."""
+def test_every_refusal_has_a_code(
+    behaviour: Behaviour, kind: type[Refused], code: str, connected: Connect
+) -> None:
+    """It is empty if the service gave none; other classes and their advice stay as they
+    are.
+    """
     with FarEnd([behaviour]) as far:
         error = outcome(far.url, CALLS["create_payment_detail"], connected)
 
@@ -140,19 +209,23 @@ def test_every_refusal_has_a_code(behaviour: Behaviour, kind: type[Refused], cod
     assert (kind, code, False) == (type(error), error.code, error.retryable)
 
 
-@pytest.mark.parametrize(("why", "name"), pairs(UNPROVEN, WRITES))
+@pytest.mark.parametrize(("why", "name"), list(product(UNPROVEN, WRITES)))
 def test_unproven_writes(name: str, why: str, connected: Connect) -> None:
     """A write whose outcome nothing proves is told as unknown, and never sent twice."""
     behaviour, _, status = fault(why)
     with FarEnd([behaviour, reply(200)]) as far:
         error = outcome(far.url, WRITES[name], connected)
 
-        assert (UnknownOutcome, status, 1) == (type(error), error.status_code, len(far.ledger))
+        assert (UnknownOutcome, status, 1) == (
+            type(error),
+            error.status_code,
+            len(far.ledger),
+        )
         assert isinstance(error, UnknownOutcome)
         assert name == error.operation
 
 
-@pytest.mark.parametrize(("why", "name"), pairs(UNPROVEN, READS))
+@pytest.mark.parametrize(("why", "name"), list(product(UNPROVEN, READS)))
 def test_failing_reads(name: str, why: str, connected: Connect) -> None:
     """A read is tried three times, and then told as what it met."""
     behaviour, kind, status = fault(why)
@@ -162,9 +235,15 @@ def test_failing_reads(name: str, why: str, connected: Connect) -> None:
         assert (kind, status, 3) == (type(error), error.status_code, len(far.ledger))
 
 
-@pytest.mark.parametrize(("why", "name"), pairs(UNPROVEN, [*READS, "update_agreement"]))
-def test_what_may_be_repeated_survives_a_fault(name: str, why: str, connected: Connect) -> None:
-    """A read, and the write that sets a constant, come through when the second try does."""
+@pytest.mark.parametrize(
+    ("why", "name"), list(product(UNPROVEN, [*READS, "update_agreement"]))
+)
+def test_what_may_be_repeated_survives_a_fault(
+    name: str, why: str, connected: Connect
+) -> None:
+    """A read, and the write that sets a constant, come through when the second try
+    does.
+    """
     behaviour, _, _ = fault(why)
     with FarEnd([behaviour, good(name)]) as far:
         result = CALLS[name](connected(far.url, max_response=100_000))
@@ -191,27 +270,54 @@ def limited(told: str) -> Behaviour:
     ("behaviours", "name", "kind", "requests"),
     [
         ([reset], "update_agreement", UnknownOutcome, 3),  # no try proves anything
-        ([reset, reply(401)], "update_agreement", UnknownOutcome, 2),  # the second try says nothing about the first
-        ([limited("3600")], "get_payer_status", RateLimited, 1),  # a wait beyond the deadline
+        (
+            [reset, reply(401)],
+            "update_agreement",
+            UnknownOutcome,
+            2,
+        ),  # the second try says nothing about the first
+        (
+            [limited("3600")],
+            "get_payer_status",
+            RateLimited,
+            1,
+        ),  # a wait beyond the deadline
         *(
-            ([limited(told)], "get_payer_status", RateLimited, 1)  # no wait at all, or beyond all measure
+            (
+                [limited(told)],
+                "get_payer_status",
+                RateLimited,
+                1,
+            )  # no wait at all, or beyond all measure
             for told in ("soon", "-1", "9" * 400, "9" * 5000, "Wed, 99 Foo 2026")
         ),
     ],
 )
 def test_how_often_a_call_is_sent(
-    behaviours: list[Behaviour], name: str, kind: type, requests: int, connected: Connect
+    behaviours: list[Behaviour],
+    name: str,
+    kind: type,
+    requests: int,
+    connected: Connect,
 ) -> None:
-    """As often as that cannot do harm; nothing waits for long, and the error is that of the whole call."""
+    """As often as that cannot do harm; nothing waits for long, and the error is that of
+    the whole call.
+    """
     waits: list[float] = []
     with FarEnd(behaviours) as far:
         error = outcome(far.url, CALLS[name], connected, sleep=waits.append)
 
-        assert (kind, requests, requests - 1) == (type(error), len(far.ledger), len(waits))
+        assert (kind, requests, requests - 1) == (
+            type(error),
+            len(far.ledger),
+            len(waits),
+        )
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_what_never_left_is_tried_again_and_told_so(name: str, connected: Connect) -> None:
+def test_what_never_left_is_tried_again_and_told_so(
+    name: str, connected: Connect
+) -> None:
     """No connection proves that nothing happened, for a write as well."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -223,7 +329,9 @@ def test_what_never_left_is_tried_again_and_told_so(name: str, connected: Connec
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_limit_is_waited_out_exactly(name: str, connected: Connect) -> None:
-    """A refusal for coming too fast proves that nothing happened: after the wait it is sent again, by any call."""
+    """A refusal for coming too fast proves that nothing happened: after the wait it is
+    sent again, by any call.
+    """
     waits: list[float] = []
     with FarEnd([reply(429, "{}", {"Retry-After": "7"}), good(name)]) as far:
         CALLS[name](connected(far.url, sleep=waits.append, clock=lambda: 0.0))
@@ -235,17 +343,38 @@ def test_a_limit_with_a_date_is_waited_out(connected: Connect) -> None:
     """Retry-After as a date means the same as seconds."""
     waits: list[float] = []
     when = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
-    with FarEnd([reply(429, "{}", {"Retry-After": when}), good("get_payer_status")]) as far:
+    with FarEnd(
+        [reply(429, "{}", {"Retry-After": when}), good("get_payer_status")]
+    ) as far:
         READS["get_payer_status"](connected(far.url, sleep=waits.append))
 
     assert 15 < waits[0] <= 20
+
+
+@pytest.mark.parametrize("hours", [-5, 0, 5])
+def test_a_limit_with_a_date_is_one_of_the_services_clock(
+    hours: int, connected: Connect
+) -> None:
+    """A clock that is hours off, here or there, makes no wait longer or shorter."""
+    waits: list[float] = []
+    there = datetime.now(UTC) + timedelta(hours=hours)
+    headers = {
+        "Date": format_datetime(there, usegmt=True),
+        "Retry-After": format_datetime(there + timedelta(seconds=20), usegmt=True),
+    }
+    with FarEnd([reply(429, "{}", headers), good("get_payer_status")]) as far:
+        READS["get_payer_status"](connected(far.url, sleep=waits.append))
+
+    assert 19 <= waits[0] <= 20
 
 
 SHORT = Timeout(connect=1, read=30, total=0.3)
 
 
 def drips(length: int) -> dict[str, Behaviour]:
-    """Return responses of about so many bytes, by the part that comes byte after byte."""
+    """Return responses of about so many bytes, by the part that comes byte after
+    byte.
+    """
     head, chunked = b"HTTP/1.1 200 OK\r\n", b"Transfer-Encoding: chunked\r\n\r\n"
     whole = message(200, b" " * length)
     return {
@@ -253,15 +382,21 @@ def drips(length: int) -> dict[str, Behaviour]:
         "headers that end": drip(head + b"X: " + b"x" * length + b"\r\n\r\n", 0.02),
         "body": drip(whole, 0.02, at_once=len(whole) - length),
         "body of no length": drip(head + b"\r\n" + b" " * length, 0.02, at_once=19),
-        "chunks": drip(head + chunked + b"1\r\n \r\n" * (length // 5), 0.02, at_once=60),
+        "chunks": drip(
+            head + chunked + b"1\r\n \r\n" * (length // 5), 0.02, at_once=60
+        ),
     }
 
 
 @default_only
 @pytest.mark.parametrize("name", ["create_payer", "get_payer_status"])
-@pytest.mark.parametrize("part", drips(500))
-def test_the_deadline_ends_a_response_that_drips(name: str, part: str, connected: Connect) -> None:
-    """Byte after byte keeps no read waiting for long, and the call ends at its deadline all the same."""
+@pytest.mark.parametrize("part", ["body", "body of no length", "chunks"])
+def test_the_deadline_ends_a_response_that_drips(
+    name: str, part: str, connected: Connect
+) -> None:
+    """A body of byte after byte keeps no read waiting for long, and the call ends at
+    its deadline all the same.
+    """
     with within(3), FarEnd([drips(500)[part]]) as far:
         error = outcome(far.url, CALLS[name], connected, timeout=SHORT)
 
@@ -270,8 +405,12 @@ def test_the_deadline_ends_a_response_that_drips(name: str, part: str, connected
 
 @pytest.mark.parametrize("name", ["create_payer", "get_payer_status"])
 @pytest.mark.parametrize("part", drips(50))
-def test_a_response_that_trickles_past_the_deadline_says_so(name: str, part: str, connected: Connect) -> None:
-    """The error says that time ran out, and not what the rest of the response looked like."""
+def test_a_response_that_trickles_past_the_deadline_says_so(
+    name: str, part: str, connected: Connect
+) -> None:
+    """The error says that time ran out, and not what the rest of the response looked
+    like.
+    """
     with FarEnd([drips(50)[part]]) as far:
         error = outcome(far.url, CALLS[name], connected, timeout=SHORT)
 
@@ -279,9 +418,15 @@ def test_a_response_that_trickles_past_the_deadline_says_so(name: str, part: str
 
 
 @pytest.mark.parametrize("name", ["create_payer", "get_payer_status"])
-@pytest.mark.parametrize("behaviour", [hang, raw(message(200, b""))], ids=["hang", "empty"])
-def test_no_call_outlives_its_deadline(name: str, behaviour: Behaviour, connected: Connect) -> None:
-    """A far end that is silent, or has nothing to say, does not keep a call beyond its deadline."""
+@pytest.mark.parametrize(
+    "behaviour", [hang, raw(message(200, b""))], ids=["hang", "empty"]
+)
+def test_no_call_outlives_its_deadline(
+    name: str, behaviour: Behaviour, connected: Connect
+) -> None:
+    """A far end that is silent, or has nothing to say, does not keep a call beyond its
+    deadline.
+    """
     with within(3), FarEnd([behaviour]) as far:
         error = outcome(far.url, CALLS[name], connected, timeout=SHORT)
 
@@ -289,9 +434,16 @@ def test_no_call_outlives_its_deadline(name: str, behaviour: Behaviour, connecte
 
 
 def test_a_stalled_answer_ends_at_the_read_timeout(connected: Connect) -> None:
-    """Without a byte for the time to read, the call gives up long before the deadline."""
+    """Without a byte for the time to read, the call gives up long before the
+    deadline.
+    """
     with within(5), FarEnd([hang]) as far:
-        outcome(far.url, WRITES["initiate_payment"], connected, timeout=Timeout(read=0.2, total=60))
+        outcome(
+            far.url,
+            WRITES["initiate_payment"],
+            connected,
+            timeout=Timeout(read=0.2, total=60),
+        )
 
 
 VIEWS: dict[str, Callable[[BaseException], str]] = {
@@ -300,27 +452,44 @@ VIEWS: dict[str, Callable[[BaseException], str]] = {
     "attributes": lambda error: repr(vars(error)),
     "traceback": lambda error: "".join(traceback.format_exception(error)),
     "traceback with locals": lambda error: "".join(
-        traceback.TracebackException.from_exception(error, capture_locals=True, lookup_lines=False).format()
+        traceback.TracebackException.from_exception(
+            error, capture_locals=True, lookup_lines=False
+        ).format()
     ),
-    "locals of all frames": lambda error: repr([frame.f_locals for frame in frames(error)]),
-    "causes": lambda error: repr([vars(cause) | {"args": cause.args} for cause in causes(error)]),
+    "locals of all frames": lambda error: repr(
+        [frame.f_locals for frame in frames(error)]
+    ),
+    "causes": lambda error: repr(
+        [vars(cause) | {"args": cause.args} for cause in causes(error)]
+    ),
 }
 
 
 def causes(error: BaseException | None) -> list[BaseException]:
     """Return an error and everything it hangs together with."""
-    return [] if error is None else [error, *causes(error.__cause__), *causes(error.__context__)]
+    return (
+        []
+        if error is None
+        else [error, *causes(error.__cause__), *causes(error.__context__)]
+    )
 
 
 def frames(error: BaseException) -> list[Any]:
     """Return the frames of an error that belong to the package."""
-    found = [frame for each in causes(error) for frame, _ in traceback.walk_tb(each.__traceback__)]
+    found = [
+        frame
+        for each in causes(error)
+        for frame, _ in traceback.walk_tb(each.__traceback__)
+    ]
     return [frame for frame in found if frame.f_code.co_filename.startswith(PACKAGE)]
 
 
 def echo(connection_: socket.socket, request: Received) -> None:
     """Refuse, and repeat everything that was sent, also where only a name is due."""
-    sent = f"{request.headers} {request.body.decode()} {request.body.decode().replace('-', '')}"
+    sent = (
+        f"{request.headers} {request.body.decode()}"
+        f" {request.body.decode().replace('-', '')}"
+    )
     told = {"message": sent, "errors": [{"field": sent, "message": sent, "code": sent}]}
     connection_.sendall(message(400, payload(told)))
 
@@ -338,16 +507,24 @@ def echo_as(form: str) -> Behaviour:
 ECHOES = {
     "an echo": echo,
     "an echo for a status line": echo_as("{}\r\n\r\n"),
-    "an echo for a header": echo_as("HTTP/1.1 400 Bad\r\nX {}\r\nContent-Length: 0\r\n\r\n"),
-    "an echo for the length of a chunk": echo_as("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}\r\n"),
-    "an echo for an address": echo_as("HTTP/1.1 302 Found\r\nLocation: https://{}/\r\nContent-Length: 0\r\n\r\n"),
+    "an echo for a header": echo_as(
+        "HTTP/1.1 400 Bad\r\nX {}\r\nContent-Length: 0\r\n\r\n"
+    ),
+    "an echo for the length of a chunk": echo_as(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}\r\n"
+    ),
+    "an echo for an address": echo_as(
+        "HTTP/1.1 302 Found\r\nLocation: https://{}/\r\nContent-Length: 0\r\n\r\n"
+    ),
 }
 LEAKY: dict[str, Behaviour] = ECHOES | {why: fault(why)[0] for why in FAULTS}
 
 
-@pytest.mark.parametrize("why", first_cases(LEAKY, 20))
+@pytest.mark.parametrize("why", LEAKY)
 def test_no_failure_shows_a_secret(why: str, connected: Connect) -> None:
-    """Neither an error, nor its traceback with all locals, nor the logs hold the key or a secret of the body."""
+    """Neither an error, nor its traceback with all locals, nor the logs hold the key or
+    a secret of the body.
+    """
     log = io.StringIO()
     handler = logging.StreamHandler(log)
     logging.getLogger().addHandler(handler)
@@ -356,16 +533,25 @@ def test_no_failure_shows_a_secret(why: str, connected: Connect) -> None:
         for name, call in WRITES.items():
             with FarEnd([LEAKY[why]]) as far:
                 error = outcome(far.url, call, connected)
-            shown = {view: look(error) for view, look in VIEWS.items()} | {"log": log.getvalue()}
+            shown = {view: look(error) for view, look in VIEWS.items()} | {
+                "log": log.getvalue()
+            }
 
-            assert [] == [(name, view) for view, text in shown.items() for secret in SECRETS if secret in text]
+            assert [] == [
+                (name, view)
+                for view, text in shown.items()
+                for secret in SECRETS
+                if secret in text
+            ]
     finally:
         logging.getLogger().removeHandler(handler)
         logging.getLogger().setLevel(logging.WARNING)
 
 
 def test_a_failure_leaves_the_callers_own_errors_alone(connected: Connect) -> None:
-    """A call that fails while the caller handles an error of theirs names its own cause, and does not touch theirs."""
+    """A call that fails while the caller handles an error of theirs names its own
+    cause, and does not touch theirs.
+    """
     with FarEnd([reset]) as far:
         try:
             os.environ["NOT_SET"]
@@ -377,35 +563,60 @@ def test_a_failure_leaves_the_callers_own_errors_alone(connected: Connect) -> No
 
 
 def test_key_goes_only_to_where_it_belongs(connected: Connect) -> None:
-    """A redirect to another address is not followed: nothing arrives there, neither key nor body."""
+    """A redirect to another address is not followed: nothing arrives there, neither key
+    nor body.
+    """
     with FarEnd([reply(200)]) as elsewhere:
         for status in (301, 302, 303, 307, 308):
-            with FarEnd([reply(status, b"", {"Location": f"{elsewhere.url}/v2/payer"})]) as far:
+            with FarEnd(
+                [reply(status, b"", {"Location": f"{elsewhere.url}/v2/payer"})]
+            ) as far:
                 outcome(far.url, WRITES["create_payer"], connected)
 
         assert [] == elsewhere.ledger
 
 
 def test_request_is_what_the_service_expects(connected: Connect) -> None:
-    """Key, types and length stand in the headers, and nothing of the environment; the body is sent byte for byte."""
+    """Key, types and length stand in the headers, and nothing of the environment; the
+    body is sent byte for byte.
+    """
     with FarEnd([good("create_payer")]) as far:
         WRITES["create_payer"](connected(far.url))
         request = far.ledger[0]
 
     assert ("POST", "/v2/payer") == (request.method, request.target)
-    assert (KEY, "application/json") == (request.headers["x-api-key"], request.headers["content-type"])
-    assert RequestBody(payerkit.Payer.of(PAYER, {}).to_dict(reveal=True)).content == request.body
-    own = {"host", "x-api-key", "accept", "accept-encoding", "user-agent", "content-type", "content-length"}
+    assert (KEY, "application/json") == (
+        request.headers["x-api-key"],
+        request.headers["content-type"],
+    )
+    assert (
+        RequestBody(payerkit.Payer.of(PAYER, {}).to_dict(reveal=True)).content
+        == request.body
+    )
+    own = {
+        "host",
+        "x-api-key",
+        "accept",
+        "accept-encoding",
+        "user-agent",
+        "content-type",
+        "content-length",
+    }
     assert set(request.headers) - {"connection"} == own  # a session adds that one
 
 
 STATUS = payload(ANSWERS["get_payer_status"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ending", [b"", b"\r\n", message(200, payload(ANSWERS["create_payer"]))])
-def test_what_follows_an_answer_is_nobodys_answer(ending: bytes, connected: Connect) -> None:
-    """Bytes after an answer, in its packet or later, are not read as the answer to the next call."""
+@pytest.mark.parametrize(
+    "ending", [b"", b"\r\n", message(200, payload(ANSWERS["create_payer"]))]
+)
+def test_what_follows_an_answer_is_nobodys_answer(
+    ending: bytes, connected: Connect
+) -> None:
+    """Bytes after an answer, in its packet or later, are not read as the answer to the
+    next call.
+    """
     sent = threading.Semaphore(0)
 
     def late(connection_: socket.socket, _: Received) -> bool:
@@ -418,12 +629,17 @@ def test_what_follows_an_answer_is_nobodys_answer(ending: bytes, connected: Conn
     with FarEnd([late]) as far:
         client = connected(far.url)
         for _ in range(3):
-            assert payerkit.get_payer_status(client, "user-123").to_dict() == ANSWERS["get_payer_status"]
+            assert (
+                payerkit.get_payer_status(client, "user-123").to_dict()
+                == ANSWERS["get_payer_status"]
+            )
             assert sent.acquire(timeout=5)
 
 
 def test_a_connection_that_the_service_closed_is_not_used(connected: Connect) -> None:
-    """A write after the service has closed the kept connection goes over a new one, and is no unknown outcome."""
+    """A write after the service has closed the kept connection goes over a new one, and
+    is no unknown outcome.
+    """
 
     def once(connection_: socket.socket, _: Received) -> None:
         connection_.sendall(message(200, payload(ANSWERS["create_payer"])))
@@ -438,16 +654,24 @@ def test_a_connection_that_the_service_closed_is_not_used(connected: Connect) ->
 
 
 @default_only
-def test_no_write_goes_over_an_idle_connection(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection that the service may be about to close is not trusted with a write; a read may try it."""
+def test_nothing_goes_over_an_idle_connection(
+    connected: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that the service may be about to close is not trusted, with a write
+    above all.
+    """
     monkeypatch.setattr(pool, "MAX_IDLE", 0.05)
     with FarEnd([good("create_payer")]) as far:
         client = connected(far.url)
-        for call in (WRITES["create_payer"], READS["get_payer_status"], WRITES["create_payer"]):
+        for call in (
+            WRITES["create_payer"],
+            READS["get_payer_status"],
+            WRITES["create_payer"],
+        ):
             call(client)
             time.sleep(0.1)
 
-        assert (3, 2) == (len(far.ledger), far.connections)
+        assert (3, 3) == (len(far.ledger), far.connections)
 
 
 def test_many_threads_share_a_client(connected: Connect) -> None:
@@ -456,13 +680,18 @@ def test_many_threads_share_a_client(connected: Connect) -> None:
         client = connected(far.url)
         results: list[str | None] = []
         threads = [
-            threading.Thread(target=lambda: results.append(payerkit.get_payer_status(client, "user-123").kyc_status))
+            threading.Thread(
+                target=lambda: results.append(
+                    payerkit.get_payer_status(client, "user-123").kyc_status
+                ),
+                daemon=True,
+            )
             for _ in range(40)
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(timeout=20)
 
         assert ["completed"] * 40 == results
 
@@ -473,25 +702,36 @@ def interrupt(connection_: socket.socket, request: Received) -> None:
     hang(connection_, request)
 
 
-on_posix = pytest.mark.skipif(os.name != "posix", reason="signals reach one thread on POSIX only")
+on_posix = pytest.mark.skipif(
+    os.name != "posix", reason="signals reach one thread on POSIX only"
+)
 
 
 @on_posix
 @pytest.mark.parametrize("name", [*WRITES, "update_agreement"])
-def test_an_interrupted_write_is_an_unknown_outcome(name: str, connected: Connect) -> None:
+def test_an_interrupted_write_is_an_unknown_outcome(
+    name: str, connected: Connect
+) -> None:
     """Whoever interrupts a write that has left learns that it may have happened."""
     with FarEnd([interrupt]) as far:
         error = outcome(far.url, CALLS[name], connected)
 
         assert (InterruptedCall, 1) == (type(error), len(far.ledger))
         assert isinstance(error, KeyboardInterrupt)
-        assert [] == [view for view, look in VIEWS.items() for secret in SECRETS if secret in look(error)]
+        assert [] == [
+            view
+            for view, look in VIEWS.items()
+            for secret in SECRETS
+            if secret in look(error)
+        ]
 
 
 @on_posix
 @pytest.mark.parametrize("name", READS)
 def test_an_interrupted_read_is_an_interrupt(name: str, connected: Connect) -> None:
-    """A read that is interrupted changed nothing, so the interrupt stays one; no error with a secret hangs on it."""
+    """A read that is interrupted changed nothing, so the interrupt stays one; no error
+    with a secret hangs on it.
+    """
     with FarEnd([interrupt]) as far, pytest.raises(KeyboardInterrupt) as caught:
         CALLS[name](connected(far.url))
 
@@ -500,13 +740,21 @@ def test_an_interrupted_read_is_an_interrupt(name: str, connected: Connect) -> N
 
 @table("addresses_refused")
 def test_addresses_that_cannot_be_used_are_refused(base_url: Any, words: str) -> None:
-    """An address that is incomplete, or would show the key, is refused before anything is sent."""
+    """An address that is incomplete, or would show the key, is refused before anything
+    is sent.
+    """
     with pytest.raises(InvalidInput, match=words):
         Client(base_url, KEY)
 
 
 @pytest.mark.parametrize(
-    "base_url", ["https://api.example.com", "http://127.0.0.1:8000", "http://localhost:1", "http://[::1]:8000/base/"]
+    "base_url",
+    [
+        "https://api.example.com",
+        "http://127.0.0.1:8000",
+        "http://localhost:1",
+        "http://[::1]:8000/base/",
+    ],
 )
 def test_addresses_that_can_be_used(base_url: str) -> None:
     """Https anywhere, plain http on this machine, a path in front of the routes."""
@@ -515,7 +763,9 @@ def test_addresses_that_can_be_used(base_url: str) -> None:
 
 @pytest.mark.parametrize("key", ["", None, "key\n", " key", "kéy", "a\x00b"])
 def test_keys_that_cannot_be_sent_are_refused(key: Any) -> None:
-    """A key that was copied badly is refused; what a header cannot carry is never tried."""
+    """A key that was copied badly is refused; what a header cannot carry is never
+    tried.
+    """
     with pytest.raises(InvalidInput, match=r"api_key: (give the key|the key has)"):
         Client("https://api.example.com", key)
 
@@ -539,7 +789,11 @@ def test_client_shows_no_key() -> None:
 def test_client_is_not_pickled() -> None:
     """A client, or its key, is not handed to another process by accident."""
     client = Client("https://api.example.com", KEY)
-    for hand_on, held in ((pickle.dumps, client), (pickle.dumps, client._key), (copy.deepcopy, client._key)):
+    for hand_on, held in (
+        (pickle.dumps, client),
+        (pickle.dumps, client._key),
+        (copy.deepcopy, client._key),
+    ):
         with pytest.raises(TypeError, match="cannot be pickled"):
             hand_on(held)
 
@@ -547,7 +801,9 @@ def test_client_is_not_pickled() -> None:
 def test_proxies_of_the_environment_do_not_see_this_machine(
     connected: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Calls to this machine do not go through a proxy, whatever the environment says."""
+    """Calls to this machine do not go through a proxy, whatever the environment
+    says.
+    """
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.delenv("NO_PROXY", raising=False)
     with FarEnd([good("get_payer_status")]) as far:
@@ -556,21 +812,16 @@ def test_proxies_of_the_environment_do_not_see_this_machine(
     assert status.kyc_status == "completed"
 
 
-def test_key_is_asked_for_in_a_notebook_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a key, a notebook asks for it unseen; a program gets an error."""
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+def test_without_a_key_the_error_names_its_variable() -> None:
+    """A notebook is not asked for it either: it would stop a run of all cells."""
     with pytest.raises(InvalidInput, match="set PAYERKIT_API_KEY"):
         payerkit.connect("https://api.example.com")
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)  # any module stands for it
-    monkeypatch.setattr(getpass, "getpass", lambda _prompt: KEY)
-
-    assert KEY not in repr(payerkit.connect("https://api.example.com"))
 
 
 ours = {
-    name: BANK_DETAILS[str(field.alias)]
+    name: BANK_DETAILS[str(field.serialization_alias)]
     for name, field in payerkit.BankDetails.model_fields.items()
-    if field.alias in BANK_DETAILS
+    if field.serialization_alias in BANK_DETAILS
 }
 
 
@@ -582,19 +833,33 @@ def call_in_a_pause(client: Client) -> Any:
 
 REFUSED: dict[str, Callable[[Client], Any]] = {
     "a call in a pause": call_in_a_pause,
-    "a dict with a fault": lambda client: payerkit.create_payer(client, {**PAYER, "email": "x"}),
+    "a dict with a fault": lambda client: payerkit.create_payer(
+        client, {**PAYER, "email": "x"}
+    ),
     "fields with a fault": lambda client: payerkit.create_payment_detail(
         client, "user-123", **{**ours, "currency": ""}
     ),
-    "an id that cannot be sent": lambda client: payerkit.create_payment_detail(client, "..", **ours),
-    "an unknown member": lambda client: payerkit.create_payer(client, {**PAYER, "snn": PAYER["ssn"]}),
+    "an id that cannot be sent": lambda client: payerkit.create_payment_detail(
+        client, "..", **ours
+    ),
+    "an unknown member": lambda client: payerkit.create_payer(
+        client, {**PAYER, "snn": PAYER["ssn"]}
+    ),
     "a dict of the wrong kind": lambda client: payerkit.initiate_payment(client, PAYER),
     "no client": lambda _: payerkit.create_payer("client", PAYER),  # type: ignore[arg-type]
-    "an object with other values": lambda _: payerkit.Payer.of(PAYER, {}).replace(ssn=""),
-    "an address that cannot be used": lambda _: payerkit.connect("http://api.example.com", api_key=KEY),
-    "a timeout that cannot be": lambda _: payerkit.connect("https://api.example.com", api_key=KEY, timeout=-1),
+    "an object with other values": (
+        lambda _: payerkit.Payer.of(PAYER, {}).replace(ssn="")
+    ),
+    "an address that cannot be used": lambda _: payerkit.connect(
+        "http://api.example.com", api_key=KEY
+    ),
+    "a timeout that cannot be": lambda _: payerkit.connect(
+        "https://api.example.com", api_key=KEY, timeout=-1
+    ),
     "a key in the place of the address": lambda _: payerkit.connect(KEY),
-    "a key with a line break": lambda _: payerkit.connect("https://api.example.com", api_key=KEY + "\n"),
+    "a key with a line break": lambda _: payerkit.connect(
+        "https://api.example.com", api_key=KEY + "\n"
+    ),
     "a database that is none": lambda _: payerkit.sandbox(
         db="postgresql+psycopg://x:no database password@127.0.0.1:9/x"
     ),
@@ -603,52 +868,95 @@ REFUSED: dict[str, Callable[[Client], Any]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused_input_leaves_no_trace(name: str, connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever was wrong with what was given, none of it is in the error or in the variables of its frames."""
+def test_refused_input_leaves_no_trace(
+    name: str, connected: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was wrong with what was given, none of it is in the error or in the
+    variables of its frames.
+    """
     monkeypatch.setenv("PAYERKIT_API_KEY", KEY)
     with pytest.raises(PayerkitError) as caught:
         REFUSED[name](connected("http://127.0.0.1:9"))
     secrets = [*SECRETS, "no database password"]
-    shown = [VIEWS[view](caught.value) for view in ("str", "repr", "attributes", "locals of all frames")]
+    shown = [
+        VIEWS[view](caught.value)
+        for view in ("str", "repr", "attributes", "locals of all frames")
+    ]
 
     assert [] == [secret for secret in secrets for text in shown if secret in text]
 
 
 def test_an_interrupt_before_anything_left_leaves_no_trace(connected: Connect) -> None:
-    """Ctrl+C while a write waits for its second try stays an interrupt, without the body in its frames."""
+    """Ctrl+C while a write waits for its second try stays an interrupt, without the
+    body in its frames.
+    """
 
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
-    with FarEnd([reply(429, headers={"Retry-After": "1"})]) as far, pytest.raises(KeyboardInterrupt) as caught:
+    with (
+        FarEnd([reply(429, headers={"Retry-After": "1"})]) as far,
+        pytest.raises(KeyboardInterrupt) as caught,
+    ):
         payerkit.create_payer(connected(far.url, sleep=interrupted), PAYER)
 
     assert not isinstance(caught.value, PayerkitError)
-    assert [] == [secret for secret in SECRETS if secret in VIEWS["locals of all frames"](caught.value)]
+    assert [] == [
+        secret
+        for secret in SECRETS
+        if secret in VIEWS["locals of all frames"](caught.value)
+    ]
 
 
-def test_a_traceback_is_short(connected: Connect) -> None:
-    """A person sees the line that called, one of the package's, and the message."""
-    with FarEnd([reply(404)]) as far, pytest.raises(payerkit.errors.NotFound) as caught:
-        payerkit.get_payer_status(connected(far.url), "user-123")
+@pytest.mark.parametrize(
+    "wrong_call",
+    [
+        lambda client: payerkit.create_payer(client, PAYER, PAYER),  # type: ignore[call-arg]
+        lambda _: payerkit.check_payer(PAYER, ignored=()),  # type: ignore[call-arg]
+        lambda _: payerkit.connect("https://api.example.com", KEY),  # type: ignore[call-arg]
+        lambda _: payerkit.connect("https://api.example.com", key=KEY),  # type: ignore[call-arg]
+    ],
+    ids=["one too many", "one unknown", "a key by position", "a key by another name"],
+)
+def test_a_call_with_wrong_arguments_leaves_no_trace(
+    wrong_call: Callable[[Client], Any],
+) -> None:
+    """The error about arguments that a function does not take has none of them in the
+    variables of its frames.
+    """
+    with pytest.raises(TypeError) as caught:
+        wrong_call(Client("http://127.0.0.1:9", KEY))
 
-    assert 1 == len(frames(caught.value))
+    assert [] == [
+        secret
+        for secret in SECRETS
+        if secret in VIEWS["locals of all frames"](caught.value)
+    ]
 
 
 def test_faults_of_the_package_keep_their_frames(connected: Connect) -> None:
-    """An error that is not ours is a fault to be found, so nothing of it is cut away."""
+    """An error that is not ours is a fault to be found, so nothing of it is cut
+    away.
+    """
 
     def broken(_: float) -> None:
         raise ZeroDivisionError
 
-    with FarEnd([reply(429, headers={"Retry-After": "1"})]) as far, pytest.raises(ZeroDivisionError) as caught:
+    with (
+        FarEnd([reply(429, headers={"Retry-After": "1"})]) as far,
+        pytest.raises(ZeroDivisionError) as caught,
+    ):
         payerkit.create_payer(connected(far.url, sleep=broken), PAYER)
 
     assert "send" in {frame.f_code.co_name for frame in frames(caught.value)}
 
 
-def test_a_forked_process_uses_connections_of_its_own(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection that another process opened is not used: two would read each other's responses."""
+def test_a_forked_process_uses_connections_of_its_own(
+    connected: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that another process opened is not used: two would read each other's
+    responses.
+    """
     with FarEnd([good("create_payer")]) as far:
         client = connected(far.url)
         WRITES["create_payer"](client)

@@ -9,7 +9,7 @@ import pytest
 
 import payerkit
 from cases import table
-from payerkit.onchain.currencies import token_list
+from payerkit.payments.onchain.currencies import token_list
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +33,12 @@ def test_columns_have_their_types(currencies: pd.DataFrame) -> None:
 
 
 @table("currency_rows")
-def test_a_row_says_what_a_currency_is(currencies: pd.DataFrame, currency_id: str, columns: dict[str, Any]) -> None:
-    """Name, kind, network, whether it is for tests and can be paid in, and what an account in it needs on each rail."""
+def test_a_row_says_what_a_currency_is(
+    currencies: pd.DataFrame, currency_id: str, columns: dict[str, Any]
+) -> None:
+    """Name, kind, network, whether it is for tests and can be paid in, and what an
+    account in it needs on each rail.
+    """
     row: Any = currencies.loc[currency_id].dropna().to_dict()
 
     assert columns == {name: row.get(name) for name in columns}
@@ -42,7 +46,9 @@ def test_a_row_says_what_a_currency_is(currencies: pd.DataFrame, currency_id: st
 
 
 def test_payable_currencies_are_those_of_the_sandbox(currencies: pd.DataFrame) -> None:
-    """What the table calls payable is a network's coin or token, for which the sandbox has a contract."""
+    """What the table calls payable is a network's coin or token, for which the sandbox
+    has a contract.
+    """
     payable = currencies[currencies["payable"]]
 
     assert {"erc20", "native"} == set(payable["kind"])

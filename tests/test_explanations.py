@@ -7,51 +7,34 @@ from typing import Any
 
 import pytest
 
-import payerkit
 from cases import table
-from form_browser import Browser
 from payerkit import InvalidInput, explain
 from payerkit.explanations import explain_payer
 from payerkit.models import PayerStatus, PaymentDetail
 from payerkit.reference import statuses
-from payerkit.service import accounts, payers
-from payerkit.wording import in_form
-from published import ANSWERS, PAYER
-
-WORDS = {
-    "kyc": "not_started initiated pending pending_assessment prechecks_completed application_queued "
-    "awaiting_manual_review approved completed full_clearance rejected failed retry_required retry_denied",
-    "agreement": "not_started pending completed signed rejected failed",
-    "account": "initiated pending approved verified failed rejected deactivated",
-    "payment": "initiated pending_internal_assessment ongoing_checks processing sending_fiat fiat_sent bounced failed "
-    "insufficient_funds retry_required",
-    "request": "created pending no_payment partially_paid paid overpaid cancelled canceled expired",
-    "order": "not_paid partly_paid unclear paid on_its_way at_the_bank refunded paid_twice unmatched",
-}
-"""The words of the API's documentation, the operator's, the demo application and public clients, and of `reconcile`."""
-
-
-def test_the_table_has_every_word_once() -> None:
-    """No word of a source is missing, and none occurs twice."""
-    known = statuses()
-
-    assert [(of, word) for of, words in WORDS.items() for word in words.split()] == list(
-        known[["of", "status"]].itertuples(index=False, name=None)
-    )
+from payerkit_sandbox import accounts, payers
+from published import ANSWERS
 
 
 def test_the_table_is_complete() -> None:
-    """Each status has a meaning, a move, a next step and a source; the columns have their types."""
+    """Each status stands once, and has a meaning, a move, a next step and a source; the
+    columns have their types.
+    """
     known = statuses()
 
+    assert not known.duplicated(["of", "status"]).any()
     assert {"payer", "payee", "you", "service", "nobody"} == set(known["whose_move"])
     assert not known.drop(columns="ask_again").isna().any(axis=None)
     assert not (known.drop(columns="ask_again") == "").any(axis=None)
-    assert ["string"] * 4 + ["bool", "string", "Int64", "string"] == [str(dtype) for dtype in known.dtypes]
+    assert ["string"] * 4 + ["bool", "string", "Int64", "string"] == [
+        str(dtype) for dtype in known.dtypes
+    ]
 
 
 def test_asking_again_makes_sense_until_a_status_is_final() -> None:
-    """A final status has no time to ask again, any other has one; nobody has to move only where it is final."""
+    """A final status has no time to ask again, any other has one; nobody has to move
+    only where it is final.
+    """
     known = statuses()
 
     assert (known["final"] == known["ask_again"].isna()).all()
@@ -61,7 +44,11 @@ def test_asking_again_makes_sense_until_a_status_is_final() -> None:
 
 @pytest.mark.parametrize(
     ("of", "words"),
-    [("kyc", payers.KycState), ("agreement", payers.AgreementState), ("account", accounts.DetailState)],
+    [
+        ("kyc", payers.KycState),
+        ("agreement", payers.AgreementState),
+        ("account", accounts.DetailState),
+    ],
 )
 def test_every_status_of_the_sandbox_is_documented(of: str, words: Any) -> None:
     """What the sandbox returns is explained."""
@@ -69,7 +56,9 @@ def test_every_status_of_the_sandbox_is_documented(of: str, words: Any) -> None:
 
 
 @table("explained_words")
-def test_a_word_is_explained(status: str, of: str | None, found_of: str, whose_move: str, is_final: bool) -> None:
+def test_a_word_is_explained(
+    status: str, of: str | None, found_of: str, whose_move: str, is_final: bool
+) -> None:
     """What it is of, whose move it is, and whether it is final."""
     found = explain(status, of)
 
@@ -78,7 +67,9 @@ def test_a_word_is_explained(status: str, of: str | None, found_of: str, whose_m
 
 def test_a_word_of_several_things_is_refused() -> None:
     """The error says of which; it is not guessed."""
-    with pytest.raises(InvalidInput, match="Say which: kyc, agreement, account or payment"):
+    with pytest.raises(
+        InvalidInput, match="Say which: kyc, agreement, account or payment"
+    ):
         explain("failed")
 
 
@@ -86,17 +77,38 @@ def test_an_unknown_word_is_said_to_be_unknown() -> None:
     """It is not guessed: no source, no meaning, and the next step is to ask."""
     found = explain("brand_new\u202e" + "x" * 100, of="kyc")
 
-    assert ("", "Not a documented status of the identity check.") == (found.basis, found.meaning)
+    assert ("", "Not a documented status of the identity check.") == (
+        found.basis,
+        found.meaning,
+    )
     assert "Ask the service" in found.what_to_do
     assert ("\u202e" in str(found), "x" * 70 in str(found)) == (False, False)
+
+
+@pytest.mark.parametrize("of", [None, "payment", "request"])
+def test_words_of_other_products_are_known(of: str | None) -> None:
+    """They are documented, but not of payers and payments, and no guess is offered."""
+    found = explain("partially_settled", of)
+
+    assert "of secure payment pages" in found.meaning
+    assert "mean" not in found.meaning
 
 
 @pytest.mark.parametrize(
     ("thing", "expected"),
     [
-        (PayerStatus.read({"kycStatus": "pending", "agreementStatus": "signed"}), ("payer", "service")),
-        (PaymentDetail.read({"payment_detail": {"status": "failed"}}), ("account", "payee")),
-        (PaymentDetail.read({"payment_detail": {"id": "pd-1"}}), ("account", "you")),  # the response has no status
+        (
+            PayerStatus.read({"kycStatus": "pending", "agreementStatus": "signed"}),
+            ("payer", "service"),
+        ),
+        (
+            PaymentDetail.read({"payment_detail": {"status": "failed"}}),
+            ("account", "payee"),
+        ),
+        (
+            PaymentDetail.read({"payment_detail": {"id": "pd-1"}}),
+            ("account", "you"),
+        ),  # the response has no status
     ],
 )
 def test_an_object_is_explained(thing: Any, expected: tuple[str, str]) -> None:
@@ -115,7 +127,9 @@ def test_what_has_no_status_is_refused(thing: Any) -> None:
 
 def test_an_unknown_thing_is_refused() -> None:
     """The error lists what a status can be of."""
-    with pytest.raises(InvalidInput, match="of: expected one of kyc, agreement, account, payment"):
+    with pytest.raises(
+        InvalidInput, match="of: expected one of kyc, agreement, account, payment"
+    ):
         explain("pending", of="payer")
 
 
@@ -130,17 +144,28 @@ def test_a_payer_is_explained(
     is_compliant: bool,
     what_to_do: str,
 ) -> None:
-    """One explanation from all statuses: whose move it is, whether it is final, what to do."""
+    """One explanation from all statuses: whose move it is, whether it is final, what to
+    do.
+    """
     found = explain_payer(kyc, agreement, stated=stated, accounts=accounts)
 
-    assert (whose_move, is_final, is_compliant) == (found.whose_move, found.final, found.compliant)
+    assert (whose_move, is_final, is_compliant) == (
+        found.whose_move,
+        found.final,
+        found.compliant,
+    )
     assert what_to_do in found.what_to_do
     assert ["kyc", "agreement"] == [part.of for part in found.parts[:2]]
 
 
 def test_the_response_that_creates_a_payer_is_not_relied_on() -> None:
-    """`create_payer` knows two words only, which its explanation says; a status that was read has more."""
-    created, read = PayerStatus.read(ANSWERS["create_payer"]), PayerStatus.read(ANSWERS["get_payer_status"])
+    """`create_payer` knows two words only, which its explanation says; a status that
+    was read has more.
+    """
+    created, read = (
+        PayerStatus.read(ANSWERS["create_payer"]),
+        PayerStatus.read(ANSWERS["get_payer_status"]),
+    )
 
     assert "get_payer_status() says more" in created.explain().meaning
     assert "get_payer_status() says more" not in read.explain().meaning
@@ -148,7 +173,9 @@ def test_the_response_that_creates_a_payer_is_not_relied_on() -> None:
 
 def test_a_payers_table_shows_the_next_step() -> None:
     """The card of a status says whose move it is; one without a status does not."""
-    view = PayerStatus.read({"kycStatus": "pending", "agreementStatus": "signed"})._repr_html_()
+    view = PayerStatus.read(
+        {"kycStatus": "pending", "agreementStatus": "signed"}
+    )._repr_html_()
 
     assert "The service&#x27;s move. Wait." in view
     assert "Next" not in PayerStatus.read({"userId": "1"})._repr_html_()
@@ -159,28 +186,26 @@ def test_explanations_are_shown_as_text_and_table() -> None:
     payer = explain_payer("<b>odd</b>", "completed", stated=False)
     views = [payer._repr_html_(), explain("odd")._repr_html_()]
 
-    text = "Payer not compliant (identity check <b>odd</b>, agreement completed): your move."
-    assert ([True, True], False) == ([text in each(payer) for each in (str, repr)], "<b>odd" in "".join(views))
-
-
-def test_the_form_says_whose_move_it_is(shared: payerkit.client.Client) -> None:
-    """After the status was read again, the form says what to do next."""
-    form = payerkit.PayerForm(shared)
-    form.fill({**PAYER, "clientUserId": "explained-form"})
-    form.submit()
-    shared.sandbox.complete_kyc("explained-form", status="pending")
-    browser = Browser(form)
-    banner = browser.press("refresh")["banner"]
-
-    assert "Status updated." == banner["title"]
-    assert banner["lines"][0][0].startswith("The payer's move. Send the payer the link to the agreement.")
+    text = (
+        "Payer not compliant (identity check <b>odd</b>, agreement completed): your"
+        " move."
+    )
+    assert ([True, True], False) == (
+        [text in each(payer) for each in (str, repr)],
+        "<b>odd" in "".join(views),
+    )
 
 
 def test_a_form_asks_for_no_call() -> None:
-    """What a form says to do next can be done in the form: no explanation of a payer's status names a function."""
+    """What a form says to do next can be done in the form: no explanation of a payer's
+    status names a function.
+    """
     known = statuses()
     words = [known.loc[known["of"] == of, "status"] for of in ("kyc", "agreement")]
-    steps = [in_form(explain_payer(kyc, agreement).next_step) for kyc, agreement in itertools.product(*words)]
+    steps = [
+        explain_payer(kyc, agreement).next_step
+        for kyc, agreement in itertools.product(*words)
+    ]
 
     assert [] == [step for step in steps if "()" in step]
 

@@ -1,4 +1,6 @@
-"""What was found in the cells of a file: it blocks its row, or can hold it, as long as the cell is as it was."""
+"""What was found in the cells of a file: it blocks its row, or can hold it, as long as
+the cell is as it was.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ import pytest
 import payerkit
 from payerkit import InvalidInput
 from payerkit.findings import Severity
-from payerkit.onboarding import RunOptions
-from payerkit.onboarding.tasks import Table
+from payerkit.runs import RunOptions
+from payerkit.runs.tasks import Table
 from payerkit.tables import SourceTable
 from payerkit.tables.damage import file_finding
 from payerkit.tables.normalise import CellFinding, Origin
@@ -20,13 +22,21 @@ from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 ACCOUNT = as_columns(TYPED_ACCOUNT)
 ROWS = [
-    TYPED_PAYER | ACCOUNT | own(n) | {"client_user_id": f"user-{n}", "account_number": f"9812736455{n}"}
+    TYPED_PAYER
+    | ACCOUNT
+    | own(n)
+    | {
+        "client_user_id": f"user-{n}",
+        "account_number": f"9812736455{n}",
+    }
     for n in range(3)
 ]
 
 
 def read(*found: tuple[int, str], severity: Severity = "error") -> SourceTable:
-    """Return three rows, 2 to 4, as if they were read from a file in which some cells are damaged."""
+    """Return three rows, 2 to 4, as if they were read from a file in which some cells
+    are damaged.
+    """
     frame = pd.DataFrame(ROWS, index=pd.RangeIndex(2, 5, name="row"), dtype="object")
     cells = [
         CellFinding(
@@ -63,21 +73,31 @@ def test_a_damaged_cell_blocks_its_row(column: str, expected: tuple[str, str]) -
     table = read((3, column))
 
     assert [(3, *expected)] == found_in(table)
-    assert ["to_send", "not_sent", "to_send"] == payerkit.plan_onboarding(table).frame["state"].tolist()
+    assert ["to_send", "not_sent", "to_send"] == payerkit.plan_onboarding(table).frame[
+        "state"
+    ].tolist()
 
 
 def test_a_field_of_payer_and_holder_is_told_once() -> None:
     """If the account holder is the payer, one cell fills both."""
-    own_columns = [name for name in ROWS[0] if not name.startswith("bank_") or name == "bank_name"]
-    table = read((3, "country"))[[name for name in own_columns if name != "postal_code"]]
+    own_columns = [
+        name for name in ROWS[0] if not name.startswith("bank_") or name == "bank_name"
+    ]
+    table = read((3, "country"))[
+        [name for name in own_columns if name != "postal_code"]
+    ]
     found = payerkit.plan_onboarding(table, holder_is_payer=True).findings
 
-    assert [(3, "country", "payer")] == list(found[["row", "field", "step"]].itertuples(index=False, name=None))
+    assert [(3, "country", "payer")] == list(
+        found[["row", "field", "step"]].itertuples(index=False, name=None)
+    )
 
 
 def test_an_id_in_a_table_of_accounts_is_told() -> None:
     """Though no field of bank details has it."""
-    columns = [name for name in ROWS[0] if name not in TYPED_PAYER or name == "client_user_id"]
+    columns = [
+        name for name in ROWS[0] if name not in TYPED_PAYER or name == "client_user_id"
+    ]
 
     assert [(4, "client_user_id", "")] == found_in(read((4, "client_user_id"))[columns])
 
@@ -92,11 +112,15 @@ def test_a_cell_that_is_not_sent_is_not_told() -> None:
 
 def test_a_finding_about_the_row_is_told_whatever_is_sent() -> None:
     """Such as that the row is hidden: its cell is only the place where it was found."""
-    frame = pd.DataFrame(ROWS[:1], index=pd.RangeIndex(2, 3, name="row"), dtype="object")
+    frame = pd.DataFrame(
+        ROWS[:1], index=pd.RangeIndex(2, 3, name="row"), dtype="object"
+    )
     hidden = CellFinding(2, "phone", ROWS[0]["phone"], file_finding("hidden_row", ""))
     found = Table(SourceTable.of(frame, Origin(findings=[hidden])), ("bank_details",))
 
-    assert [("hidden_row", "", "")] == [(each.finding.code, each.finding.field, each.step) for each in found.found]
+    assert [("hidden_row", "", "")] == [
+        (each.finding.code, each.finding.field, each.step) for each in found.found
+    ]
     assert [True] == [row.is_blocked for row in found.rows]
 
 
@@ -109,21 +133,27 @@ def test_a_corrected_cell_is_no_finding() -> None:
     assert [] == found_in(table.loc[[3, 4]])
 
 
-@pytest.mark.parametrize(("hold", "held"), [((), 0), ("became_date", 1), ("warnings", 1)])
-def test_a_doubt_about_a_cell_can_hold_its_row(monkeypatch: pytest.MonkeyPatch, hold: Any, held: int) -> None:
+@pytest.mark.parametrize(
+    ("hold", "held"), [((), 0), ("became_date", 1), ("warnings", 1)]
+)
+def test_a_doubt_about_a_cell_can_hold_its_row(
+    monkeypatch: pytest.MonkeyPatch, hold: Any, held: int
+) -> None:
     """As any other warning."""
     warning = replace(file_finding("became_date", "phone"), severity="warning")
-    monkeypatch.setattr("payerkit.onboarding.tasks.file_finding", lambda *_: warning)
+    monkeypatch.setattr("payerkit.runs.tasks.file_finding", lambda *_: warning)
 
     assert (
         held
-        == payerkit.plan_onboarding(read((3, "phone"), severity="warning"), options=RunOptions(hold=hold)).counts[
-            "held"
-        ]
+        == payerkit.plan_onboarding(
+            read((3, "phone"), severity="warning"), options=RunOptions(hold=hold)
+        ).counts["held"]
     )
 
 
 def test_the_code_of_damage_holds_nothing() -> None:
     """It blocks its row anyway."""
     with pytest.raises(InvalidInput, match="not the code of a warning: 'became_date'"):
-        payerkit.plan_onboarding(read((3, "phone")), options=RunOptions(hold="became_date"))
+        payerkit.plan_onboarding(
+            read((3, "phone")), options=RunOptions(hold="became_date")
+        )

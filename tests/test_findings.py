@@ -12,7 +12,9 @@ from payerkit.errors import FieldProblem
 from payerkit.findings import COLUMNS, Finding, Findings, PaymentFindings, Severity
 
 
-def finding(severity: Severity, code: str = "a_code", message: str = "Wrong.") -> Finding:
+def finding(
+    severity: Severity, code: str = "a_code", message: str = "Wrong."
+) -> Finding:
     """Return a finding about an IBAN."""
     return Finding(
         field="iban",
@@ -25,7 +27,9 @@ def finding(severity: Severity, code: str = "a_code", message: str = "Wrong.") -
     )
 
 
-MIXED = Findings([finding("warning", "one"), finding("error", "two"), finding("warning", "three")])
+MIXED = Findings(
+    [finding("warning", "one"), finding("error", "two"), finding("warning", "three")]
+)
 
 
 def test_findings_can_be_filtered_by_severity() -> None:
@@ -52,7 +56,9 @@ def test_a_finding_is_a_problem_of_a_field() -> None:
     ],
 )
 def test_text_counts_first(findings: Findings, first: str) -> None:
-    """The first line counts the findings by severity; each has a line of its own below."""
+    """The first line counts the findings by severity; each has a line of its own
+    below.
+    """
     lines = str(findings).splitlines()
 
     assert (first, len(findings)) == (lines[0], len(lines) - 1)
@@ -61,12 +67,17 @@ def test_text_counts_first(findings: Findings, first: str) -> None:
 
 def test_a_line_of_text_is_complete() -> None:
     """A line has the severity, field, message, hint, code and basis."""
-    assert "  error  iban: Wrong. Compare it.  [two: a source]" == str(MIXED.errors).splitlines()[1]
+    assert (
+        "  error  iban: Wrong. Compare it.  [two: a source]"
+        == str(MIXED.errors).splitlines()[1]
+    )
 
 
 def test_facts_are_folded() -> None:
     """What is only worth knowing stands behind one line, below what needs a person."""
-    shown = Findings([finding("info", message="A fact."), finding("error", message="A fault.")])._repr_html_()
+    shown = Findings(
+        [finding("info", message="A fact."), finding("error", message="A fault.")]
+    )._repr_html_()
 
     assert ["A fault.", "<details><summary>1 info</summary>", "A fact."] == sorted(
         ("A fact.", "<details><summary>1 info</summary>", "A fault."), key=shown.index
@@ -75,7 +86,9 @@ def test_facts_are_folded() -> None:
 
 def test_html_is_an_inert_table() -> None:
     """A notebook shows one row per finding; markup is escaped."""
-    shown = Findings([finding("error", message="<script>alert(1)</script>")])._repr_html_()
+    shown = Findings(
+        [finding("error", message="<script>alert(1)</script>")]
+    )._repr_html_()
 
     assert (1, 0) == (shown.count("<tbody><tr>"), shown.count("<script>"))
     assert "what to do" in shown
@@ -83,23 +96,36 @@ def test_html_is_an_inert_table() -> None:
     assert "✓&nbsp;No findings" in Findings()._repr_html_()
 
 
-@pytest.mark.parametrize("findings", [MIXED, PaymentFindings(MIXED)], ids=["findings", "of a payment"])
+@pytest.mark.parametrize(
+    "findings", [MIXED, PaymentFindings(MIXED)], ids=["findings", "of a payment"]
+)
 def test_errors_are_shown_first(findings: Findings) -> None:
-    """Text and table list errors, then warnings in their order; the tuple itself keeps its own."""
+    """Text and table list errors, then warnings in their order; the tuple itself keeps
+    its own.
+    """
     for shown in (str(findings), findings._repr_html_()):
-        assert ["two", "one", "three"] == sorted(["one", "two", "three"], key=shown.index)
+        assert ["two", "one", "three"] == sorted(
+            ["one", "two", "three"], key=shown.index
+        )
     assert ["one", "two", "three"] == [each.code for each in findings]
 
 
 def test_a_row_says_what_to_do_and_has_its_source_in_small_print() -> None:
     """A row has three cells, names in words, and lines to copy as they are."""
-    one = replace(finding("warning", "fee_unknown"), field="protocol_fee", hint="Add:\n[[fees]]\n  percentage = 1")
+    one = replace(
+        finding("warning", "fee_unknown"),
+        field="protocol_fee",
+        hint="Add:\n[[fees]]\n  percentage = 1",
+    )
     cells = re.findall("<td[^>]*>(.*?)</td>", Findings([one])._repr_html_(), re.DOTALL)
 
-    assert ["!&nbsp;warning", "protocol fee"] == [re.sub("<[^>]*>", "", cell) for cell in cells[:2]]
-    assert cells[2] == (
-        'Wrong.<div class="pk-advice">→ Add:</div><pre class="pk-copied">[[fees]]\n  percentage = 1</pre>'
-        '<div class="pk-small">a source · fee_unknown</div>'
+    assert ["!&nbsp;warning", "protocol fee"] == [
+        re.sub("<[^>]*>", "", cell) for cell in cells[:2]
+    ]
+    assert (
+        cells[2]
+        == 'Wrong.<div class="pk-advice">→ Add:</div><pre class="pk-copied">[[fees]]\n '
+        ' percentage = 1</pre><div class="pk-small">a source · fee_unknown</div>'
     )
 
 

@@ -1,45 +1,14 @@
-"""What a form suggests: found by what people type, ranked by use, with the one that is meant."""
+"""What a form suggests: codes with their names, those that are used most first."""
 
 from __future__ import annotations
 
 import pytest
 
-from cases import table
+from payerkit.checks.codes import codes, find_code, name_of
 from payerkit.checks.places import aliases, countries, fiat_currencies
-from payerkit.checks.readings import codes, find_code, name_of
-from payerkit.forms.view import MAX_OPTIONS, search
-from payerkit.onchain.currencies import networks, token_list
+from payerkit.payments.onchain.currencies import networks, token_list
 
 LOOKUPS = ["countries", "fiat", "currencies", "tokens"]
-
-
-@table("lookup_matches")
-def test_the_best_match_comes_first(lookup: str, text: str, expected: str) -> None:
-    """What people type finds what they mean, whatever its case, accents and order of words."""
-    assert expected == search(lookup, text).options[0][0]
-
-
-@table("lookup_meant")
-def test_tab_takes_what_is_meant(lookup: str, text: str, expected: str | None) -> None:
-    """Without a highlighted option, the only or exact match is taken, and nothing where several may be meant."""
-    found = search(lookup, text)
-
-    assert expected == (None if found.match < 0 else found.options[found.match][0])
-
-
-@pytest.mark.parametrize("lookup", LOOKUPS)
-@pytest.mark.parametrize("text", ["", " ", "zzzz", "(", "\\", "é", "-", "\ud800", "x" * 10_000])
-def test_searching_never_fails(lookup: str, text: str) -> None:
-    """Any text gives a list of readable length."""
-    assert len(search(lookup, text).options) <= MAX_OPTIONS
-
-
-@pytest.mark.parametrize("lookup", LOOKUPS)
-def test_no_end_is_silent(lookup: str) -> None:
-    """A list that is cut says how many more there are."""
-    found = search(lookup, "")
-
-    assert (len(codes(lookup)), True) == (len(found.options) + found.more, found.more > 0)
 
 
 @pytest.mark.parametrize(
@@ -53,14 +22,7 @@ def test_no_end_is_silent(lookup: str) -> None:
 )
 def test_what_is_used_most_comes_first(lookup: str, expected: list[str]) -> None:
     """A list that nothing was typed for begins with what most people want."""
-    assert expected == [code for code, _ in search(lookup, "").options[:3]]
-
-
-def test_test_tokens_come_first_in_a_sandbox() -> None:
-    """Of what matches equally well, a sandbox offers first what it can pay; elsewhere, money that is real."""
-    first = [search("tokens", text, is_sandbox=True).options[0][0] for text in ("", "usdc", "eth")]
-
-    assert {*first} <= {each.code for each in codes("tokens") if each.is_test}
+    assert expected == [each.code for each in codes(lookup)[:3]]
 
 
 def test_funds_and_metals_come_last() -> None:
@@ -73,7 +35,11 @@ def test_funds_and_metals_come_last() -> None:
 @pytest.mark.parametrize("lookup", LOOKUPS)
 def test_every_code_is_found_by_itself(lookup: str) -> None:
     """A code in any case means itself, whatever else is called so."""
-    wrong = [each.code for each in codes(lookup) if find_code(lookup, each.code.lower()) is not each]
+    wrong = [
+        each.code
+        for each in codes(lookup)
+        if find_code(lookup, each.code.lower()) is not each
+    ]
 
     assert [] == wrong
 
@@ -82,7 +48,9 @@ def test_what_can_pay_is_no_fiat_currency() -> None:
     """The tokens are the currencies without those that only an invoice can have."""
     fiat = {each.id for each in token_list().values() if each.kind == "fiat"}
 
-    assert {each.code for each in codes("currencies")} - fiat == {each.code for each in codes("tokens")}
+    assert {each.code for each in codes("currencies")} - fiat == {
+        each.code for each in codes("tokens")
+    }
 
 
 @pytest.mark.parametrize(
@@ -90,8 +58,16 @@ def test_what_can_pay_is_no_fiat_currency() -> None:
     [
         ("countries", "de", "Germany"),
         ("tokens", "eth-sepolia-sepolia", "ETH on Sepolia (test network)"),
-        ("currencies", "USDCn-matic", "USDC on Polygon"),  # the name of the network, not its id
-        ("tokens", "ETH-zksync-testnet-zksynceratestnet", "ETH on zkSync Era Testnet"),  # said once
+        (
+            "currencies",
+            "USDCn-matic",
+            "USDC on Polygon",
+        ),  # the name of the network, not its id
+        (
+            "tokens",
+            "ETH-zksync-testnet-zksynceratestnet",
+            "ETH on zkSync Era Testnet",
+        ),  # said once
         ("fiat", "XYZ", ""),
         ("", "anything", ""),  # a field without a lookup
     ],
@@ -112,5 +88,14 @@ def test_aliases_lead_to_codes() -> None:
     for kind, codes_of_kind in known.items():
         meant = aliases(kind)
 
-        assert [] == [code for found in meant.values() for code in found if code not in codes_of_kind]
-        assert [] == [alias for alias in meant if kind in {"country", "currency"} and alias.upper() in codes_of_kind]
+        assert [] == [
+            code
+            for found in meant.values()
+            for code in found
+            if code not in codes_of_kind
+        ]
+        assert [] == [
+            alias
+            for alias in meant
+            if kind in {"country", "currency"} and alias.upper() in codes_of_kind
+        ]

@@ -12,7 +12,7 @@ import pytest
 import payerkit
 from cases import table
 from payerkit.tables import template
-from published import ORDER, PAYER
+from published import BANK_DETAILS, ORDER, PAYER
 
 
 @pytest.fixture(scope="module")
@@ -23,22 +23,37 @@ def client() -> Iterator[payerkit.client.Client]:
 
 
 @pytest.fixture
-def names(client: payerkit.client.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Give what a notebook has, in a folder with a table and a profile, and without any key."""
+def names(
+    client: payerkit.client.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Any]:
+    """Give what a notebook has, in a folder with a table and a profile, and without any
+    key.
+    """
     monkeypatch.chdir(tmp_path)
     for variable in ("PAYERKIT_BASE_URL", "PAYERKIT_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("PAYERKIT_PROFILES", "profiles.toml")
-    Path("profiles.toml").write_text('[staging]\nbase_url = "https://api.stage.example.com"\n', encoding="utf-8")
+    Path("profiles.toml").write_text(
+        '[staging]\nbase_url = "https://api.stage.example.com"\n', encoding="utf-8"
+    )
     template("usd-local", path="payers.csv")
     public = {name: getattr(payerkit, name) for name in payerkit.__all__}
-    mine = {"client": client, "form": payerkit.PayerForm(client), "frame": pd.DataFrame([PAYER])}
-    return {**public, **mine, "payerkit": payerkit, "PAYER": PAYER, "ORDER": ORDER}
+    mine = {
+        "client": client,
+        "form": payerkit.PayerForm(client),
+        "frame": pd.DataFrame([PAYER]),
+    }
+    bodies = {"PAYER": PAYER, "DETAILS": BANK_DETAILS, "ORDER": ORDER}
+    return {**public, **mine, **bodies, "payerkit": payerkit}
 
 
 @table("mistakes")
-def test_a_mistake_leads_to_the_cure(names: dict[str, Any], typed: str, cure: str) -> None:
-    """What comes back, an error, a warning or a result, says what to type in its place."""
+def test_a_mistake_leads_to_the_cure(
+    names: dict[str, Any], typed: str, cure: str
+) -> None:
+    """What comes back, an error, a warning or a result, says what to type in its
+    place.
+    """
     try:
         answer = repr(eval(typed, names))  # noqa: S307 - the cells of a table of tests
     except Exception as error:  # noqa: BLE001 - warnings, too, which are errors in tests

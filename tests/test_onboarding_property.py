@@ -1,9 +1,12 @@
-"""Runs keep their promises, whatever happens: random faults, kills, lists, journals, tables and other tools.
+"""Runs keep their promises, whatever happens: random faults, kills, lists, journals,
+tables and other tools.
 
-A run stores nothing twice unless it tells, calls nothing done that is not there, and forgets nothing.
+A run stores nothing twice unless it tells, calls nothing done that is not there, and
+forgets nothing.
 
-What no run can know is left out: a write that takes effect after the last look at a list, and an account that another
-run with another journal is about to store. So whoever changes journals here waits until every write has landed.
+What no run can know is left out: a write that takes effect after the last look at a
+list, and an account that another run with another journal is about to store. So whoever
+changes journals here waits until every write has landed.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ from onboarding_model import (
     without_numbers,
 )
 from onboarding_tables import payer_row
-from payerkit.onboarding import Report
+from payerkit.runs import Report
 
 FAULTS: dict[str, Fault] = {
     "fine": FINE,
@@ -91,7 +94,10 @@ payers, numbers = st.integers(0, PAYERS - 1), st.integers(0, ACCOUNTS - 1)
 
 def account_row(payer: int, number: int) -> Row:
     """Return an account of a payer."""
-    return payer_row(payer) | {"account_number": f"77{payer:04}{number:04}", "bank_name": f"Bank {number}"}
+    return payer_row(payer) | {
+        "account_number": f"77{payer:04}{number:04}",
+        "bank_name": f"Bank {number}",
+    }
 
 
 class Runs(RuleBasedStateMachine):
@@ -109,7 +115,9 @@ class Runs(RuleBasedStateMachine):
         self.asked: dict[Identity, Row] = {}
         """The latest row for each account that any table had."""
         self.told: set[Identity] = set()
-        """Accounts that a report told as stored twice, or that no run could know to be."""
+        """Accounts that a report told as stored twice, or that no run could know to
+        be.
+        """
         self.journals = ["0.journal", "other.journal"]
         self.lost = 0
         self.keys = ["", "key-1"]
@@ -117,13 +125,24 @@ class Runs(RuleBasedStateMachine):
         self.begun = 0
         """How many requests had arrived when the run began."""
         self.is_plain = True
-        """No list was ever behind, cut, or without numbers: nothing may be left unknown."""
+        """No list was ever behind, cut, or without numbers: nothing may be left
+        unknown.
+        """
 
-    @initialize(listed=st.sampled_from(sorted(LISTS)), has_status=st.booleans(), conflicts=st.booleans())
+    @initialize(
+        listed=st.sampled_from(sorted(LISTS)),
+        has_status=st.booleans(),
+        conflicts=st.booleans(),
+    )
     def begin(self, listed: str, has_status: bool, conflicts: bool) -> None:
-        """Choose the manners of the far end. One that refuses payers who are there has a call for their status."""
+        """Choose the manners of the far end. One that refuses payers who are there has
+        a call for their status.
+        """
         self.service.listed = LISTS[listed]
-        self.service.has_status, self.service.conflicts = has_status, conflicts and has_status
+        self.service.has_status, self.service.conflicts = (
+            has_status,
+            conflicts and has_status,
+        )
         self.is_plain = listed in {"whole", "specified"}
 
     def teardown(self) -> None:
@@ -150,7 +169,9 @@ class Runs(RuleBasedStateMachine):
         copy_at: int | None,
         beside_at: int | None,
     ) -> None:
-        """Run among faults; perhaps until a kill; perhaps copy the journal meanwhile; perhaps beside another run."""
+        """Run among faults; perhaps until a kill; perhaps copy the journal meanwhile;
+        perhaps beside another run.
+        """
         self.service.next["account"].extend(FAULTS[name] for name in of_accounts)
         self.service.faults.extend(FAULTS[name] for name in of_others)
         self.service.before = self.watch(copy_at, beside_at)
@@ -161,20 +182,29 @@ class Runs(RuleBasedStateMachine):
             self.service.faults.clear()
             self.service.next["account"].clear()
 
-    @rule(retry=st.sampled_from([(), ("refused",), ("unknown",), ("refused", "unknown")]))
+    @rule(
+        retry=st.sampled_from([(), ("refused",), ("unknown",), ("refused", "unknown")])
+    )
     def run_in_peace(self, retry: tuple[str, ...]) -> None:
         """Run without faults, perhaps for what a person wants tried again."""
         report = self.run_and_judge(self.rows, retry=retry)
         if self.is_plain and report is not None:
             states = set(report.frame["state"])
-            # Where nothing is stored for certain, a new account of another tool may be the one of any row.
+            # Where nothing is stored for certain, a new account of another tool may be
+            # the one of any row.
             if not {"done", "duplicate"} & states:
                 return
-            assert "unknown" not in states, report.frame[["client_user_id", "state", "reason"]].to_string()
+            assert "unknown" not in states, report.frame[
+                ["client_user_id", "state", "reason"]
+            ].to_string()
             open_rows = report.frame[report.frame["retryable"]]
-            assert open_rows.empty, open_rows[["client_user_id", "state", "reason"]].to_string()
+            assert open_rows.empty, open_rows[
+                ["client_user_id", "state", "reason"]
+            ].to_string()
 
-    def watch(self, copy_at: int | None, beside_at: int | None) -> Callable[[Kind, str], None]:
+    def watch(
+        self, copy_at: int | None, beside_at: int | None
+    ) -> Callable[[Kind, str], None]:
         """Return what happens beside a run: at the n-th of its requests."""
         requests = 0
 
@@ -183,7 +213,11 @@ class Runs(RuleBasedStateMachine):
             requests += 1
             if requests == copy_at and (self.folder / self.journals[0]).exists():
                 shutil.copy(self.folder / self.journals[0], self.folder / "copy")
-            if beside_at is not None and requests >= beside_at and self.may_run_beside(kind):
+            if (
+                beside_at is not None
+                and requests >= beside_at
+                and self.may_run_beside(kind)
+            ):
                 self.service.before = lambda _kind, _payer: None
                 self.run_and_judge(self.rows, self.journals[1])
                 self.service.settle()
@@ -191,21 +225,30 @@ class Runs(RuleBasedStateMachine):
         return act
 
     def may_run_beside(self, kind: Kind) -> bool:
-        """Return True if the run can see what another one stores now: no list was read, no write is on its way."""
+        """Return True if the run can see what another one stores now: no list was read,
+        no write is on its way.
+        """
         is_read = any(each == "list" for each, _ in self.service.requests[self.begun :])
         lag = max([0.0, *self.service.lag.values()])
-        is_late = any(account.at + lag > self.service.clock.now() for account in self.service.accounts)
+        is_late = any(
+            account.at + lag > self.service.clock.now()
+            for account in self.service.accounts
+        )
         return kind in {"payer", "list"} and not is_read and not is_late
 
     def run_and_judge(
-        self, rows: list[Row], journal: str = "", *, kill_after: int | None = None, **options: Any
+        self,
+        rows: list[Row],
+        journal: str = "",
+        *,
+        kill_after: int | None = None,
+        **options: Any,
     ) -> Report | None:
         """Run, and hold the report against the ledger; None if the run was killed."""
         name = journal or self.journals[0]
         self.asked |= {row_identity(row): row for row in rows}
         outer, self.begun = self.begun, len(self.service.requests)
-        previous, key = self.keys[-2:]
-        options |= {"key": key, "previous_key": previous, "kill_after": kill_after}
+        options |= {"key": self.keys[-1], "kill_after": kill_after}
         try:
             report = run(self.service, rows, self.folder / name, **options)
         except Killed:
@@ -223,15 +266,22 @@ class Runs(RuleBasedStateMachine):
         return report
 
     def tell(self, *events: str) -> None:
-        """Tell hypothesis what happened, for its statistics; a run beside another one is in a thread of that one."""
-        is_asked = threading.current_thread() is threading.main_thread() and currently_in_test_context()
+        """Tell hypothesis what happened, for its statistics; a run beside another one
+        is in a thread of that one.
+        """
+        is_asked = (
+            threading.current_thread() is threading.main_thread()
+            and currently_in_test_context()
+        )
         for each in events if is_asked else ():
             event(each)
 
     def excuse(self) -> None:
         """Leave out accounts with a copy that came after the last look at the list."""
         for identity in stored_twice(self.service):
-            copies = [each for each in self.service.accounts if each.identity == identity]
+            copies = [
+                each for each in self.service.accounts if each.identity == identity
+            ]
             if not all(self.service.was_seen(each) for each in copies):
                 self.told.add(identity)
 
@@ -248,7 +298,9 @@ class Runs(RuleBasedStateMachine):
     def correct_row(self, place: int, number: int) -> None:
         """Correct the account of a row."""
         place %= len(self.rows)
-        row = self.rows[place] | {"account_number": self.rows[place]["account_number"][:6] + f"{number:04}"}
+        row = self.rows[place] | {
+            "account_number": self.rows[place]["account_number"][:6] + f"{number:04}"
+        }
         if row_identity(row) not in {row_identity(each) for each in self.rows}:
             self.rows = [*self.rows[:place], row, *self.rows[place + 1 :]]
 
@@ -286,7 +338,9 @@ class Runs(RuleBasedStateMachine):
 
     @rule(payer=payers, seconds=st.sampled_from([0.0, 1.5, 4.0, 100.0]))
     def let_list_lag(self, payer: int, seconds: float) -> None:
-        """Let the list of one payer be behind from now on; what it has shown, it goes on showing."""
+        """Let the list of one payer be behind from now on; what it has shown, it goes
+        on showing.
+        """
         self.service.clock.wait(seconds)
         self.service.lag[payer_row(payer)["client_user_id"]] = seconds
         self.is_plain = self.is_plain and not seconds
@@ -319,7 +373,7 @@ class Runs(RuleBasedStateMachine):
     @precondition(lambda self: len(self.keys) == 2)
     @rule()
     def replace_key(self) -> None:
-        """Replace the API key; with the previous one, both journals go on."""
+        """Replace the API key; both journals go on."""
         self.keys.append("key-2")
         for name in self.journals:
             self.service.settle()
@@ -349,8 +403,15 @@ class Runs(RuleBasedStateMachine):
             reports.append(self.run_and_judge(rows, retry=("refused", "unknown")))
             service.settle()
         assert reports[-1] is not None
-        said = [(row["account_number"], *each) for row, each in zip(rows, outcomes(reports[-1]), strict=True)]
-        left = [each for each in said if each[1] not in {"done", "duplicate"} and not each[2].startswith(PERHAPS)]
+        said = [
+            (row["account_number"], *each)
+            for row, each in zip(rows, outcomes(reports[-1]), strict=True)
+        ]
+        left = [
+            each
+            for each in said
+            if each[1] not in {"done", "duplicate"} and not each[2].startswith(PERHAPS)
+        ]
         assert not left, left
         assert set() == stored_twice(service) - self.told
 
@@ -358,7 +419,10 @@ class Runs(RuleBasedStateMachine):
 def outcomes(report: Report) -> list[tuple[str, str]]:
     """Return the state and the reason of each row."""
     return [
-        (str(state), str(reason)) for state, reason in zip(report.frame["state"], report.frame["reason"], strict=True)
+        (str(state), str(reason))
+        for state, reason in zip(
+            report.frame["state"], report.frame["reason"], strict=True
+        )
     ]
 
 
@@ -366,7 +430,9 @@ def outcomes(report: Report) -> list[tuple[str, str]]:
 
 
 def test_a_run_has_to_know_a_list_that_it_read() -> None:
-    """What the list showed to the run is held against its report, however far behind the list is later."""
+    """What the list showed to the run is held against its report, however far behind
+    the list is later.
+    """
     service, row = ModelService(), account_row(0, 0)
     service.next["account"].append(FAULTS["lost after"])
     with tempfile.TemporaryDirectory() as folder:
@@ -385,7 +451,12 @@ CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_t
 
 def test_runs_keep_their_promises() -> None:
     """A few examples in every run of the tests, the same ones each time."""
-    options = settings(max_examples=12, stateful_step_count=8, deadline=None, suppress_health_check=CHECKS)
+    options = settings(
+        max_examples=12,
+        stateful_step_count=8,
+        deadline=None,
+        suppress_health_check=CHECKS,
+    )
 
     run_state_machine_as_test(Runs, settings=options)
 
@@ -394,7 +465,11 @@ def test_runs_keep_their_promises() -> None:
 def test_runs_keep_their_promises_for_long() -> None:
     """10,000 steps, others each time."""
     options = settings(
-        max_examples=600, stateful_step_count=30, deadline=None, derandomize=False, suppress_health_check=CHECKS
+        max_examples=600,
+        stateful_step_count=30,
+        deadline=None,
+        derandomize=False,
+        suppress_health_check=CHECKS,
     )
     Runs.steps = 0
     run_state_machine_as_test(Runs, settings=options)

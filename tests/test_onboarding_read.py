@@ -1,4 +1,6 @@
-"""Reading tables: cells stay text, columns are named by field, rows are numbered as in a spreadsheet."""
+"""Reading tables: cells stay text, columns are named by field, rows are numbered as in
+a spreadsheet.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,9 @@ import pytest
 
 import payerkit
 from cases import table
+from messy_tables import cells_of
 from payerkit import InvalidInput
 from published import BANK_DETAILS, TYPED_ACCOUNT, TYPED_PAYER
-
-NAMES = "client_user_id,email,city\n"
-Cells = dict[int, list[str | None]]
-
-
-def cells_of(frame: pd.DataFrame) -> Cells:
-    """Return the cells by row number, None for an empty cell."""
-    rows = frame.astype(object).where(frame.notna(), None)
-    return {int(label): list(row) for label, row in zip(rows.index, rows.to_numpy(), strict=True)}
 
 
 def csv_file(folder: Path, content: str | bytes) -> Path:
@@ -46,21 +40,19 @@ def workbook(folder: Path, *rows: list[Any]) -> Path:
 
 
 @table("csv_cells")
-def test_csv_cells_stay_text(content: str, expected: dict[str, list[str | None]], tmp_path: Path) -> None:
+def test_csv_cells_stay_text(
+    content: str, expected: dict[str, list[str | None]], tmp_path: Path
+) -> None:
     """Cells are the text of the file, with any usual separator and line ending."""
     found = cells_of(payerkit.read_payers(csv_file(tmp_path, content)))
 
     assert expected == {str(row): cells for row, cells in found.items()}
 
 
-@table("csv_refused")
-def test_invalid_csv_is_refused(content: str, words: str, tmp_path: Path) -> None:
-    """A file that would be misread is refused, with the row if it is known; nothing is cut off silently."""
-    with pytest.raises(InvalidInput, match=words):
-        payerkit.read_payers(csv_file(tmp_path, content))
-
-
-@pytest.mark.parametrize("source", [io.StringIO("\ufeffclientUserId\n007\n"), io.BytesIO(b"clientUserId\r\n007\r\n")])
+@pytest.mark.parametrize(
+    "source",
+    [io.StringIO("\ufeffclientUserId\n007\n"), io.BytesIO(b"clientUserId\r\n007\r\n")],
+)
 def test_an_open_file_is_read(source: Any) -> None:
     """An open file is accepted, in text or binary mode."""
     assert {2: ["007"]} == cells_of(payerkit.read_payers(source))
@@ -74,20 +66,30 @@ def test_an_open_file_is_read(source: Any) -> None:
         ([TYPED_PAYER], "got a list"),
     ],
 )
-def test_unreadable_sources_are_refused(source: Any, words: str, tmp_path: Path) -> None:
+def test_unreadable_sources_are_refused(
+    source: Any, words: str, tmp_path: Path
+) -> None:
     """A source that cannot be read is refused with the reason."""
     with pytest.raises(InvalidInput, match=words):
         payerkit.read_payers(tmp_path / source if isinstance(source, str) else source)
 
 
 def test_excel_cells_become_text(tmp_path: Path) -> None:
-    """Numbers, dates and words of the first sheet become text; blank rows count in the numbering and are left out."""
+    """Numbers, dates and words of the first sheet become text; blank rows count in the
+    numbering and are left out.
+    """
     path = workbook(
         tmp_path,
         ["client_user_id", "postcode", "date_of_birth", "phone", "country", None],
         ["007", 10001, dt.date(1985, 12, 12), 12125551234, "NA"],
         [None] * 5,
-        ["user 8", "01234", dt.datetime(1985, 12, 12, tzinfo=None), "+12125551234", None],  # noqa: DTZ001 - Excel has none
+        [
+            "user 8",
+            "01234",
+            dt.datetime(1985, 12, 12, tzinfo=None),  # noqa: DTZ001 - Excel has none
+            "+12125551234",
+            None,
+        ],
         [9, None, "1985-12-12", 12125551234.0, "n/a"],
     )
     expected = {
@@ -103,11 +105,19 @@ def test_excel_cells_become_text(tmp_path: Path) -> None:
     ("rows", "words"),
     [
         ([], "No column is a known field"),  # the other sheet has a note
-        ([["client_user_id", "email", "email"], ["a", "b", "c"]], r"email \(C\): a second column for email"),
-        ([["client_user_id", None, "email"], ["a", "b", "c"]], "a column without a name; row 2 has a cell in it"),
+        (
+            [["client_user_id", "email", "email"], ["a", "b", "c"]],
+            r"email \(C\): a second column for email",
+        ),
+        (
+            [["client_user_id", None, "email"], ["a", "b", "c"]],
+            "a column without a name; row 2 has a cell in it",
+        ),
     ],
 )
-def test_invalid_excel_sheets_are_refused(rows: list[list[Any]], words: str, tmp_path: Path) -> None:
+def test_invalid_excel_sheets_are_refused(
+    rows: list[list[Any]], words: str, tmp_path: Path
+) -> None:
     """A sheet without a proper header is refused, with the row to look at."""
     with pytest.raises(InvalidInput, match=words):
         payerkit.read_payers(workbook(tmp_path, *rows))
@@ -115,10 +125,15 @@ def test_invalid_excel_sheets_are_refused(rows: list[list[Any]], words: str, tmp
 
 def test_all_file_formats_give_the_same_table(tmp_path: Path) -> None:
     """CSV, Excel and the DataFrame itself give the same table."""
-    frame = pd.DataFrame([{**BANK_DETAILS, "clientUserId": "007"}, {"clientUserId": "8", "iban": "NA"}])
+    frame = pd.DataFrame(
+        [{**BANK_DETAILS, "clientUserId": "007"}, {"clientUserId": "8", "iban": "NA"}]
+    )
     frame.to_csv(tmp_path / "table.csv", index=False)
     frame.to_excel(tmp_path / "table.xlsx", index=False)
-    tables = [payerkit.read_bank_details(tmp_path / f"table.{kind}") for kind in ("csv", "xlsx")]
+    tables = [
+        payerkit.read_bank_details(tmp_path / f"table.{kind}")
+        for kind in ("csv", "xlsx")
+    ]
     expected = cells_of(payerkit.read_bank_details(frame.set_axis([2, 3])))
 
     assert [expected] * 2 == [cells_of(table) for table in tables]
@@ -126,16 +141,23 @@ def test_all_file_formats_give_the_same_table(tmp_path: Path) -> None:
 
 def test_a_dataframe_keeps_its_index_and_is_not_changed() -> None:
     """The result has the index of the DataFrame, which is not modified."""
-    frame = pd.DataFrame({"clientUserId": ["a", "b"], "notes": ["x", "y"]}, index=["one", "one"])
+    frame = pd.DataFrame(
+        {"clientUserId": ["a", "b"], "notes": ["x", "y"]}, index=["one", "one"]
+    )
     before = frame.copy(deep=True)
     table = payerkit.read_payers(frame, mapping={"notes": None})
 
-    assert (["client_user_id"], ["one", "one"]) == (list(table.columns), list(table.index))
+    assert (["client_user_id"], ["one", "one"]) == (
+        list(table.columns),
+        list(table.index),
+    )
     pd.testing.assert_frame_equal(before, frame)
 
 
 @table("named_columns")
-def test_columns_are_named_by_field(columns: list[str], mapping: Mapping[str, str | None], expected: list[str]) -> None:
+def test_columns_are_named_by_field(
+    columns: list[str], mapping: Mapping[str, str | None], expected: list[str]
+) -> None:
     """Columns are found by field name, by wire name and by the mapping."""
     frame = pd.DataFrame([["x"] * len(columns)], columns=columns)
 
@@ -157,21 +179,35 @@ def test_every_unknown_column_is_reported(
 ) -> None:
     """Every unknown column is named, with a suggestion."""
     with pytest.raises(InvalidInput) as caught:
-        payerkit.read_payers(pd.DataFrame([["x"] * len(columns)], columns=columns), mapping=mapping)
+        payerkit.read_payers(
+            pd.DataFrame([["x"] * len(columns)], columns=columns), mapping=mapping
+        )
 
     told = {problem.field: problem.message for problem in caught.value.fields}
     assert list(expected) == list(told)
-    assert [] == [name for name, words in expected.items() if not told[name].endswith(words)]
+    assert [] == [
+        name for name, words in expected.items() if not told[name].endswith(words)
+    ]
 
 
 @pytest.mark.parametrize("body", [TYPED_PAYER, TYPED_ACCOUNT])
-def test_a_missing_header_is_reported_without_values(body: dict[str, str], tmp_path: Path) -> None:
-    """The first row of a file without a header is personal data, and is not in the message."""
+def test_a_missing_header_is_reported_without_values(
+    body: dict[str, str], tmp_path: Path
+) -> None:
+    """The first row of a file without a header is personal data, and is not in the
+    message.
+    """
     path = csv_file(tmp_path, ",".join(body.values()) + "\n")
-    with pytest.raises(InvalidInput, match="Does the table have a header row") as caught:
+    with pytest.raises(
+        InvalidInput, match="Does the table have a header row"
+    ) as caught:
         payerkit.read_payers(path, mapping={"zip": "postcode"})
 
-    assert [] == [value for value in body.values() if len(value) > 2 and value in str(caught.value)]
+    assert [] == [
+        value
+        for value in body.values()
+        if len(value) > 2 and value in str(caught.value)
+    ]
 
 
 @pytest.mark.parametrize("name", ["219-09-9873", "zanzibar@example.com"])
@@ -189,14 +225,21 @@ def test_bank_details_need_client_user_ids() -> None:
         payerkit.read_bank_details(pd.DataFrame([BANK_DETAILS]))
 
 
-MESSY = "Customer ID,Konto,Notes,Country,Phone\n007,DE89370400440532013000,x,Germany,030 901820\n"
+MESSY = (
+    "Customer ID,Konto,Notes,Country,Phone\n007,DE89370400440532013000,x,Germany,030"
+    " 901820\n"
+)
 
 
 def test_a_table_knows_its_mapping(tmp_path: Path) -> None:
-    """The mapping says what was certain and what was chosen, shows masked values, and reads the next file alike."""
+    """The mapping says what was certain and what was chosen, shows masked values, and
+    reads the next file alike.
+    """
     file = csv_file(tmp_path, MESSY)
-    table = payerkit.read_payers(file, mapping={"Konto": "iban", "Notes": None}, normalise=True)
-    again = payerkit.read_payers(file, mapping=table.mapping)
+    table = payerkit.read_payers(
+        file, mapping={"Konto": "iban", "Notes": None}, normalise=True
+    )
+    again = payerkit.read_payers(file, mapping=table.mapping, normalise=True)
 
     assert {
         "Customer ID": "client_user_id",
@@ -220,8 +263,12 @@ def test_a_table_of_several_has_no_mapping(tmp_path: Path) -> None:
 
 
 def test_a_corrections_file_has_the_first_mapping(tmp_path: Path) -> None:
-    """What was chosen for the first file still holds, and our own columns are none of the mapping."""
-    table = payerkit.read_payers(csv_file(tmp_path, MESSY), mapping={"Konto": None, "Notes": "city"})
+    """What was chosen for the first file still holds, and our own columns are none of
+    the mapping.
+    """
+    table = payerkit.read_payers(
+        csv_file(tmp_path, MESSY), mapping={"Konto": None, "Notes": "city"}
+    )
     payerkit.plan_onboarding(table).save_corrections(tmp_path / "to-correct.csv")
     corrected = payerkit.read_payers(tmp_path / "to-correct.csv")
 
@@ -229,13 +276,22 @@ def test_a_corrections_file_has_the_first_mapping(tmp_path: Path) -> None:
 
 
 def test_a_table_lists_its_changes(tmp_path: Path) -> None:
-    """Each cell that was rewritten is listed while its row is there, masked, as in a plan."""
+    """Each cell that was rewritten is listed while its row is there, masked, as in a
+    plan.
+    """
     columns = {"Konto": None, "Notes": None}
-    table = payerkit.read_payers(csv_file(tmp_path, f"{MESSY}008,,,DE,\n"), mapping=columns, normalise=True)
+    table = payerkit.read_payers(
+        csv_file(tmp_path, f"{MESSY}008,,,DE,\n"), mapping=columns, normalise=True
+    )
     rows = [list(row) for row in table.changes.itertuples(index=False)]
 
-    assert [[2, "D2", "Country", "Germany", "DE"], [2, "E2", "Phone"]] == [rows[0], rows[1][:3]]
+    assert [[2, "D2", "Country", "Germany", "DE"], [2, "E2", "Phone"]] == [
+        rows[0],
+        rows[1][:3],
+    ]
     assert "901820" not in table.changes.to_string()
     assert 0 == len(table.tail(1).changes)
     assert 2 == len(table.reset_index(drop=True).changes)
-    pd.testing.assert_frame_equal(table.changes, payerkit.plan_onboarding(table).changes)
+    pd.testing.assert_frame_equal(
+        table.changes, payerkit.plan_onboarding(table).changes
+    )

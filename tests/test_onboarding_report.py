@@ -1,4 +1,6 @@
-"""Reports: what became of every row, what a person does next, and the file; from journals without a run."""
+"""Reports: what became of every row, what a person does next, and the file; from
+journals without a run.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +13,32 @@ import pandas as pd
 import pytest
 
 from cases import said, table
-from payerkit.onboarding import Report
-from payerkit.onboarding.journal import Journal, State
-from payerkit.onboarding.rows import Step
-from payerkit.onboarding.tasks import Limit, Table, Tasks
+from example_reports import example_report
 from payerkit.reasons import Outcome
+from payerkit.runs import Report
+from payerkit.runs.journal import Journal, State
+from payerkit.runs.rows import Step
+from payerkit.runs.tasks import Limit, Table, Tasks
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
 
 Known = dict[tuple[Step, int], tuple[State, dict[str, Any]]]
-"""What a journal has of a row's step: its state, and the options with which it was recorded."""
+"""What a journal has of a row's step: its state, and the options with which it was
+recorded.
+"""
 
 
 def rows(count: int, **changes: Any) -> pd.DataFrame:
     """Return payers with an account each."""
     row = TYPED_PAYER | as_columns(TYPED_ACCOUNT)
-    made = [row | own(n) | {"client_user_id": f"user-{n}", "account_number": f"1234567890{n}"} for n in range(count)]
+    made = [
+        row
+        | own(n)
+        | {
+            "client_user_id": f"user-{n}",
+            "account_number": f"1234567890{n}",
+        }
+        for n in range(count)
+    ]
     return pd.DataFrame(made, dtype="object").assign(**changes)
 
 
@@ -40,15 +53,16 @@ def report(tmp_path: Path) -> Callable[..., Report]:
         stopped: Outcome | None = None,
         sent_as: pd.DataFrame | None = None,
     ) -> Report:
-        with Journal(tmp_path / "run.journal", b"key") as journal:
+        with Journal(tmp_path / "run.journal") as journal:
             sent = Tasks(Table(table if sent_as is None else sent_as), journal.secret)
             for (step, row), (state, options) in (known or {}).items():
                 task = sent[step, sent.table.rows[row]]
-                needs_look = bool(options.get("needs_look"))
-                journal.sent(task.key, payer=task.payer_key, content=task.content, needs_look=needs_look)
+                journal.sent(task.key, task.subject)
                 if state != "sent":
                     journal.record(task.key, state, **options)
-            return Report(Tasks(Table(table), journal.secret), journal, stopped, Limit())
+            return Report(
+                Tasks(Table(table), journal.secret), journal, stopped, Limit()
+            )
 
     return make
 
@@ -82,7 +96,9 @@ def lines(found: Report) -> list[str]:
 def test_rows_that_were_sent_with_warnings_are_counted(
     report: Callable[..., Report], count: int, warned: int, summary: str
 ) -> None:
-    """A row that is done although a check warned of it is not as good as one without."""
+    """A row that is done although a check warned of it is not as good as one
+    without.
+    """
     table = rows(count)
     table.loc[range(warned), "routing_number"] = "021000022"
     found = report(table, both(count, "done"))
@@ -92,13 +108,16 @@ def test_rows_that_were_sent_with_warnings_are_counted(
 
 
 def test_findings_say_with_what_a_row_was_sent(report: Callable[..., Report]) -> None:
-    """Warnings first, each with its column and its code; the table of findings has all of it."""
+    """Warnings first, each with its column and its code; the table of findings has all
+    of it.
+    """
     table = rows(2, city=["Utica ", "Albany"]).set_axis(["a", "b"])
     table.loc["a", "bank_country"] = "UK"
     found = report(table, both(2, "done"))
 
     assert re.fullmatch(
-        r"warning bank_country: Not an ISO 3166-1 code\. Write GB\. \[country_habit\]; .*info city: .* \[trimmed\]",
+        r"warning bank_country: Not an ISO 3166-1 code\. Write GB\. \[country_habit\];"
+        r" .*info city: .* \[trimmed\]",
         str(found.frame.loc["a", "findings"]),
     )
     assert ("", {"a"}) == (found.frame.loc["b", "findings"], set(found.findings["row"]))
@@ -107,14 +126,23 @@ def test_findings_say_with_what_a_row_was_sent(report: Callable[..., Report]) ->
 
 @table("advice")
 def test_each_state_has_advice(
-    report: Callable[..., Report], state: State, reason: list[Any], final: bool, advice: str
+    report: Callable[..., Report],
+    state: State,
+    reason: list[Any],
+    advice: str,
 ) -> None:
-    """One line says what to do, and once; `retryable` says whether the same call does more."""
+    """One line says what to do, and once; `retryable` says whether the same call does
+    more.
+    """
     outcome = Outcome.from_value(reason)
-    found = report(rows(2), both(2, state, reason=outcome, final=final))
+    found = report(rows(2), both(2, state, reason=outcome))
 
-    assert [1] * 2 == [sum(bool(re.match(advice, line)) for line in text) for text in (lines(found), found._advice())]
-    assert ["call again" in advice and outcome.code != "held"] * 2 == found.frame["retryable"].tolist()
+    assert [1] * 2 == [
+        sum(bool(re.match(advice, line)) for line in text)
+        for text in (lines(found), found._advice())
+    ]
+    is_retryable = state == "unknown" or "call again" in advice
+    assert [is_retryable] * 2 == found.frame["retryable"].tolist()
     assert {state: 2} == {name: count for name, count in found.counts.items() if count}
 
 
@@ -124,39 +152,47 @@ def test_a_duplicate_has_both_ids_and_a_colour(report: Callable[..., Report]) ->
     found = report(rows(2), both(1, "duplicate", facts=facts) | {("payer", 1): PAYER})
 
     assert [("one", "two, three"), (pd.NA, "")] == [
-        tuple(each) for each in found.frame[["payment_details_id", "other_ids"]].itertuples(index=False)
+        tuple(each)
+        for each in found.frame[["payment_details_id", "other_ids"]].itertuples(
+            index=False
+        )
     ]
     assert "pk-other" in found._repr_html_()
 
 
-def test_a_row_that_waits_for_its_last_look_is_done_and_not_at_its_end(report: Callable[..., Report]) -> None:
-    """The same call looks once more, and the reason says why."""
-    found = report(rows(1), both(1, "done", reason=said("Found."), needs_look=True))
-
-    assert ("done", True) == tuple(found.frame.loc[0, ["state", "retryable"]])
-    assert re.match("Found. It was sent more than once", str(found.frame.loc[0, "reason"]))
-    assert ["1 row: 1 done.", "1 row waits for a last look: call again with the same journal."] == lines(found)
-
-
 def test_a_row_that_is_held_back_shows_why(report: Callable[..., Report]) -> None:
     """A notebook shows its findings beside the reason, which refers to them."""
-    found = report(rows(1, routing_number="021000022"), both(1, "not_sent", reason=Outcome("held"), final=False))
+    found = report(
+        rows(1, routing_number="021000022"),
+        both(1, "not_sent", reason=Outcome("held")),
+    )
 
-    assert "Held back: routing_number: The check digit does not match" in found._repr_html_()
-
-
-def test_rows_that_were_there_already_are_counted(report: Callable[..., Report]) -> None:
-    """Else a run with a lost journal looks as if it had stored everything again."""
-    known = both(3, "done") | {
-        ("bank_details", 0): ("done", {"reason": Outcome("there_already", {"differs": ["bank_name"]})})
-    }
-
-    assert ["3 rows: 3 done.", "1 row was there already, and nothing was stored again for it."] == lines(
-        report(rows(3), known)
+    assert (
+        "Held back: routing_number: The check digit does not match"
+        in found._repr_html_()
     )
 
 
-def test_a_row_that_was_changed_after_storing_stays_done_and_is_told(report: Callable[..., Report]) -> None:
+def test_rows_that_were_there_already_are_counted(
+    report: Callable[..., Report],
+) -> None:
+    """Else a run with a lost journal looks as if it had stored everything again."""
+    known = both(3, "done") | {
+        ("bank_details", 0): (
+            "done",
+            {"reason": Outcome("there_already", {"differs": ["bank_name"]})},
+        )
+    }
+
+    assert [
+        "3 rows: 3 done.",
+        "1 row was there already, and nothing was stored again for it.",
+    ] == lines(report(rows(3), known))
+
+
+def test_a_row_that_was_changed_after_storing_stays_done_and_is_told(
+    report: Callable[..., Report],
+) -> None:
     """The service keeps what it has: the change is not sent."""
     changed = rows(2)
     changed.loc[1, "bank_name"] = "Another Bank"
@@ -167,25 +203,34 @@ def test_a_row_that_was_changed_after_storing_stays_done_and_is_told(report: Cal
         found.findings["row"].tolist(),
         *found.findings.loc[0, ["step", "severity"]],
     )
-    assert ["2 rows: 2 done.", "1 row was changed after storing, and the service keeps what it has: row 1."] == (
-        lines(found)
-    )
+    assert [
+        "2 rows: 2 done.",
+        "1 row was changed after storing, and the service keeps what it has: row 1.",
+    ] == (lines(found))
 
 
 def test_a_changed_payer_is_told_on_each_row(report: Callable[..., Report]) -> None:
-    """Two accounts of a payer, whose phone number changed: both rows show the payer's data, which is not sent."""
+    """Two accounts of a payer, whose phone number changed: both rows show the payer's
+    data, which is not sent.
+    """
     sent = rows(2, client_user_id="user", **own(0))
     found = report(sent.assign(phone="+12125550123"), both(2, "done"), sent_as=sent)
 
-    assert [(0, "payer"), (1, "payer")] == list(found.findings[["row", "step"]].itertuples(index=False, name=None))
+    assert [(0, "payer"), (1, "payer")] == list(
+        found.findings[["row", "step"]].itertuples(index=False, name=None)
+    )
 
 
 # Interrupts
 
 
 def test_an_interrupted_run_says_what_is_stored(report: Callable[..., Report]) -> None:
-    """Payers who are stored are not told as not sent: the reason of their rows says that the account is missing."""
-    known = {("payer", row): PAYER for row in range(3)} | {("bank_details", 0): ("done", {})}
+    """Payers who are stored are not told as not sent: the reason of their rows says
+    that the account is missing.
+    """
+    known = {("payer", row): PAYER for row in range(3)} | {
+        ("bank_details", 0): ("done", {})
+    }
     found = report(rows(5), known, stopped=Outcome("interrupted"))
 
     assert [
@@ -203,9 +248,15 @@ def test_an_interrupted_run_says_what_is_stored(report: Callable[..., Report]) -
 
 
 def test_rows_that_are_one_count_once_as_stored(report: Callable[..., Report]) -> None:
-    """Two accounts of one payer, one of them in two rows: one payer and two accounts are stored."""
+    """Two accounts of one payer, one of them in two rows: one payer and two accounts
+    are stored.
+    """
     table = pd.concat(
-        [rows(2, client_user_id="user", **own(0)), rows(1, client_user_id="user", **own(0))], ignore_index=True
+        [
+            rows(2, client_user_id="user", **own(0)),
+            rows(1, client_user_id="user", **own(0)),
+        ],
+        ignore_index=True,
     )
     found = report(table, both(2, "done"), stopped=Outcome("interrupted"))
 
@@ -216,7 +267,8 @@ def test_the_most_frequent_reasons_are_shown(report: Callable[..., Report]) -> N
     """At most five, with their numbers, of rows that were refused or not sent."""
     reasons = {row: said(f"Reason {row // 2}.") for row in range(12)}
     known: Known = {
-        ("payer", row): ("refused" if row < 4 else "not_sent", {"reason": reason}) for row, reason in reasons.items()
+        ("payer", row): ("refused" if row < 4 else "not_sent", {"reason": reason})
+        for row, reason in reasons.items()
     }
     table = rows(12)
     table["account_number"] = [f"123456789{row:02}" for row in range(12)]
@@ -232,20 +284,50 @@ def test_the_most_frequent_reasons_are_shown(report: Callable[..., Report]) -> N
 
 
 def test_what_the_table_no_longer_has_is_told(report: Callable[..., Report]) -> None:
-    """Two writes whose outcome is unknown are of rows that were removed: without those rows nothing is found out."""
-    known = both(3, "unknown", final=False) | {("bank_details", 1): ("unknown", {"final": True})}
-    found = report(rows(1), known, sent_as=rows(3))
+    """A write whose outcome is unknown is of a row that was removed: without that row
+    nothing is found out.
+    """
+    known = both(2, "unknown")
+    found = report(rows(1), known, sent_as=rows(2))
 
-    assert "1 write with unknown outcome in the journal belongs to rows that this table no longer has" in str(found)
+    assert (
+        "1 write with unknown outcome in the journal belongs to rows that this table no"
+        " longer has" in str(found)
+    )
     assert "no longer has" not in str(report(rows(3)))
+
+
+def test_pictures_group_reasons(tmp_path: Path) -> None:
+    """Errors first, each with its number of rows and the first of them, in words with
+    blanks.
+    """
+    shown = example_report(tmp_path, 60)._repr_html_()
+    places = [
+        shown.index(words)
+        for words in (
+            "✗&nbsp;refused",
+            "!&nbsp;unknown",
+            "=&nbsp;duplicate",
+            "·&nbsp;not sent",
+            "i&nbsp;waiting",
+        )
+    ]
+
+    assert sorted(places) == places
+    assert "rows 3, 10, 17 and 6 more" in shown
+    assert "not_sent" not in shown
 
 
 # The file
 
 
 @table("cells_of_reports")
-def test_a_saved_report_has_no_formulas(report: Callable[..., Report], tmp_path: Path, cell: str, written: str) -> None:
-    """Ids and labels come from others, and reasons from the service: a spreadsheet must not run what they say."""
+def test_a_saved_report_has_no_formulas(
+    report: Callable[..., Report], tmp_path: Path, cell: str, written: str
+) -> None:
+    """Ids and labels come from others, and reasons from the service: a spreadsheet must
+    not run what they say.
+    """
     table = rows(2).set_axis(pd.Index([cell, "b"], name="=name"))
     table["client_user_id"] = [cell, "other"]
     found = report(table, {("payer", 0): ("refused", {"reason": said(cell)})})
@@ -264,9 +346,16 @@ def test_a_saved_report_has_no_formulas(report: Callable[..., Report], tmp_path:
 
 def test_rows_of_a_payer_may_stand_apart(report: Callable[..., Report]) -> None:
     """A report has the order of the table, whatever the order in which it is read."""
-    table = pd.concat([rows(3), rows(3).assign(account_number=["91", "92", "93"])], ignore_index=True)
-    known = both(6, "done") | {("bank_details", row): ("done", {"facts": {"id": f"id-{row}"}}) for row in range(6)}
+    table = pd.concat(
+        [rows(3), rows(3).assign(account_number=["91", "92", "93"])], ignore_index=True
+    )
+    known = both(6, "done") | {
+        ("bank_details", row): ("done", {"facts": {"id": f"id-{row}"}})
+        for row in range(6)
+    }
     found = report(table, known)
 
-    assert [f"id-{row}" for row in range(6)] == found.frame["payment_details_id"].tolist()
+    assert [f"id-{row}" for row in range(6)] == found.frame[
+        "payment_details_id"
+    ].tolist()
     assert ["user-0", "user-1", "user-2"] * 2 == found.frame["client_user_id"].tolist()

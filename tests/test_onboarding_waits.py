@@ -16,7 +16,6 @@ from onboarding_model import (
     TIMED_OUT,
     Fault,
     Killed,
-    Kind,
     ModelService,
     api_error,
     breaches,
@@ -28,7 +27,6 @@ from onboarding_model import (
     states_after,
 )
 from onboarding_tables import Row, payer_row
-from payerkit.errors import InterruptedRun
 
 PAYERS = 8
 
@@ -38,60 +36,61 @@ IDS = [row["client_user_id"] for row in ROWS]
 
 
 def faults_of(fault: Fault, unknown: int) -> list[Fault]:
-    """Return what becomes of the first requests of a kind: so many have a fault, and the others none."""
+    """Return what becomes of the first requests of a kind: so many have a fault, and
+    the others none.
+    """
     return [fault] * unknown + [FINE] * (PAYERS - unknown)
 
 
 @pytest.mark.parametrize(
-    ("kind", "fault", "unknown", "delays"),
+    ("fault", "lost", "state", "seconds"),
     [
-        ("payer", FINE, 0, 0),
-        ("payer", LOST_AFTER, 1, 0),  # found at once
-        ("payer", LOST_AFTER, PAYERS, 0),
-        ("payer", LOST_BEFORE, 1, 1),  # not there: they wait once, together
-        ("payer", LOST_BEFORE, PAYERS, 1),
-        ("payer", late(SETTLE / 2), 3, 1),
-        ("account", LOST_AFTER, 1, 0),
-        ("account", LOST_AFTER, PAYERS, 0),
-        ("account", LOST_BEFORE, 1, 3),  # absent from two lists; sent twice, so there is a last look
-        ("account", LOST_BEFORE, PAYERS, 3),
+        (FINE, 0, "done", 0.0),
+        (LOST_AFTER, 1, "done", 0.0),  # found at once
+        (LOST_AFTER, PAYERS, "done", 0.0),
+        (late(SETTLE / 2), 3, "done", SETTLE),
+        (LOST_BEFORE, 1, "unknown", SETTLE),  # they wait once, together
+        (LOST_BEFORE, PAYERS, "unknown", SETTLE),
     ],
 )
-def test_a_run_waits_for_absence_alone(
-    service: ModelService, path: Path, kind: Kind, fault: Fault, unknown: int, delays: int
+def test_a_run_waits_once_for_accounts_that_are_not_found(
+    service: ModelService,
+    path: Path,
+    fault: Fault,
+    lost: int,
+    state: str,
+    seconds: float,
 ) -> None:
-    """The seconds of a run are those of the delays that prove an absence, however many are unknown."""
+    """They are looked for at once, and once more at the end, and never sent again."""
     began = service.clock.now()
-    service.next[kind].extend(faults_of(fault, unknown))
+    service.next["account"].extend(faults_of(fault, lost))
 
-    assert ["done"] * PAYERS == states_after(service, ROWS, path)
-    assert delays * SETTLE == pytest.approx(service.clock.now() - began, abs=0.1)
-
-
-def test_accounts_of_settled_payers_are_there_before_the_wait(service: ModelService, path: Path) -> None:
-    """Those of the payers who wait follow, once these are settled."""
-    began = service.clock.now()
-    service.next["payer"].extend(faults_of(LOST_BEFORE, 2))
-    report = run(service, ROWS, path)
-    stored = {each.payer: each.at - began for each in service.accounts}
-
-    assert ["done"] * PAYERS == row_states(report)
-    assert [True] * 2 + [False] * (PAYERS - 2) == [stored[each] >= SETTLE for each in IDS]
-    assert PAYERS + 2 == service.count("payer")
+    expected = [state] * lost + ["done"] * (PAYERS - lost)
+    assert expected == states_after(service, ROWS, path)
+    assert seconds == pytest.approx(service.clock.now() - began, abs=0.1)
+    assert PAYERS == service.count("account")
 
 
 @pytest.mark.parametrize("workers", [1, 4])
-def test_a_limit_holds_for_what_follows(service: ModelService, path: Path, workers: int) -> None:
+def test_a_limit_holds_for_what_follows(
+    service: ModelService, path: Path, workers: int
+) -> None:
     """The accounts of the payers who are tried are sent, and none of the others."""
     service.next["payer"].append(LOST_BEFORE)
 
-    assert ["done"] * 2 + ["not_sent"] * (PAYERS - 2) == states_after(service, ROWS, path, limit=2, workers=workers)
+    assert ["done"] * 2 + ["not_sent"] * (PAYERS - 2) == states_after(
+        service, ROWS, path, limit=2, workers=workers
+    )
     assert (3, 2) == (service.count("payer"), service.count("account"))
 
 
 @pytest.mark.parametrize("fault", [LOST_AFTER, TIMED_OUT])
-def test_a_first_look_settles_no_doubt(service: ModelService, path: Path, fault: Fault) -> None:
-    """What a list does not show for certain is decided by the look after the delay, as before."""
+def test_a_first_look_settles_no_doubt(
+    service: ModelService, path: Path, fault: Fault
+) -> None:
+    """What a list does not show for certain is decided by the look after the delay, as
+    before.
+    """
     began = service.clock.now()
     service.listed = masked
     service.next["account"].append(fault)
@@ -100,19 +99,13 @@ def test_a_first_look_settles_no_doubt(service: ModelService, path: Path, fault:
     assert service.clock.now() - began >= SETTLE
 
 
-def test_a_first_look_is_not_the_last_one(service: ModelService, path: Path) -> None:
-    """An account that was sent twice, and whose second response is lost, is looked at again, a whole delay later."""
-    service.next["account"].extend([late(2.5 * SETTLE), Fault(stored=0.0, interrupts=True)])
-    with pytest.raises(InterruptedRun):
-        run(service, ROWS[:1], path)
-
-    assert ["duplicate"] == states_after(service, ROWS[:1], path)
-
-
 # Runs with a limit
 
 
-LEFT = "Not tried yet: with limit, this call tried the first 2 rows that had not been sent before."
+LEFT = (
+    "Not tried yet: with limit, this call tried the first 2 rows that had not been sent"
+    " before."
+)
 
 
 def rows_of(count: int) -> list[Row]:
@@ -120,25 +113,38 @@ def rows_of(count: int) -> list[Row]:
     return [payer_row(place) for place in range(count)]
 
 
-def done(report: payerkit.onboarding.Report) -> list[int]:
+def done(report: payerkit.runs.Report) -> list[int]:
     """Return the rows that are done."""
     return [row for row, state in enumerate(row_states(report)) if state == "done"]
 
 
 def test_a_few_rows_are_tried_first(service: ModelService, path: Path) -> None:
-    """The others are not sent, and say why; the same call without limit sends them, and nothing twice."""
+    """The others are not sent, and say why; the same call without limit sends them, and
+    nothing twice.
+    """
     rows = rows_of(5)
     tried = run(service, rows, path, limit=2)
 
-    assert ([0, 1], 2, 2) == (done(tried), service.count("payer"), service.count("account"))
+    assert ([0, 1], 2, 2) == (
+        done(tried),
+        service.count("payer"),
+        service.count("account"),
+    )
     assert ["", "", LEFT, LEFT, LEFT] == reasons(tried)
     assert [False, False, True, True, True] == tried.frame["retryable"].tolist()
-    assert "3 rows are left to a later call: call again with the same journal, without limit (--limit)." in str(tried)
+    assert (
+        "3 rows are left to a later call: call again with the same journal, without"
+        " limit (--limit)." in str(tried)
+    )
     assert "not finished" not in str(tried)
 
     rest = run(service, rows, path)
 
-    assert (list(range(5)), 5, 5) == (done(rest), service.count("payer"), service.count("account"))
+    assert (list(range(5)), 5, 5) == (
+        done(rest),
+        service.count("payer"),
+        service.count("account"),
+    )
     assert [] == breaches(service, rows, rest)
 
 
@@ -146,11 +152,15 @@ def test_the_next_call_tries_the_next_rows(service: ModelService, path: Path) ->
     """A limit is that of one call: rows that were sent before do not count."""
     rows = rows_of(5)
 
-    assert [[0, 1], [0, 1, 2, 3], [0, 1, 2, 3, 4]] == [done(run(service, rows, path, limit=2)) for _ in range(3)]
+    assert [[0, 1], [0, 1, 2, 3], [0, 1, 2, 3, 4]] == [
+        done(run(service, rows, path, limit=2)) for _ in range(3)
+    ]
     assert (5, 5) == (service.count("payer"), service.count("account"))
 
 
-def test_rows_that_cannot_be_sent_do_not_count(service: ModelService, path: Path) -> None:
+def test_rows_that_cannot_be_sent_do_not_count(
+    service: ModelService, path: Path
+) -> None:
     """Rows with errors, rows that are held, and rows whose payer has an error."""
     rows = rows_of(6)
     rows[0] |= {"email": "x"}
@@ -158,11 +168,16 @@ def test_rows_that_cannot_be_sent_do_not_count(service: ModelService, path: Path
     report = run(service, rows, path, limit=2, hold="country_habit")
 
     assert [2, 3] == done(report)
-    assert [True, True] == [reasons(report)[0].startswith("email: "), reasons(report)[1].startswith("Held back")]
+    assert [True, True] == [
+        reasons(report)[0].startswith("email: "),
+        reasons(report)[1].startswith("Held back"),
+    ]
 
 
 def test_rows_that_were_refused_do_not_count(service: ModelService, path: Path) -> None:
-    """As long as they are as they were: they would not be sent. A corrected one counts."""
+    """As long as they are as they were: they would not be sent. A corrected one
+    counts.
+    """
     rows = rows_of(4)
     service.next["payer"].append(api_error(400))
     first = run(service, rows, path, limit=1)
@@ -176,8 +191,9 @@ def test_rows_that_were_refused_do_not_count(service: ModelService, path: Path) 
 
 
 ACCOUNTS = [payer_row(0) | {"account_number": f"8800{place}"} for place in range(4)]
-BARE = {name: None for name in payer_row(0) if name not in {"client_user_id", "account_number"}}
-PAYER_ALONE = dict.fromkeys(("bank_name", "account_name", "account_number", "routing_number", "currency"))
+PAYER_ALONE = dict.fromkeys(
+    ("bank_name", "account_name", "account_number", "routing_number", "currency")
+)
 PAYER_ALONE |= {"document_type": None, "document_number": None}
 
 
@@ -185,14 +201,32 @@ PAYER_ALONE |= {"document_type": None, "document_number": None}
     ("rows", "limit", "payers", "accounts", "finished"),
     [
         (ACCOUNTS, 2, 1, 2, [0, 1]),  # the rest of the payer's accounts comes later
-        ([*ACCOUNTS[:2], payer_row(1), ACCOUNTS[2]], 3, 1, 3, [0, 1, 3]),  # rows of one payer come together
-        ([ACCOUNTS[0], ACCOUNTS[0], payer_row(1), payer_row(2)], 2, 2, 2, [0, 1, 2]),  # the same row twice counts once
+        (
+            [*ACCOUNTS[:2], payer_row(1), ACCOUNTS[2]],
+            3,
+            1,
+            3,
+            [0, 1, 3],
+        ),  # rows of one payer come together
+        (
+            [ACCOUNTS[0], ACCOUNTS[0], payer_row(1), payer_row(2)],
+            2,
+            2,
+            2,
+            [0, 1, 2],
+        ),  # the same row twice counts once
         ([payer_row(0) | PAYER_ALONE, payer_row(1), ACCOUNTS[0]], 1, 1, 0, [0]),
         ([payer_row(0) | PAYER_ALONE, payer_row(1), ACCOUNTS[0]], 2, 1, 1, [0, 2]),
     ],
 )
 def test_the_rows_of_one_payer(
-    service: ModelService, path: Path, rows: list[Any], limit: int, payers: int, accounts: int, finished: list[int]
+    service: ModelService,
+    path: Path,
+    rows: list[Any],
+    limit: int,
+    payers: int,
+    accounts: int,
+    finished: list[int],
 ) -> None:
     """A row brings its payer along; another account of the payer is another row."""
     report = run(service, rows, path, limit=limit)
@@ -203,10 +237,14 @@ def test_the_rows_of_one_payer(
     assert 1 == service.count("payer", payer_row(0)["client_user_id"])
 
 
-def test_what_is_unknown_is_settled_all_the_same(service: ModelService, path: Path) -> None:
-    """It was sent before, so that it does not count; this call sends two further rows."""
+def test_what_is_unknown_is_settled_all_the_same(
+    service: ModelService, path: Path
+) -> None:
+    """It was sent before, so that it does not count; this call sends two further
+    rows.
+    """
     rows = rows_of(4)
-    service.next["account"].append(LOST_BEFORE)
+    service.next["account"].append(LOST_AFTER)
 
     def end(kind: str, _: str) -> None:
         if kind == "list" and service.count("account"):
@@ -219,4 +257,4 @@ def test_what_is_unknown_is_settled_all_the_same(service: ModelService, path: Pa
     report = run(service, rows, path, limit=2)
 
     assert [0, 1, 2] == done(report)
-    assert 4 == service.count("account")
+    assert 3 == service.count("account")

@@ -8,8 +8,8 @@ import pytest
 from eth_utils import is_checksum_address
 
 from cases import table
-from payerkit.onchain.addresses import shape
-from payerkit.onchain.currencies import (
+from payerkit.payments.onchain.addresses import shape
+from payerkit.payments.onchain.currencies import (
     Currency,
     currency_aliases,
     current_versions,
@@ -28,7 +28,9 @@ def test_list_is_complete() -> None:
     """All 744 currencies of list 1.5.0 are there, by kind."""
     kinds = [currency.kind for currency in token_list().values()]
 
-    assert {"erc20": 545, "fiat": 179, "native": 18, "trc20": 2} == {kind: kinds.count(kind) for kind in set(kinds)}
+    assert {"erc20": 545, "fiat": 179, "native": 18, "trc20": 2} == {
+        kind: kinds.count(kind) for kind in set(kinds)
+    }
 
 
 @table("currencies_found")
@@ -38,26 +40,43 @@ def test_currencies_are_found(
     """A currency is found by its id in any case, with its own decimals and address."""
     expected = Currency(currency_id, kind, network, symbol, int(decimals), address)
 
-    assert [expected] * 3 == [find_currency(each) for each in (currency_id, currency_id.lower(), currency_id.upper())]
+    assert [expected] * 3 == [
+        find_currency(each)
+        for each in (currency_id, currency_id.lower(), currency_id.upper())
+    ]
 
 
 @table("currencies_unknown")
 def test_what_is_not_in_the_list_is_not_found(currency_id: str) -> None:
-    """Ids that documentation quotes without an address are unknown, and so is what only looks like an id."""
+    """Ids that documentation quotes without an address are unknown, and so is what only
+    looks like an id.
+    """
     assert find_currency(currency_id) is None
 
 
 ALIASES = [
-    ("USDC-sepolia", "fUSDC-sepolia", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"),  # the published off-ramp example
+    (
+        "USDC-sepolia",
+        "fUSDC-sepolia",
+        "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
+    ),  # the published off-ramp example
     ("USDC-optimism", "USDCn-optimism", "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"),
     ("USDC-base-base", "USDC-base", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
-    ("USDT0-arbitrum-one", "USDT-arbitrum-one", "0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9"),
+    (
+        "USDT0-arbitrum-one",
+        "USDT-arbitrum-one",
+        "0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("alias", "listed", "address"), ALIASES)
-def test_an_id_of_newer_documents_names_the_token_at_its_address(alias: str, listed: str, address: str) -> None:
-    """An alias is the listed token at the address that the source of the alias states, in any case."""
+def test_an_id_of_newer_documents_names_the_token_at_its_address(
+    alias: str, listed: str, address: str
+) -> None:
+    """An alias is the listed token at the address that the source of the alias states,
+    in any case.
+    """
     for spelling in (alias, alias.lower(), alias.upper()):
         found = find_currency(spelling)
         assert found is not None
@@ -75,34 +94,66 @@ DEPLOYMENTS = [
     ("ERC20FeeProxy", "mainnet", "0.2.0", "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"),
     ("ERC20FeeProxy", "sepolia", "0.2.0", "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"),
     ("ERC20FeeProxy", "celo", "0.2.0", "0x2171a0dc12a9E5b1659feF2BB20E54c84Fa7dB0C"),
-    ("EthereumFeeProxy", "matic", "0.2.0", "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8"),  # and not 0.1.0
-    ("EthereumFeeProxy", "sepolia", "0.2.0", "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687"),
-    ("EthereumFeeProxy", "arbitrum-rinkeby", "0.1.0", None),  # only the older one is there
+    (
+        "EthereumFeeProxy",
+        "matic",
+        "0.2.0",
+        "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8",
+    ),  # and not 0.1.0
+    (
+        "EthereumFeeProxy",
+        "sepolia",
+        "0.2.0",
+        "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687",
+    ),
+    (
+        "EthereumFeeProxy",
+        "arbitrum-rinkeby",
+        "0.1.0",
+        None,
+    ),  # only the older one is there
 ]
 
 
 @pytest.mark.parametrize(("contract", "network", "version", "address"), DEPLOYMENTS)
-def test_contracts_are_found_by_place(contract: str, network: str, version: str, address: str | None) -> None:
+def test_contracts_are_found_by_place(
+    contract: str, network: str, version: str, address: str | None
+) -> None:
     """The current version of a contract is used where it is, else the older one."""
     found = find_deployment(contract, network)
 
     assert found is not None
-    assert (contract, network, version) == (found.contract, found.network, found.version)
+    assert (contract, network, version) == (
+        found.contract,
+        found.network,
+        found.version,
+    )
     assert address in (None, found.address)
 
 
-@pytest.mark.parametrize(("contract", "network"), [("ERC20FeeProxy", "base-sepolia"), ("EthereumFeeProxy", "tron")])
+@pytest.mark.parametrize(
+    ("contract", "network"),
+    [("ERC20FeeProxy", "base-sepolia"), ("EthereumFeeProxy", "tron")],
+)
 def test_where_no_contract_is_none_is_found(contract: str, network: str) -> None:
     """A network without the contract has no deployment."""
     assert find_deployment(contract, network) is None
 
 
 def test_addresses_are_checksummed() -> None:
-    """Every address of the tables carries its EIP-55 checksum, but the one that the list has without."""
+    """Every address of the tables carries its EIP-55 checksum, but the one that the
+    list has without.
+    """
     addresses = {each.address for place in deployments().values() for each in place}
-    addresses |= {currency.address for currency in token_list().values() if currency.kind == "erc20"}
+    addresses |= {
+        currency.address
+        for currency in token_list().values()
+        if currency.kind == "erc20"
+    }
 
-    assert {"0x55d398326f99059ff775485246999027b3197955"} == {one for one in addresses if not is_checksum_address(one)}
+    assert {"0x55d398326f99059ff775485246999027b3197955"} == {
+        one for one in addresses if not is_checksum_address(one)
+    }
 
 
 def test_every_contract_has_a_current_version() -> None:
@@ -121,14 +172,24 @@ def test_every_contract_has_a_current_version() -> None:
     ],
 )
 def test_a_coin_is_called_as_people_call_it(currency_id: str, ticker: str) -> None:
-    """The list appends networks to the symbols of coins; a token's symbol is its own."""
+    """The list appends networks to the symbols of coins; a token's symbol is its
+    own.
+    """
     assert ticker == token_list()[currency_id.lower()].ticker
 
 
 def test_networks_are_those_of_currencies_and_contracts() -> None:
-    """A network in one of the tables has a row of its own, and no two have the same chain id."""
-    listed = {currency.network for currency in token_list().values() if currency.kind != "fiat"}
-    chain_ids = [network.chain_id for network in networks().values() if network.chain_id]
+    """A network in one of the tables has a row of its own, and no two have the same
+    chain id.
+    """
+    listed = {
+        currency.network
+        for currency in token_list().values()
+        if currency.kind != "fiat"
+    }
+    chain_ids = [
+        network.chain_id for network in networks().values() if network.chain_id
+    ]
 
     assert listed | {network for _, network in deployments()} == set(networks())
     assert len(chain_ids) == len(set(chain_ids))
@@ -139,7 +200,10 @@ def test_networks_are_those_of_currencies_and_contracts() -> None:
     [
         ("matic", "matic (Polygon, chain id 137)"),
         ("sepolia", "sepolia (chain id 11155111)"),  # its title is the name
-        ("zksynceratestnet", "zksynceratestnet (zkSync Era Testnet)"),  # the sources disagree about its chain id
+        (
+            "zksynceratestnet",
+            "zksynceratestnet (zkSync Era Testnet)",
+        ),  # the sources disagree about its chain id
     ],
 )
 def test_networks_have_the_names_that_wallets_show(name: str, words: str) -> None:
@@ -148,10 +212,15 @@ def test_networks_have_the_names_that_wallets_show(name: str, words: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("currency_id", "decimals"), [("USD", 8), ("JPY", 8), ("ETH-mainnet", 18), ("fUSDC-sepolia", 6)]
+    ("currency_id", "decimals"),
+    [("USD", 8), ("JPY", 8), ("ETH-mainnet", 18), ("fUSDC-sepolia", 6)],
 )
-def test_amounts_before_conversion_have_decimals_of_their_own(currency_id: str, decimals: int) -> None:
-    """Conversion contracts take 8 decimals for fiat currencies, whatever the currency itself has."""
+def test_amounts_before_conversion_have_decimals_of_their_own(
+    currency_id: str, decimals: int
+) -> None:
+    """Conversion contracts take 8 decimals for fiat currencies, whatever the currency
+    itself has.
+    """
     currency = find_currency(currency_id)
 
     assert currency is not None
@@ -164,7 +233,9 @@ def test_test_networks_are_told_from_those_with_real_money() -> None:
     words = {"alfajores", "goerli", "mumbai", "rinkeby", "sepolia", "test"}
 
     assert 10 == len(test_networks)
-    assert test_networks == {name for name in networks() if any(word in name for word in words)}
+    assert test_networks == {
+        name for name in networks() if any(word in name for word in words)
+    }
 
 
 @pytest.mark.parametrize(
@@ -185,8 +256,12 @@ def test_an_id_names_its_network(currency_id: str, network: str | None) -> None:
 
 
 @table("real_money")
-def test_real_money_is_told(currency_id: str, environment: str | None, words: str) -> None:
-    """A payment on a network with real money is told of on any service that is not live; else nothing is said."""
+def test_real_money_is_told(
+    currency_id: str, environment: str | None, words: str
+) -> None:
+    """A payment on a network with real money is told of on any service that is not
+    live; else nothing is said.
+    """
     note = real_money_note(currency_id, environment)
 
     assert (bool(words), True) == (bool(note), words in note)

@@ -1,13 +1,12 @@
-"""The pace of a client: calls are spaced, a limit of the service pauses all of them, and no deadline runs meanwhile."""
+"""The pace of a client: calls are spaced, a limit of the service pauses all of them,
+and no deadline runs meanwhile.
+"""
 
 from __future__ import annotations
 
-import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,23 @@ from far_end import Behaviour, FarEnd, hang, reply, reset
 from payerkit import InvalidInput, PayerkitError
 from payerkit.client import Client, Timeout
 from payerkit.client.call import RequestBody
-from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, LONGEST_WAIT, MAX_RATE_LIMITED, Pace, SharedTurn
+from payerkit.client.pace import (
+    BLOCKED,
+    DEFAULT_RATE,
+    FIRST_PAUSES,
+    LONGEST_WAIT,
+    MAX_RATE_LIMITED,
+    Pace,
+)
 from payerkit.errors import NotFound, NotSent, RateLimited, ServiceError
-from payerkit.onboarding.limiter import RateLimiter, RunStopped, StopSignal, request_lists
 from payerkit.reasons import Outcome
+from payerkit.runs.limiter import (
+    RateLimiter,
+    RunStopped,
+    StopSignal,
+    list_accounts,
+    request_each,
+)
 from published import ANSWERS
 
 Connect = Callable[..., Client]
@@ -69,62 +81,14 @@ def failure(client: Client) -> PayerkitError:
     return caught.value
 
 
-def shared_pace(clock: HandClock, home: Path, monkeypatch: pytest.MonkeyPatch, key: str = "example-key") -> Pace:
-    """Make a pace of two calls a second, as a process of its own has it."""
-    monkeypatch.setattr(Path, "home", lambda: home)
-    return Pace(2, clock=clock.now, shared=SharedTurn("https://api.example.com", key))
-
-
-def test_processes_of_a_user_share_the_pace(tmp_path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turns are 0.5 s apart, whichever process takes them; another key has turns of its own."""
-    one, other = (shared_pace(clock, tmp_path, monkeypatch) for _ in range(2))
-    turns = [each.wait_turn(clock.wait) for each in (one, other, one, other)]
-    start = clock.now()
-    shared_pace(clock, tmp_path, monkeypatch, "another-key").wait_turn(clock.wait)
-
-    assert ([0.5] * 3, start) == ([after - before for before, after in pairwise(turns)], clock.now())
-    assert not [name for each in tmp_path.rglob("*") for name in ("example", "key") if name in each.name]
-
-
-@pytest.mark.parametrize("damage", ["folder", "content", "machine"])
-def test_a_pace_that_cannot_be_shared_is_kept_alone(
-    damage: str, tmp_path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No file, a file of something else, and the turn of a machine that was started again since."""
-    pace = shared_pace(clock, tmp_path, monkeypatch)
-    assert pace.shared
-    if damage == "folder":
-        (tmp_path / ".local").write_text("a file")
-    else:
-        pace.shared.path.parent.mkdir(parents=True)
-        pace.shared.path.write_bytes(b"half" if damage == "content" else struct.pack("d", clock.now() + 1e6))
-    start = clock.now()
-    turns = [pace.wait_turn(clock.wait) for _ in range(2)]
-
-    assert [start, start + 0.5] == turns
-
-
-def test_a_user_without_a_home_has_a_pace(clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as that of a container: nothing is shared, and everything else works."""
-    monkeypatch.delenv("HOME")
-    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as it is where no home is known
-    pace = payerkit.connect("https://api.example.com", api_key="k").pace
-
-    assert pace.shared is not None
-    assert pace.shared.take(clock.now(), 0.5) == pace.shared.take(clock.now(), 0.5) == 0
-
-
-def test_loopback_shares_no_pace() -> None:
-    """Nor does a client with a clock of its own."""
-    live, local = (payerkit.connect(url, api_key="k") for url in ("https://api.example.com", "http://127.0.0.1:9"))
-
-    assert (True, None) == (live.pace.shared is not None, local.pace.shared)
-
-
 @pytest.mark.parametrize(
     ("address", "options", "rate"),
     [
-        ("https://api.example.com", {}, DEFAULT_RATE),  # any service but one on this machine
+        (
+            "https://api.example.com",
+            {},
+            DEFAULT_RATE,
+        ),  # any service but one on this machine
         ("https://api.example.com", {"rate": 0.5}, 0.5),
         ("https://api.example.com", {"rate": 20}, 20),
         ("https://api.example.com", {"rate": None}, None),  # lifted
@@ -132,20 +96,29 @@ def test_loopback_shares_no_pace() -> None:
         ("http://localhost:9", {"rate": 5}, 5),
     ],
 )
-def test_a_client_knows_its_pace(address: str, options: dict[str, Any], rate: float | None) -> None:
-    """The rate is the documented default, none on this machine, or the one that was given."""
+def test_a_client_knows_its_pace(
+    address: str, options: dict[str, Any], rate: float | None
+) -> None:
+    """The rate is the documented default, none on this machine, or the one that was
+    given.
+    """
     assert rate == payerkit.connect(address, api_key="key", **options).pace.rate
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf"), True, "5", "fast"])
 def test_a_rate_is_a_positive_number(rate: Any) -> None:
     """Anything else is refused by the argument's name."""
-    with pytest.raises(InvalidInput, match="rate: expected a positive number of calls per second, or None"):
+    with pytest.raises(
+        InvalidInput,
+        match="rate: expected a positive number of calls per second, or None",
+    ):
         payerkit.connect("https://api.example.com", api_key="key", rate=rate)
 
 
 def test_calls_are_spaced(meet: Meet, clock: HandClock) -> None:
-    """The first call leaves at once, as after a pause of the user's; the next ones an interval after the last."""
+    """The first call leaves at once, as after a pause of the user's; the next ones an
+    interval after the last.
+    """
     _, client = meet(GOOD, rate=5)
     for _ in range(3):
         status(client)
@@ -163,7 +136,9 @@ def test_retries_keep_the_pace(meet: Meet, clock: HandClock) -> None:
 
 
 def test_one_pace_for_all_threads_and_copies() -> None:
-    """Calls of all threads, of a client or of its copies for runs, leave one after the other."""
+    """Calls of all threads, of a client or of its copies for runs, leave one after the
+    other.
+    """
     clock = SteppedClock(12)
     client = payerkit.connect("https://api.example.com", api_key="key")
     client.pace = Pace(4, clock=clock.now)
@@ -186,7 +161,9 @@ def test_one_pace_for_all_threads_and_copies() -> None:
 
 
 def test_a_turn_that_is_given_up_leaves_no_gap(clock: HandClock) -> None:
-    """After a run was stopped, the next call does not wait for the turns of its workers."""
+    """After a run was stopped, the next call does not wait for the turns of its
+    workers.
+    """
     pace = Pace(1, clock=clock.now)
     pace.wait_turn(clock.wait)
     for _ in range(50):
@@ -200,14 +177,22 @@ def test_a_run_keeps_the_pace_of_its_client(meet: Meet, clock: HandClock) -> Non
     far, client = meet(GOOD, reply(404), rate=5)
     status(client)
     limiter = RateLimiter(client.pace, workers=1, wait=clock.wait)
-    request_lists(client, ["a", "b", "c"], limiter, progress=False)
+    request_each(
+        client,
+        ["a", "b", "c"],
+        lambda own, each: (list_accounts(own, limiter, each), True),
+        limiter,
+        progress=False,
+    )
 
     assert 4 == len(far.ledger)
     assert [pytest.approx(0.2)] * 3 == clock.waits
 
 
 def test_waiting_counts_against_no_deadline(meet: Meet, clock: HandClock) -> None:
-    """A call that waits for its turn longer than it may take has its whole time left then."""
+    """A call that waits for its turn longer than it may take has its whole time left
+    then.
+    """
     _, client = meet(GOOD, rate=0.001, timeout=Timeout(total=30))
     kept = [status(client).kyc_status for _ in range(2)]
 
@@ -223,18 +208,33 @@ def test_the_deadline_is_that_of_the_work(meet: Meet, clock: HandClock) -> None:
     assert (ServiceError, [1000]) == (type(error), clock.waits)
 
 
-def test_a_wait_that_the_service_requests_counts_against_the_deadline(meet: Meet, clock: HandClock) -> None:
-    """Waits for Retry-After are made within the time of a call, however often the service requests them."""
+def test_a_wait_that_the_service_requests_counts_against_the_deadline(
+    meet: Meet, clock: HandClock
+) -> None:
+    """Waits for Retry-After are made within the time of a call, however often the
+    service requests them.
+    """
     often = payerkit.client.Retries(attempts=10)
-    far, client = meet(reply(429, headers={"Retry-After": "20"}), timeout=30, retries=often)
+    far, client = meet(
+        reply(429, headers={"Retry-After": "20"}), timeout=30, retries=often
+    )
     error = failure(client)
 
-    assert (RateLimited, 20, [20], 2) == (type(error), error.retry_after, clock.waits, len(far.ledger))
+    assert (RateLimited, 20, [20], 2) == (
+        type(error),
+        error.retry_after,
+        clock.waits,
+        len(far.ledger),
+    )
 
 
 def test_retry_after_pauses_all_calls(meet: Meet, clock: HandClock) -> None:
     """The next call of the client waits, too; a copy for a run has the same pause."""
-    _, client = meet(reply(429, headers={"Retry-After": "20"}), GOOD, retries=payerkit.client.Retries(attempts=1))
+    _, client = meet(
+        reply(429, headers={"Retry-After": "20"}),
+        GOOD,
+        retries=payerkit.client.Retries(attempts=1),
+    )
     failure(client)
     left = client.without_retries().pace.pause_left()
     status(client)
@@ -252,8 +252,12 @@ def test_the_controls_of_a_sandbox_keep_no_pace(clock: HandClock) -> None:
     assert (3, []) == (len(rates), clock.waits)
 
 
-def test_the_controls_of_a_sandbox_wait_as_requested(meet: Meet, clock: HandClock) -> None:
-    """Without a pace, the wait that a response requests is still a wait: of this call alone."""
+def test_the_controls_of_a_sandbox_wait_as_requested(
+    meet: Meet, clock: HandClock
+) -> None:
+    """Without a pace, the wait that a response requests is still a wait: of this call
+    alone.
+    """
     _, client = meet(reply(503, "{}", {"Retry-After": "2"}), reply(200, '{"usd": "1"}'))
     payerkit.client.SandboxControls(client).rate("USD")
 
@@ -261,13 +265,20 @@ def test_the_controls_of_a_sandbox_wait_as_requested(meet: Meet, clock: HandCloc
 
 
 def test_a_429_without_a_wait_is_raised_at_once(meet: Meet, clock: HandClock) -> None:
-    """A single call is not repeated; the client pauses, and the next call waits for that."""
+    """A single call is not repeated; the client pauses, and the next call waits for
+    that.
+    """
     far, client = meet(LIMITED, GOOD)
     error = failure(client)
     sent = len(far.ledger)
     status(client)
 
-    assert (RateLimited, None, 429, 1) == (type(error), error.retry_after, error.status_code, sent)
+    assert (RateLimited, None, 429, 1) == (
+        type(error),
+        error.retry_after,
+        error.status_code,
+        sent,
+    )
     assert [1] == clock.waits
 
 
@@ -283,7 +294,9 @@ def test_pauses_grow_until_the_service_responds(meet: Meet) -> None:
 
 
 def test_a_long_pause_is_told_and_not_waited(meet: Meet, clock: HandClock) -> None:
-    """While the client pauses for longer than a call may take, a call raises at once, and nothing is sent."""
+    """While the client pauses for longer than a call may take, a call raises at once,
+    and nothing is sent.
+    """
     far, client = meet(*[LIMITED] * 6, GOOD)
     for _ in range(6):
         failure(client)
@@ -305,7 +318,9 @@ def test_a_long_pause_is_told_and_not_waited(meet: Meet, clock: HandClock) -> No
 
 
 def test_a_pause_keeps_an_outcome_unknown(meet: Meet, clock: HandClock) -> None:
-    """A call that may have happened, and whose repetition a pause prevents, stays unknown."""
+    """A call that may have happened, and whose repetition a pause prevents, stays
+    unknown.
+    """
     far, client = meet(reply(503, headers={"Retry-After": "50"}), LIMITED)
 
     def pause_longer(seconds: float) -> None:
@@ -320,7 +335,9 @@ def test_a_pause_keeps_an_outcome_unknown(meet: Meet, clock: HandClock) -> None:
 
 
 def test_a_burst_counts_once(clock: HandClock, pace: Pace) -> None:
-    """Of many calls that are refused together, one makes the pause; those after it make the next."""
+    """Of many calls that are refused together, one makes the pause; those after it make
+    the next.
+    """
     for refusals, pause in [(1, 1), (2, 2)]:
         departures = [pace.wait_turn(clock.wait) for _ in range(10)]
         clock.time += 0.1
@@ -333,7 +350,9 @@ def test_a_burst_counts_once(clock: HandClock, pace: Pace) -> None:
 
 
 def test_a_success_of_the_burst_does_not_count(clock: HandClock, pace: Pace) -> None:
-    """A call that left before the pause and was accepted does not end the row of refusals; one after it does."""
+    """A call that left before the pause and was accepted does not end the row of
+    refusals; one after it does.
+    """
     early = pace.wait_turn(clock.wait)
     pace.record(RateLimited("slow down"), pace.wait_turn(clock.wait))
     pace.record(None, early)
@@ -351,7 +370,9 @@ def test_a_success_of_the_burst_does_not_count(clock: HandClock, pace: Pace) -> 
         (ServiceError("bad gateway"), 1),
     ],
 )
-def test_what_ends_a_row_of_refusals(error: PayerkitError, refusals: int, clock: HandClock, pace: Pace) -> None:
+def test_what_ends_a_row_of_refusals(
+    error: PayerkitError, refusals: int, clock: HandClock, pace: Pace
+) -> None:
     """Only a response of the service shows that it accepts calls again."""
     pace.record(RateLimited("slow down"), pace.wait_turn(clock.wait))
     pace.record(error, pace.wait_turn(clock.wait))
@@ -359,11 +380,22 @@ def test_what_ends_a_row_of_refusals(error: PayerkitError, refusals: int, clock:
     assert refusals == pace.refusals
 
 
-@pytest.mark.parametrize(("refusals", "is_stopped"), [(MAX_RATE_LIMITED - 1, False), (MAX_RATE_LIMITED, True)])
-def test_a_run_goes_on_after_a_block(refusals: int, is_stopped: bool, clock: HandClock) -> None:
-    """Five pauses that grow and a block of five minutes end no run; refused again after two blocks, it says why."""
+@pytest.mark.parametrize(
+    ("refusals", "is_stopped"),
+    [(MAX_RATE_LIMITED - 1, False), (MAX_RATE_LIMITED, True)],
+)
+def test_a_run_goes_on_after_a_block(
+    refusals: int, is_stopped: bool, clock: HandClock
+) -> None:
+    """Five pauses that grow and a block of five minutes end no run; refused again after
+    two blocks, it says why.
+    """
     stop, moments = StopSignal(), list[float]()
-    limiter = RateLimiter(Pace(5, clock=clock.now), stop, wait=lambda seconds: clock.wait(seconds) or bool(stop))
+    limiter = RateLimiter(
+        Pace(5, clock=clock.now),
+        stop,
+        wait=lambda seconds: clock.wait(seconds) or bool(stop),
+    )
 
     def call() -> None:
         moments.append(clock.now())
@@ -374,7 +406,10 @@ def test_a_run_goes_on_after_a_block(refusals: int, is_stopped: bool, clock: Han
         limiter.call(call)
 
     assert [*FIRST_PAUSES, BLOCKED, BLOCKED] == pytest.approx(np.diff(moments))
-    assert is_stopped == ("as too frequent 8 times in a row. Call again later, with a lower rate" in stop.reason)
+    assert is_stopped == (
+        "as too frequent 8 times in a row. Call again later, with a lower rate"
+        in stop.reason
+    )
 
 
 def test_a_stop_ends_a_pause(pace: Pace) -> None:
@@ -387,14 +422,20 @@ def test_a_stop_ends_a_pause(pace: Pace) -> None:
         return True
 
     with pytest.raises(RunStopped):
-        RateLimiter(pace, stop, wait=stopped).call(lambda: pytest.fail("sent after the stop"))
+        RateLimiter(pace, stop, wait=stopped).call(
+            lambda: pytest.fail("sent after the stop")
+        )
 
 
 def test_a_run_does_not_begin_in_a_pause_of_hours(clock: HandClock, pace: Pace) -> None:
-    """If a call before the run was told to wait for very long, the run ends and says how long it is."""
+    """If a call before the run was told to wait for very long, the run ends and says
+    how long it is.
+    """
     stop = StopSignal()
     pace.record(RateLimited("slow down", retry_after=LONGEST_WAIT + 1), 0)
     with pytest.raises(RunStopped):
-        RateLimiter(pace, stop, wait=clock.wait).call(lambda: pytest.fail("sent in the pause"))
+        RateLimiter(pace, stop, wait=clock.wait).call(
+            lambda: pytest.fail("sent in the pause")
+        )
 
     assert ("3601 s" in stop.reason, []) == (True, clock.waits)

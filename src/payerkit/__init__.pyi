@@ -1,11 +1,12 @@
-# The public names, listed once: for type checkers and editors, and loaded lazily by `__init__.py`.
+# The public names, listed once: for type checkers and editors, and loaded lazily by
+# `__init__.py`.
 # ruff: noqa: I001 - by subject, not by module
-from payerkit.connection import (
+from .connection import (
     connect as connect,
     sandbox as sandbox,
 )
-from payerkit.sample_payments import samples as samples
-from payerkit.endpoints import (
+from .sample_payments import samples as samples
+from .endpoints import (
     create_payer as create_payer,
     get_payer_status as get_payer_status,
     update_agreement as update_agreement,
@@ -13,50 +14,50 @@ from payerkit.endpoints import (
     list_payment_details as list_payment_details,
     initiate_payment as initiate_payment,
 )
-from payerkit.payouts.request_calls import (
+from .money.payout_requests import (
     create_request as create_request,
     request_payment as request_payment,
     get_request as get_request,
 )
-from payerkit.payouts.lists import list_requests as list_requests
-from payerkit.payouts.lists import list_payments as list_payments
-from payerkit.models import (
+from .money.lists import list_requests as list_requests
+from .money.lists import list_payments as list_payments
+from .models import (
     Payer as Payer,
     BankDetails as BankDetails,
     PaymentOrder as PaymentOrder,
     PayoutOrder as PayoutOrder,
 )
-from payerkit.policy.payment_policy import PaymentPolicy as PaymentPolicy
-from payerkit.checks.records import (
+from .payments.payment_policy import PaymentPolicy as PaymentPolicy
+from .checks.records import (
     check_payer as check_payer,
     check_bank_details as check_bank_details,
     check_payers as check_payers,
     check_all_bank_details as check_all_bank_details,
 )
-from payerkit.payment.check import check_payment as check_payment
-from payerkit.payment.check_many import check_payments as check_payments
-from payerkit.payment.decode import decode_transactions as decode_transactions
-from payerkit.models.payments import read_payment as read_payment
-from payerkit.tables.read import (
+from .payments.check import check_payment as check_payment
+from .payments.check_many import check_payments as check_payments
+from .payments.decode import decode_transactions as decode_transactions
+from .models.payments import read_payment as read_payment
+from .tables.read import (
     read_payers as read_payers,
     read_bank_details as read_bank_details,
 )
-from payerkit.onboarding.plan import plan_onboarding as plan_onboarding
-from payerkit.onboarding.run import (
+from .runs.plan import plan_onboarding as plan_onboarding
+from .runs.run import (
     onboard as onboard,
     add_bank_details as add_bank_details,
 )
-from payerkit.statuses.wait_for import wait_for as wait_for
-from payerkit.statuses.statuses import payer_statuses as payer_statuses
-from payerkit.explanations import explain as explain
-from payerkit.payouts.reconcile_orders import reconcile as reconcile
-from payerkit.payouts.trace_order import trace as trace
-from payerkit.events.read_events import read_events as read_events
-from payerkit.forms.payer import PayerForm as PayerForm
-from payerkit.forms.bank_details import BankDetailsForm as BankDetailsForm
-from payerkit.forms.payment import PaymentForm as PaymentForm
-from payerkit.forms.walkthrough import Walkthrough as Walkthrough
-from payerkit.errors import (
+from .money.wait import wait_for as wait_for
+from .money.statuses import payer_statuses as payer_statuses
+from .explanations import explain as explain
+from .money.reconcile import reconcile as reconcile
+from .money.trace import trace as trace
+from .money.events import read_events as read_events
+from .forms.payer import PayerForm as PayerForm
+from .forms.bank_details import BankDetailsForm as BankDetailsForm
+from .forms.payment import PaymentForm as PaymentForm
+from .forms.walkthrough import Walkthrough as Walkthrough
+from .errors import (
     PayerkitError as PayerkitError,
     InvalidInput as InvalidInput,
     Refused as Refused,
@@ -64,20 +65,15 @@ from payerkit.errors import (
 )
 
 # The places of all other names.
-from payerkit import (
+from . import (
     client as client,
     errors as errors,
-    events as events,
     findings as findings,
-    forms as forms,
     models as models,
-    onboarding as onboarding,
-    payment as payment,
-    payouts as payouts,
-    policy as policy,
+    money as money,
+    payments as payments,
     reference as reference,
-    signing as signing,
-    statuses as statuses,
+    runs as runs,
     tables as tables,
 )
 

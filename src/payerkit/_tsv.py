@@ -12,9 +12,17 @@ V = TypeVar("V")
 
 
 def rows(package: str, name: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a package's table by column name; lines that begin with # are comments, such as its source."""
-    lines = files(package).joinpath(f"{name}.tsv").read_text(encoding="utf-8").splitlines()
-    yield from csv.DictReader((line for line in lines if not line.startswith("#")), dialect="excel-tab")
+    """Yield the rows of a package's table by column name; lines that begin with # are
+    comments, such as its source. Empty cells at the end of a line may be left out.
+    """
+    lines = (
+        files(package).joinpath(f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    )
+    yield from csv.DictReader(
+        (line for line in lines if not line.startswith("#")),
+        restval="",
+        dialect="excel-tab",
+    )
 
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, tuple[V, ...]]:

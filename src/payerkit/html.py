@@ -1,7 +1,9 @@
-"""Render untrusted text as inert HTML: chips, tables and the pictures that notebooks show.
+"""Render untrusted text as inert HTML: chips, tables and the pictures that notebooks
+show.
 
-A picture is one `div` with the class `pk` and its style. Words and marks say what the colours say, so that it can be
-read where styles are removed, as on GitHub, or where colours are forced.
+A picture is one `div` with the class `pk` and its style. Words and marks say what the
+colours say, so that it can be read where styles are removed, as on GitHub, or where
+colours are forced.
 """
 
 from __future__ import annotations
@@ -16,12 +18,25 @@ from urllib.parse import urlsplit
 
 from payerkit.wording import visible
 
-Kind = Literal["error", "warning", "info", "success", "neutral", "other"]
-"""What a colour of the palette stands for: the three severities, what is done or right, and two without judgement."""
+ChipKind = Literal["error", "warning", "info", "success", "neutral", "other"]
+"""What a colour of the palette stands for: the three severities, what is done or right,
+and two without judgement.
+"""
 
-MARKS: dict[Kind, str] = {"error": "✗", "warning": "!", "info": "i", "success": "✓", "neutral": "·", "other": "="}
+MARKS: dict[ChipKind, str] = {
+    "error": "✗",
+    "warning": "!",
+    "info": "i",
+    "success": "✓",
+    "neutral": "·",
+    "other": "=",
+}
 """The sign that says the same as the colour."""
-VERDICT_KINDS: dict[str, Kind] = {"ok": "success", "look": "warning", "stop": "error"}
+VERDICT_KINDS: dict[str, ChipKind] = {
+    "ok": "success",
+    "look": "warning",
+    "stop": "error",
+}
 """The colour of each verdict on a payment."""
 
 
@@ -35,52 +50,76 @@ def escape(value: object) -> str:
     """Return a value's text escaped for HTML; a dash for None."""
     if isinstance(value, Html):
         return value
-    return "—" if value is None else html.escape(visible(str(value)), quote=True)
+    if value is None:
+        return "—"
+    return html.escape(visible(str(value)), quote=True)
 
 
 def breakable(value: object) -> str:
-    """Return a value's text escaped for HTML, which may be broken within hashes and addresses."""
+    """Return a value's text escaped for HTML, which may be broken within hashes and
+    addresses.
+    """
     return re.sub(r"(\w{22})(?=\w)", r"\1<wbr>", escape(value))
 
 
 def is_web_address(url: str) -> bool:
-    """Return True if a URL is safe to link: http or https with a host, and only printable ASCII."""
+    """Return True if a URL is safe to link: http or https with a host, and only
+    printable ASCII.
+    """
     try:
         parts = urlsplit(url)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and url.isascii() and url.isprintable()
+        return (
+            parts.scheme in {"http", "https"}
+            and bool(parts.hostname)
+            and url.isascii()
+            and url.isprintable()
+        )
     except ValueError:
         return False
 
 
 def link(url: str, label: str) -> str:
-    """Return a link that opens in a new tab; a URL that is not safe to link is shown as text."""
+    """Return a link that opens in a new tab; a URL that is not safe to link is shown as
+    text.
+    """
     if not is_web_address(url):
         return escape(url)
-    return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{escape(label)}</a>'
+    return (
+        f'<a href="{escape(url)}" target="_blank" rel="noopener'
+        f' noreferrer">{escape(label)}</a>'
+    )
 
 
 @cache
 def palette() -> str:
-    """Return the CSS that defines the colours, as custom properties of elements with the class `pk` or `payerkit`.
+    """Return the CSS that defines the colours, as custom properties of elements with
+    the class `pk` or `payerkit`.
 
-    Of each kind there is a colour for text, marks and lines (`--pk-error`), and one for the ground below such text
-    (`--pk-error-ground`). `--pk-on` is for text on a ground of the first; `--pk-line` is for quiet lines. They follow
-    the theme of JupyterLab, Notebook, VS Code and Colab, and elsewhere the `color-scheme` of the page.
+    Of each kind there is a colour for text, marks and lines (`--pk-error`), and one for
+    the ground below such text (`--pk-error-ground`). `--pk-on` is for text on a ground
+    of the first; `--pk-line` is for quiet lines. They follow the theme of JupyterLab,
+    Notebook, VS Code and Colab, and elsewhere the `color-scheme` of the page.
     """
     return files(__package__).joinpath("palette.css").read_text("utf-8")
 
 
 @cache
-def inline(kind: Kind, look: Literal["chip", "solid", "frame"]) -> str:
-    """Return the style attribute of what has a colour, which it keeps where a notebook is not trusted.
+def inline(kind: ChipKind, look: Literal["chip", "solid", "frame"]) -> str:
+    """Return the style attribute of what has a colour, which it keeps where a notebook
+    is not trusted.
 
-    Its style sheet is gone there, and custom properties, too; so these are the light colours, on their own ground.
+    Its style sheet is gone there, and custom properties, too; so these are the light
+    colours, on their own ground.
     """
     if look == "frame":
-        return f'style="padding:10px 14px;border:2px solid {tone(kind)};border-radius:6px"'
+        return (
+            f'style="padding:10px 14px;border:2px solid {tone(kind)};border-radius:6px"'
+        )
     colours = f"color:{tone(kind)};background:{tone(f'{kind}-ground')}"
     if look == "solid":
-        colours = f"color:#fff;background:{tone(kind)};font-weight:bold;white-space:nowrap"
+        colours = (
+            f"color:#fff;background:{tone(kind)};font-weight:bold;white-space:nowrap"
+        )
     return f'style="padding:0 7px;border-radius:4px;{colours}"'
 
 
@@ -102,46 +141,64 @@ def picture(*parts: str) -> str:
 
 
 def page(heading: str, body: str) -> str:
-    """Return HTML as a page that loads and runs nothing, in the reader's light or dark colours; in print, light."""
+    """Return HTML as a page that loads and runs nothing, in the reader's light or dark
+    colours; in print, light.
+    """
     text = files(__package__).joinpath("page.html").read_text("utf-8")
     return text.format(title=escape(heading), body=body)
 
 
 def title(text: object, *, beside: str = "") -> Html:
     """Return the first line of a picture. beside: HTML at its end, such as a chip."""
-    return Html(f'<div class="pk-title"><b>{breakable(text)}</b>{" " * bool(beside)}{beside}</div>')
+    line = f"<b>{breakable(text)}</b> {beside}".rstrip()
+    return Html(f'<div class="pk-title">{line}</div>')
 
 
-def chip(kind: Kind, words: str) -> Html:
-    """Return words on a ground of their colour, with their mark, which never stands on a line of its own."""
-    return Html(f'<span class="pk-chip pk-{kind}" {inline(kind, "chip")}>{MARKS[kind]}&nbsp;{escape(words)}</span>')
+def chip(kind: ChipKind, words: str) -> Html:
+    """Return words on a ground of their colour, with their mark, which never stands on
+    a line of its own.
+    """
+    return Html(
+        f'<span class="pk-chip pk-{kind}"'
+        f" {inline(kind, 'chip')}>{MARKS[kind]}&nbsp;{escape(words)}</span>"
+    )
 
 
 def verdict(word: str) -> Html:
     """Return a verdict, which stands out from chips."""
     kind = VERDICT_KINDS[word]
-    return Html(f'<span class="pk-chip pk-solid pk-{kind}" {inline(kind, "solid")}>{word.upper()}</span>')
+    return Html(
+        f'<span class="pk-chip pk-solid pk-{kind}"'
+        f" {inline(kind, 'solid')}>{word.upper()}</span>"
+    )
 
 
 def badge(environment: str) -> Html:
     """Return the name of an environment as a small badge; "live" stands out."""
-    is_live = environment == "live"
-    live = f' pk-live" {inline("error", "solid")}' if is_live else '" style="padding:0 6px;border:1px solid"'
-    return Html(f'<span class="pk-badge{live}>{escape(environment.capitalize())}</span>')
+    look = 'class="pk-badge" style="padding:0 6px;border:1px solid"'
+    if environment == "live":
+        look = f'class="pk-badge pk-live" {inline("error", "solid")}'
+    return Html(f"<span {look}>{escape(environment.capitalize())}</span>")
 
 
 def advice(text: str) -> Html:
     """Return what to do. Lines after the first are to be copied, and stay lines."""
-    first, _, lines = text.partition("\n")
-    shown = f'<div class="pk-advice">→ {escape(first)}</div>' if first else ""
-    copied = "\n".join(map(escape, lines.splitlines()))
-    return Html(shown + (f'<pre class="pk-copied">{copied}</pre>' if copied else ""))
+    first, _, rest = text.partition("\n")
+    shown = ""
+    if first:
+        shown = f'<div class="pk-advice">→ {escape(first)}</div>'
+    copied = "\n".join(escape(line) for line in rest.splitlines())
+    if copied:
+        shown += f'<pre class="pk-copied">{copied}</pre>'
+    return Html(shown)
 
 
 def small(*parts: str) -> Html:
     """Return small print, such as the source of a finding; nothing without words."""
     words = " · ".join(escape(part) for part in parts if part)
-    return Html(f'<div class="pk-small">{words}</div>' if words else "")
+    if not words:
+        return Html()
+    return Html(f'<div class="pk-small">{words}</div>')
 
 
 def code(text: str) -> Html:
@@ -154,28 +211,40 @@ _LONG = 40
 
 
 _INLINE = 'style="text-align:left;vertical-align:top"'
-"""The style of a cell where a notebook is not trusted, so that style sheets are gone."""
+"""The style of a cell where a notebook is not trusted, so that style sheets are
+gone.
+"""
 
 
 def _table(sections: str, caption: str) -> Html:
-    named = f'<caption style="text-align:left">{escape(caption)}</caption>' if caption else ""
+    named = ""
+    if caption:
+        named = f'<caption style="text-align:left">{escape(caption)}</caption>'
     return Html(f'<table class="pk-table">{named}{sections}</table>')
 
 
 def table(rows: Iterable[tuple[str, str]], *, caption: str) -> Html:
-    """Return a table of names and cells, for a `picture`. Names are escaped here; cells must be HTML already."""
+    """Return a table of names and cells, for a `picture`. Names are escaped here; cells
+    must be HTML already.
+    """
     body = "".join(
-        f'<tr><th scope="row" {_INLINE}>{escape(name)}</th><td {_INLINE}>{cell}</td></tr>' for name, cell in rows
+        f'<tr><th scope="row" {_INLINE}>{escape(name)}</th><td'
+        f" {_INLINE}>{cell}</td></tr>"
+        for name, cell in rows
     )
     return _table(f"<tbody>{body}</tbody>", caption)
 
 
 def _cell(value: object) -> str:
-    """Return a cell with its line breaks. In narrow notebooks, a long one keeps a width, and its words are broken."""
+    """Return a cell with its line breaks. In narrow notebooks, a long one keeps a
+    width, and its words are broken.
+    """
     if isinstance(value, Html) or not isinstance(value, str):
         return f"<td {_INLINE}>{escape(value)}</td>"
-    lines = "<br>".join(map(breakable, value.split("\n")))
-    return f'<td class="pk-long" {_INLINE}>{lines}</td>' if len(value) > _LONG else f"<td {_INLINE}>{lines}</td>"
+    lines = "<br>".join(breakable(line) for line in value.split("\n"))
+    if len(value) > _LONG:
+        return f'<td class="pk-long" {_INLINE}>{lines}</td>'
+    return f"<td {_INLINE}>{lines}</td>"
 
 
 def folded(summary: str, content: str) -> Html:
@@ -183,12 +252,18 @@ def folded(summary: str, content: str) -> Html:
     return Html(f"<details><summary>{escape(summary)}</summary>{content}</details>")
 
 
-def grid(head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str) -> Html:
-    """Return a table with a header, for a `picture`. Cells are escaped here, unless they are `Html`.
+def grid(
+    head: Iterable[str], rows: Iterable[Iterable[object]], *, caption: str
+) -> Html:
+    """Return a table with a header, for a `picture`. Cells are escaped here, unless
+    they are `Html`.
 
     Without rows, return only the caption.
     """
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    body = ""
+    for row in rows:
+        cells = "".join(_cell(value) for value in row)
+        body += f"<tr>{cells}</tr>"
     if not body:
         return title(caption)
     names = "".join(f'<th scope="col" {_INLINE}>{escape(name)}</th>' for name in head)

@@ -1,7 +1,10 @@
-"""Why a row or a call ended as it did: a code with parameters, and the one place where it becomes words."""
+"""Why a row or a call ended as it did: a code with parameters, and the one place where
+it becomes words.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -18,15 +21,18 @@ WAITING_CODES = {
     "not_approved_for_payout_rail": "the payer is approved for these rails",
     "payment_detail_not_approved": "the bank details are approved",
 }
-"""Codes of refusals that end by themselves, and until when each holds. Source: the operator's documentation."""
+"""Codes of refusals that end by themselves, and until when each holds. Source: the
+operator's documentation.
+"""
 
 
 class Outcome(NamedTuple):
     """Why a row or a call ended as it did.
 
-    code: for programs; stable. params: what the words name: numbers, ids, words of the service, and other outcomes.
-    `cause` is an outcome that led to this one; `noted` is one to which this one only adds a remark. `fields` has what
-    the service says of single fields.
+    code: for programs; stable. params: what the words name: numbers, ids, words of the
+    service, and other outcomes. `cause` is an outcome that led to this one; `noted` is
+    one to which this one only adds a remark. `fields` has what the service says of
+    single fields.
     """
 
     code: str
@@ -36,7 +42,9 @@ class Outcome(NamedTuple):
     def main(self) -> Outcome:
         """The outcome without remarks."""
         noted = self.params.get("noted")
-        return noted.main if isinstance(noted, Outcome) else self
+        if isinstance(noted, Outcome):
+            return noted.main
+        return self
 
     @property
     def text(self) -> str:
@@ -45,17 +53,30 @@ class Outcome(NamedTuple):
 
     def of_texts(self, change: Callable[[str], str]) -> Outcome:
         """Return the outcome with each text of its parameters changed."""
-        return Outcome(self.code, {name: _changed(value, change) for name, value in self.params.items()})
+        return Outcome(
+            self.code,
+            {name: _changed(value, change) for name, value in self.params.items()},
+        )
 
     @classmethod
     def from_value(cls, value: list[Any]) -> Outcome:
-        """Return an outcome from its parsed JSON, a list of the code and the parameters."""
+        """Return an outcome from its parsed JSON, a list of the code and the
+        parameters.
+        """
         code, params = value
-        return cls(code, {name: cls.from_value(each) if _is_outcome(each) else each for name, each in params.items()})
+        return cls(
+            code,
+            {
+                name: cls.from_value(each) if _is_outcome(each) else each
+                for name, each in params.items()
+            },
+        )
 
 
 def _is_outcome(value: Any) -> bool:
-    """Return True if a parameter is an outcome in parsed JSON; other lists are of texts."""
+    """Return True if a parameter is an outcome in parsed JSON; other lists are of
+    texts.
+    """
     return isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict)
 
 
@@ -64,7 +85,9 @@ def _changed(value: Any, change: Callable[[str], str]) -> Any:
         return value.of_texts(change)
     if isinstance(value, list):
         return [change(each) for each in value]
-    return change(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return change(value)
+    return value
 
 
 @cache
@@ -76,7 +99,10 @@ def _texts() -> dict[str, str]:
 def rendered(outcome: Outcome) -> str:
     """Return an outcome in words."""
     known = {name: each for name, each in outcome.params.items() if each is not None}
-    params = {name: each.text if isinstance(each, Outcome) else each for name, each in known.items()}
+    params = {
+        name: each.text if isinstance(each, Outcome) else each
+        for name, each in known.items()
+    }
     text = _texts()[outcome.code].format_map(_Words(params)).strip()
     return " ".join([text, *params.get("fields", ())])
 
@@ -89,55 +115,100 @@ class _Words(dict[str, Any]):
 
 
 def words_of_service(params: Params) -> str:
-    """Return what the service says about a call that it refused, "" if it says nothing."""
+    """Return what the service says about a call that it refused, "" if it says
+    nothing.
+    """
     words = params.get("words", "")
-    return f"It says: {words}{'' if words.endswith(('.', '!', '?', '…')) else '.'}" if words else ""
+    if not words:
+        return ""
+    if not words.endswith((".", "!", "?", "…")):
+        words += "."
+    return f"It says: {words}"
 
 
 def _says(params: Params) -> str:
-    broken = "The response broke off before the reason." if params.get("is_cut") else ""
-    return f" {words_of_service(params) or broken}".rstrip()
+    words = words_of_service(params)
+    if not words and params.get("is_cut"):
+        words = "The response broke off before the reason."
+    return f" {words}".rstrip()
 
 
 def _in_brackets(params: Params) -> str:
     """Return the ids of accounts in brackets, three at most, "" if they have none."""
-    ids = [each for each in params["ids"] if each]
-    return f" ({', '.join(ids[:3])}{', ...' * (len(ids) > 3)})" if ids else ""
+    ids = [account_id for account_id in params["ids"] if account_id]
+    if not ids:
+        return ""
+    shown = ", ".join(ids[:3])
+    if len(ids) > 3:
+        shown += ", ..."
+    return f" ({shown})"
 
 
 def _shows(params: Params) -> str:
-    """Return the end of the sentence that says why a list leaves open whether it has an account."""
+    """Return the end of the sentence that says why a list leaves open whether it has an
+    account.
+    """
     if "listed" in params:
         return f"shows {params['listed']} accounts and may leave out others."
-    accounts = "accounts" if len(params["ids"]) > 1 else "an account"
-    return f"has {accounts}{_in_brackets(params)} that could be this one, but does not show enough to tell."
+    accounts = "an account"
+    if len(params["ids"]) > 1:
+        accounts = "accounts"
+    return (
+        f"has {accounts}{_in_brackets(params)} that could be this one, but does not"
+        " show enough to tell."
+    )
 
 
 def _differences(params: Params) -> str:
     differs = params.get("differs", ())
-    return f" The payer's list shows a different {' and a different '.join(differs)}." if differs else ""
+    if not differs:
+        return ""
+    return f" The payer's list shows a different {' and a different '.join(differs)}."
 
 
 def _what_to_do(params: Params) -> str:
-    """Return the next step if it is yours, or if waiting does not change the statuses of a payer, else ""."""
+    """Return the next step if it is yours, or if waiting does not change the statuses
+    of a payer, else "".
+    """
     found = explain_payer(params.get("kyc_status"), params.get("agreement_status"))
-    return found.what_to_do if (found.final or found.whose_move == "you") and not found.is_passed else ""
+    if found.is_passed or not (found.final or found.whose_move == "you"):
+        return ""
+    return found.what_to_do
+
+
+def _wait(params: Params) -> str:
+    if "seconds" not in params:
+        return ""
+    return f" {count_of(math.ceil(params['seconds']), 'second')}"
+
+
+def _body(params: Params) -> str:
+    if "fingerprint" not in params:
+        return ""
+    return f" (body {params['fingerprint']})"
+
+
+def _first_rows(params: Params) -> str:
+    if params["rows"] == 1:
+        return "the first row"
+    return f"the first {count_of(params['rows'], 'row')}"
 
 
 _MADE: dict[str, Callable[[Params], str]] = {
     "noted": lambda _: "",
     "says": _says,
-    "wait": lambda params: f" {params['seconds']:g} seconds" if "seconds" in params else "",
-    "body": lambda params: f" (body {params['fingerprint']})" if "fingerprint" in params else "",
-    "first": lambda params: "the first row" if params["rows"] == 1 else f"the first {count_of(params['rows'], 'row')}",
+    "wait": _wait,
+    "body": _body,
+    "first": _first_rows,
     "kyc": lambda params: params.get("kyc_status", "unknown"),
     "agreement": lambda params: params.get("agreement_status", "unknown"),
     "what_to_do": _what_to_do,
     "until": lambda params: WAITING_CODES[params["waiting_code"]],
     "in_brackets": _in_brackets,
     "shows": _shows,
-    "listed_ids": lambda params: ", ".join(each or "one without an id" for each in params["ids"]),
-    "stored": lambda params: f" It is stored as {params['id']}." if "id" in params else "",
+    "listed_ids": lambda params: ", ".join(
+        each or "one without an id" for each in params["ids"]
+    ),
     "differences": _differences,
 }
 """The fields of the texts that are made from parameters, by name."""

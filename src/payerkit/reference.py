@@ -1,5 +1,18 @@
-"""What payerkit knows, as tables: rules, statuses, currencies, and a cheat sheet."""
+"""What payerkit knows, as tables: rules, findings about payments, statuses, currencies,
+and a cheat sheet.
+"""
 
-from payerkit._lazy import load_lazily
+from payerkit.cheat_sheet import cheat_sheet
+from payerkit.checks.records import rules
+from payerkit.explanations import Explanation, statuses
+from payerkit.findings import findings
+from payerkit.payments.onchain.currency_table import currencies
 
-__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)
+__all__ = [
+    "Explanation",
+    "cheat_sheet",
+    "currencies",
+    "findings",
+    "rules",
+    "statuses",
+]

@@ -1,4 +1,6 @@
-"""Field names here and on the wire, ids that are safe in a path, keys, JSON, times, loopback hosts."""
+"""Field names here and on the wire, ids that are safe in a path, keys, JSON, times,
+loopback hosts.
+"""
 
 from __future__ import annotations
 
@@ -7,44 +9,55 @@ import ipaddress
 import json
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache, partial
+from numbers import Number
 from typing import Any, Never
 
-from payerkit.errors import FieldProblem, InvalidInput
+from payerkit.errors import FieldProblem, InvalidInput, kind_of
 
 
 def our_name(name: str) -> str:
-    """Return a field's name here, in snake_case: `address_line1` for `addressLine1`, `iban` for `IBAN`."""
+    """Return a field's name here, in snake_case: `address_line1` for `addressLine1`,
+    `iban` for `IBAN`.
+    """
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 @lru_cache(1024)
 def wire_name(name: str) -> str:
-    """Return a field's name on the wire, in camelCase, from any spelling: `addressLine1` for `address_line1`."""
+    """Return a field's name on the wire, in camelCase, from any spelling:
+    `addressLine1` for `address_line1`.
+    """
     first, *rest = our_name(name).split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
 def first(fields: Mapping[str, Any], *names: str) -> Any:
-    """Return the first value under these names that is not None; None if all are missing."""
+    """Return the first value under these names that is not None; None if all are
+    missing.
+    """
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
 MAX_ID = 256
-"""Characters of an id at most. The specification has no limit, but servers limit the length of a path."""
+"""Characters of an id at most. The specification has no limit, but servers limit the
+length of a path.
+"""
 
 
 def check_id(value: object, name: str) -> str:
-    """Return an id that reaches the service exactly as typed; raise InvalidInput for any other. name: of the argument.
+    """Return an id that reaches the service exactly as typed; raise InvalidInput for
+    any other. name: of the argument.
 
-    Refused are: not text, empty, too long, control characters, unpaired surrogates, and `.` and `..`, which HTTP
-    libraries and servers remove from a path even when they are percent-encoded.
+    Refused are: not text, empty, too long, control characters, unpaired surrogates, and
+    `.` and `..`, which HTTP libraries and servers remove from a path even when they are
+    percent-encoded.
     """
-    if (problem := id_problem(value)) is None:
+    problem = id_problem(value)
+    if problem is None:
         return str(value)
     code, message = problem
     field = FieldProblem(name, wire_name(name), message, code)
@@ -53,26 +66,51 @@ def check_id(value: object, name: str) -> str:
 
 def id_problem(value: object) -> tuple[str, str] | None:
     """Return the code and the message for an id that cannot be sent; None if it can."""
-    if hasattr(value, "client_user_id"):
-        return "id_type", f"Expected the id itself, as in {type(value).__name__.lower()}.client_user_id."
+    is_table = hasattr(value, "columns")  # with a column of this name, perhaps
+    if hasattr(value, "client_user_id") and not is_table:
+        return (
+            "id_type",
+            (
+                "Expected the id itself, as in"
+                f" {type(value).__name__.lower()}.client_user_id."
+            ),
+        )
+    if isinstance(value, Number):
+        return "id_type", f"Expected text, got {kind_of(value)}. Put it in quotes."
     if not isinstance(value, str):
-        return "id_type", f"Expected text, got {type(value).__name__}. In a table, read this column with dtype=str."
+        advice = ""
+        if isinstance(value, Iterable) and not isinstance(value, Mapping | bytes):
+            advice = " For several payers, use payer_statuses(), or a loop."
+        return "id_type", f"Expected one id as text, got {kind_of(value)}.{advice}"
     if not value:
         return "id_empty", "Empty, but required."
     if len(value) > MAX_ID:
         return "id_length", f"Longer than {MAX_ID} characters."
     if value in {".", ".."}:
-        return "id_dots", f"{value!r} would be removed from the URL on its way to the service. Choose another id."
-    if not value.isprintable() and any(unicodedata.category(char) in {"Cc", "Cs"} for char in value):
+        return (
+            "id_dots",
+            (
+                f"{value!r} would be removed from the URL on its way to the service."
+                " Choose another id."
+            ),
+        )
+    if not value.isprintable() and any(
+        unicodedata.category(char) in {"Cc", "Cs"} for char in value
+    ):
         return (
             "id_characters",
-            "Contains a control character or an unpaired surrogate (invalid Unicode). Choose another id.",
+            (
+                "Contains a control character or an unpaired surrogate (invalid"
+                " Unicode). Choose another id."
+            ),
         )
     return None
 
 
 class ApiKey:
-    """An API key that does not show itself: repr, str, vars and locals show a fingerprint, pickling fails."""
+    """An API key that does not show itself: repr, str, vars and locals show a
+    fingerprint, pickling fails.
+    """
 
     __slots__ = ("reveal",)
 
@@ -81,7 +119,9 @@ class ApiKey:
             """Return the key itself."""
             return value
 
-        self.reveal = reveal  # a closure: an attribute would show up in debuggers and in tracebacks with locals
+        # a closure: an attribute would show up in debuggers and in tracebacks with
+        # locals
+        self.reveal = reveal
 
     @property
     def fingerprint(self) -> str:
@@ -96,7 +136,8 @@ class ApiKey:
 
 
 class RepeatingObject(dict[str, Any]):
-    """A parsed JSON object in which some object has a member more than once; each has its last value.
+    """A parsed JSON object in which some object has a member more than once; each has
+    its last value.
 
     repeated: the names of these members.
     """
@@ -105,11 +146,18 @@ class RepeatingObject(dict[str, Any]):
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the parsed JSON, as a `RepeatingObject` if members repeat. Raises ValueError, also for endless nesting."""
+    """Return the parsed JSON, as a `RepeatingObject` if members repeat. Raises
+    ValueError, also for endless nesting.
+    """
     from pydantic_core import from_json  # noqa: PLC0415 - loaded when first needed
 
-    content = text.removeprefix(b"\xef\xbb\xbf") if isinstance(text, bytes) else text.removeprefix("\ufeff")
-    from_json(content)  # stricter than json: bounded nesting, UTF-8 only, no unpaired surrogates
+    content: str | bytes
+    if isinstance(text, bytes):
+        content = text.removeprefix(b"\xef\xbb\xbf")
+    else:
+        content = text.removeprefix("\ufeff")
+    # Stricter than json: bounded nesting, UTF-8 only, no unpaired surrogates.
+    from_json(content, cache_strings="none")
     repeated: dict[str, None] = {}
     parsed = json.loads(content, object_pairs_hook=partial(read_object, repeated))
     if repeated and isinstance(parsed, dict):
@@ -118,58 +166,78 @@ def parse_json(text: str | bytes) -> Any:
     return parsed
 
 
-def read_object(repeated: dict[str, None], members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of the members in JSON, and note which names it repeats."""
+def read_object(
+    repeated: dict[str, None], members: list[tuple[str, Any]]
+) -> dict[str, Any]:
+    """Return an object of the members in JSON, and note which names it repeats, a
+    hundred of all at most.
+    """
     found = dict(members)
     if len(found) < len(members):
-        counts = Counter(name for name, _ in members)
-        repeated.update((name, None) for name, count in counts.items() if count > 1)
+        seen = set()
+        for name, _ in members:
+            if len(repeated) >= _MOST_REPEATED:
+                break
+            if name in seen:
+                repeated[name] = None
+            seen.add(name)
     return found
+
+
+_MOST_REPEATED = 100
+"""Repeated names that are noted at most: a response of 16 MiB may have a million."""
 
 
 def repeated_names(content: object) -> tuple[str, ...]:
     """Return the names that parsed JSON had more than once in one object."""
-    return content.repeated if isinstance(content, RepeatingObject) else ()
+    if not isinstance(content, RepeatingObject):
+        return ()
+    return content.repeated
 
 
 _MILLISECONDS = 10**11
-"""From here on, a number is one of milliseconds: as seconds, it would be in the year 5138 or later."""
+"""From here on, a number is one of milliseconds: as seconds, it would be in the year
+5138 or later.
+"""
 
 
 def read_time(value: object, *, milliseconds: bool = False) -> datetime | None:
-    """Return a time in UTC, from seconds since 1970 or from ISO 8601; None for anything else.
+    """Return a time in UTC, from seconds since 1970 or from ISO 8601; None for anything
+    else.
 
-    A time without a zone is taken as UTC, as services write it. milliseconds: read a number of those, too.
+    A time without a zone is taken as UTC, as services write it. milliseconds: read a
+    number of those, too.
     """
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,14}", value):
         value = int(value)
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value / 1000 if milliseconds and value >= _MILLISECONDS else value, UTC)
-        time = datetime.fromisoformat(value) if isinstance(value, str) else None
-        return time and (time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC))
+            if milliseconds and value >= _MILLISECONDS:
+                value = value / 1000
+            return datetime.fromtimestamp(value, UTC)
+        if not isinstance(value, str):
+            return None
+        time = datetime.fromisoformat(value)
+        if time.tzinfo is None:
+            return time.replace(tzinfo=UTC)
+        return time.astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None
-
-
-_PANDAS_YEARS = range(1678, 2262)
-"""The years of which pandas has all times, to the nanosecond."""
-
-
-def pandas_time(time: datetime | None) -> datetime | None:
-    """Return a time that pandas can hold; None for one that is too early or too late."""
-    return time if time is not None and time.year in _PANDAS_YEARS else None
 
 
 _DECIMAL = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,2})?")
 
 
 def read_decimal(value: object) -> Decimal | None:
-    """Return an amount in JSON exactly as it is written there, from text or a number; None for anything else."""
+    """Return an amount in JSON exactly as it is written there, from text or a number;
+    None for anything else.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         return None
     text = str(value)
-    return Decimal(text) if _DECIMAL.fullmatch(text) else None
+    if not _DECIMAL.fullmatch(text):
+        return None
+    return Decimal(text)
 
 
 def is_loopback(host: str) -> bool:

@@ -1,7 +1,9 @@
-"""How fast a run with its journal sends a table of payers, against a thread pool of requests.Session.
+"""How fast a run with its journal sends a table of payers, against a thread pool of
+requests.Session.
 
-The server runs in a process of its own and responds after a fixed time. Both send it the same bodies, in turns. The
-pool has as many threads as the run and needs the processor as it does, so their ratio says the same on a slow machine.
+The server runs in a process of its own and responds after a fixed time. Both send it
+the same bodies, in turns. The pool has as many threads as the run and needs the
+processor as it does, so their ratio says the same on a slow machine.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from rounds import report
 
 import payerkit
 from payerkit.client import Client
-from payerkit.onboarding import RunOptions
+from payerkit.runs import RunOptions
 from published import ANSWERS, PAYER
 from thin_server import thin_server
 
@@ -42,11 +44,15 @@ RESPONSE = json.dumps(ANSWERS["create_payer"])
 
 def post(session: requests.Session, url: str, body: dict[Any, Any]) -> None:
     """Send a body as one would without payerkit."""
-    session.post(f"{url}/v2/payer", json=body, headers={"x-api-key": "key"}, timeout=30).raise_for_status()
+    session.post(
+        f"{url}/v2/payer", json=body, headers={"x-api-key": "key"}, timeout=30
+    ).raise_for_status()
 
 
 def pool(url: str, bodies: list[dict[Any, Any]]) -> float:
-    """Return the rows that a thread pool sends in a second, with a session for each thread."""
+    """Return the rows that a thread pool sends in a second, with a session for each
+    thread.
+    """
     own = threading.local()
     sessions = []
 
@@ -65,11 +71,16 @@ def pool(url: str, bodies: list[dict[Any, Any]]) -> float:
 
 
 def run(url: str, rows: pd.DataFrame) -> float:
-    """Return the rows that `onboard` sends in a second, everything included: checks, journal, report."""
+    """Return the rows that `onboard` sends in a second, everything included: checks,
+    journal, report.
+    """
     with TemporaryDirectory() as folder, Client(url, "key") as client:
         start = time.perf_counter()
         result = payerkit.onboard(
-            client, rows, journal=Path(folder) / "run", options=RunOptions(workers=WORKERS, progress=False)
+            client,
+            rows,
+            journal=Path(folder) / "run",
+            options=RunOptions(workers=WORKERS, progress=False),
         )
         assert result.counts["done"] == len(rows)
         return len(rows) / (time.perf_counter() - start)
@@ -77,7 +88,9 @@ def run(url: str, rows: pd.DataFrame) -> float:
 
 def main() -> None:
     """Measure; exit with 1 if the gate fails."""
-    rows = pd.DataFrame([{**PAYER, "clientUserId": f"bench-{row}"} for row in range(ROWS)])
+    rows = pd.DataFrame(
+        [{**PAYER, "clientUserId": f"bench-{row}"} for row in range(ROWS)]
+    )
     bodies = rows.to_dict("records")
     with thin_server(RESPONSE, LATENCY) as url:
         run(url, rows.head(200))

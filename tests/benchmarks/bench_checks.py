@@ -1,4 +1,6 @@
-"""What checking costs: the plan of a table in seconds and memory, and one body against writing and reading it."""
+"""What checking costs: the plan of a table in seconds and memory, and one body against
+writing and reading it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ import payerkit
 from published import BANK_DETAILS, PAYER
 
 ROWS, SECONDS, MEMORY = 20_000, 10, 200
-"""A plan of so many rows should take at most so many seconds, which are reported, and takes at most so many MiB."""
+"""A plan of so many rows should take at most so many seconds, which are reported, and
+takes at most so many MiB.
+"""
 BODY, BODY_ROUNDS = 2_000, 21
 ROUTING = {"routingNumber": "026013356", "currency": "usd"}
 BAD = ["", "  ", "x\u200b", None, "12", "1985-02-30", "UK"]
@@ -29,9 +33,16 @@ BAD = ["", "  ", "x\u200b", None, "12", "1985-02-30", "UK"]
 
 
 def table(rows: int) -> pd.DataFrame:
-    """Return payers with an account each, who differ as payers do: in names, numbers, days and streets."""
+    """Return payers with an account each, who differ as payers do: in names, numbers,
+    days and streets.
+    """
     chance = random.Random(1)  # noqa: S311 - the same table in each run, no secret
-    return pd.DataFrame([_spoilt(_payer(place, chance) | _account(place, chance), chance) for place in range(rows)])
+    return pd.DataFrame(
+        [
+            _spoilt(_payer(place, chance) | _account(place, chance), chance)
+            for place in range(rows)
+        ]
+    )
 
 
 def _payer(place: int, chance: random.Random) -> dict[str, Any]:
@@ -42,16 +53,26 @@ def _payer(place: int, chance: random.Random) -> dict[str, Any]:
         "firstName": f"Example {place % 900}",
         "lastName": f"Payer {place}",
         "phone": f"+1212{chance.randrange(2_000_000, 9_999_999)}",
-        "ssn": f"{chance.randrange(1, 665):03}-{chance.randrange(1, 99):02}-{chance.randrange(1, 9999):04}",
+        "ssn": (
+            f"{chance.randrange(1, 665):03}-{chance.randrange(1, 99):02}"
+            f"-{chance.randrange(1, 9999):04}"
+        ),
         "addressLine1": f"{place} Main Street",
-        "dateOfBirth": f"{chance.randrange(1950, 2000)}-{chance.randrange(1, 13):02}-{chance.randrange(1, 28):02}",
+        "dateOfBirth": (
+            f"{chance.randrange(1950, 2000)}-{chance.randrange(1, 13):02}"
+            f"-{chance.randrange(1, 28):02}"
+        ),
         "postcode": f"10{chance.randrange(300):03}",
     }
 
 
 def _account(place: int, chance: random.Random) -> dict[str, Any]:
     number = str(chance.randrange(10**11, 10**12))
-    return {"bankName": "Example Bank", "accountName": f"Example Payer {place}", "accountNumber": number} | ROUTING
+    return {
+        "bankName": "Example Bank",
+        "accountName": f"Example Payer {place}",
+        "accountNumber": number,
+    } | ROUTING
 
 
 def _spoilt(record: dict[str, Any], chance: random.Random) -> dict[str, Any]:
@@ -73,7 +94,10 @@ def plan() -> bool:
     before = getrusage(RUSAGE_SELF).ru_maxrss
     taken = seconds(lambda: payerkit.plan_onboarding(rows, holder_is_payer=True))
     grown = (getrusage(RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(f"plan of {ROWS} rows: {taken:.1f} s (target {SECONDS}), {grown:.0f} MiB above the table; at most {MEMORY}")
+    print(
+        f"plan of {ROWS} rows: {taken:.1f} s (target {SECONDS}), {grown:.0f} MiB above"
+        f" the table; at most {MEMORY}"
+    )
     return grown <= MEMORY
 
 

@@ -15,7 +15,8 @@ async (form, rounds) => {
     });
     observer.observe(form, {attributes: true, childList: true, subtree: true});
     currency.value = code;
-    for (const type of ["input", "change"]) currency.dispatchEvent(new Event(type));
+    currency.dispatchEvent(new Event("input"));
+    currency.dispatchEvent(new FocusEvent("focusout", {bubbles: true}));
   });
   const waitIdle = async () => {
     for (let quiet = 0; quiet < 5; quiet = probe.idle() ? quiet + 1 : 0)

@@ -1,1 +1,3 @@
-"""Tests in headless Chromium: the sandbox's pages, and notebooks in a real JupyterLab or Notebook 7."""
+"""Tests in headless Chromium: the sandbox's pages, and notebooks in a real JupyterLab
+or Notebook 7.
+"""

@@ -9,9 +9,15 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
-expect.set_options(timeout=20_000)  # as the pages wait for actions: a busy machine takes its time
+expect.set_options(
+    timeout=20_000
+)  # as the pages wait for actions: a busy machine takes its time
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = (
+    os.environ.get("CHROMIUM")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
+)
 _FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

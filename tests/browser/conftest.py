@@ -1,6 +1,8 @@
-"""What tests in the browser share: Chromium, one JupyterLab, and one page of it whose cells are rewritten.
+"""What tests in the browser share: Chromium, one JupyterLab, and one page of it whose
+cells are rewritten.
 
-All of it ends with the last test of this folder: Playwright's event loop would be in the way of other tests.
+All of it ends with the last test of this folder: Playwright's event loop would be in
+the way of other tests.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of JupyterLab's notebooks, in which nothing typed stands yet."""
+    """Return the folder of JupyterLab's notebooks, in which nothing typed stands
+    yet.
+    """
     return tmp_path_factory.mktemp("notebooks")
 
 
@@ -39,7 +43,9 @@ def lab(folder: Path) -> Iterator[Jupyter]:
 
 
 @pytest.fixture(scope="package")
-def opened_notebook(lab: Jupyter, browser: Browser, folder: Path) -> Iterator[NotebookPage]:
+def opened_notebook(
+    lab: Jupyter, browser: Browser, folder: Path
+) -> Iterator[NotebookPage]:
     """Open one notebook for all tests that rewrite its two cells."""
     write_notebook(folder / "rewritten.ipynb", "", "")
     with lab.open(browser, "rewritten.ipynb") as page:
@@ -47,8 +53,12 @@ def opened_notebook(lab: Jupyter, browser: Browser, folder: Path) -> Iterator[No
 
 
 @pytest.fixture
-def notebook(opened_notebook: NotebookPage, request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
-    """Draw the form of the test anew, with a sandbox of its own, and hold that only this machine was asked."""
+def notebook(
+    opened_notebook: NotebookPage, request: pytest.FixtureRequest
+) -> Iterator[NotebookPage]:
+    """Draw the form of the test anew, with a sandbox of its own, and hold that only
+    this machine was asked.
+    """
     page = opened_notebook
     page.page.set_viewport_size({"width": 1280, "height": 2500})
     page.draw(f"{SOURCES[request.param]}form", expect=4)

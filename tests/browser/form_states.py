@@ -1,7 +1,8 @@
-"""The states that a person meets a form in: how each comes about, and what shows that it has.
+"""The states that a person meets a form in: how each comes about, and what shows that
+it has.
 
-Each is drawn by a cell against a sandbox or a service that fails as told, and reached as a person reaches it, by keys
-and clicks.
+Each is drawn by a cell against a sandbox or a service that fails as told, and reached
+as a person reaches it, by keys and clicks.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from playwright.sync_api import Locator, expect
 import payerkit
 from browser.jupyter_pages import OUTPUTS, THEMES, NotebookPage
 from cases import DATA
+from payerkit.models.fields import fields_of
 from published import TYPED_PAYER
 
 WIDTHS = (1280, 700)
@@ -40,14 +42,18 @@ over = threading.Event()
 def hang(*_, over=over):  # until the next form is drawn
     over.wait(60)
 def accounts(*numbers):
-    records = [dict(id=number, bankName="Typed Bank", currency="usd", accountNumber=number) for number in numbers]
+    records = [
+        dict(id=number, bankName="Typed Bank", currency="usd", accountNumber=number)
+        for number in numbers
+    ]
     return reply(200, json.dumps(dict(paymentDetails=records)))
 def by_turns(*behaviours):
     turns = iter(behaviours)
     return lambda *request: next(turns)(*request)
 def slow(behave):
     return lambda *request: time.sleep(3) or behave(*request)
-stored = reply(201, json.dumps({{"payment_detail": {{"id": "1", "status": "approved"}}}}))
+detail = {{"id": "1", "status": "approved"}}
+stored = reply(201, json.dumps({{"payment_detail": detail}}))
 def service(write, read=accounts(), timeout=60):
     def behave(connection, request):
         return (read if request.method == "GET" else write)(connection, request)
@@ -58,7 +64,10 @@ def service(write, read=accounts(), timeout=60):
 SANDBOX = f"{START}client = sandbox(seed=1, decide_after=0, fee_percent=0)\n"
 
 PAYER = f"{SANDBOX}form = PayerForm(client)\n"
-BANK = f"{SANDBOX}create_payer(client, PAYER)\nform = BankDetailsForm(client, 'user-123')\n"
+BANK = (
+    f"{SANDBOX}create_payer(client, PAYER)\nform = BankDetailsForm(client,"
+    " 'user-123')\n"
+)
 PAYMENT = f"{SANDBOX}form = PaymentForm(client)\n"
 WALK = f"{SANDBOX}form = Walkthrough(client)\n"
 
@@ -70,8 +79,9 @@ FORM = ".payerkit"
 class State:
     """A state of a form.
 
-    source: the name of the source that draws the form. steps: what a person does then, each a verb of `DO` and what it
-    takes; without any, Python did everything. shows: a text that only this state shows.
+    source: the name of the source that draws the form. steps: what a person does then,
+    each a verb of `DO` and what it takes; without any, Python did everything. shows: a
+    text that only this state shows.
     """
 
     name: str
@@ -83,24 +93,37 @@ class State:
         """Draw the form in the first cell of a page, and bring it into this state."""
         page.page.set_viewport_size({"width": width, "height": HEIGHT})
         page.draw(f"{SOURCES[self.source]}form")
-        expect(page.page.locator(f"{OUTPUTS} {FORM}").first).to_be_visible()
+        expect(form(page)).to_be_visible()
         page.wait_idle()
         for verb, *given in self.steps:
             DO[verb](page, *given)
-        expect(page.page.locator(OUTPUTS).get_by_text(self.shows).filter(visible=True).first).to_be_visible()
+        expect(
+            page.page.locator(OUTPUTS)
+            .get_by_text(self.shows)
+            .filter(visible=True)
+            .first
+        ).to_be_visible()
         if self.steps:
-            assert page.page.evaluate("document.activeElement !== document.body"), "the focus is lost"
+            assert page.page.evaluate("document.activeElement !== document.body"), (
+                "the focus is lost"
+            )
 
 
-def find_problems(page: NotebookPage, pictures: Path | None = None) -> dict[str, list[str]]:
-    """Return what is wrong with what a page shows, each with the themes in which it is; the present theme is the first.
+def find_problems(
+    page: NotebookPage, pictures: Path | None = None
+) -> dict[str, list[str]]:
+    """Return what is wrong with what a page shows, each with the themes in which it is;
+    the present theme is the first.
 
     Pictures in light and dark go to files that begin with the path `pictures`.
     """
     found: dict[str, list[str]] = {}
     for theme in sorted(THEMES, key=lambda theme: theme != page.shown_theme):
         page.theme(theme)
-        for problem in (*page.page.evaluate(LOOK, OUTPUTS), *page.violations()):
+        for problem in (
+            *page.page.evaluate(LOOK, f"{OUTPUTS} {FORM}"),
+            *page.violations(),
+        ):
             found.setdefault(problem, []).append(theme)
         if pictures and theme != "contrast":
             page.page.screenshot(path=f"{pictures}-{theme}.png")
@@ -108,18 +131,21 @@ def find_problems(page: NotebookPage, pictures: Path | None = None) -> dict[str,
 
 
 def form(page: NotebookPage) -> Locator:
-    """Return the widget of the first cell."""
-    return page.page.locator(f"{OUTPUTS} {FORM}").first
+    """Return the form of the first cell that is shown."""
+    return page.page.locator(f"{OUTPUTS} {FORM}").filter(visible=True).first
 
 
 def press(page: NotebookPage, name: str) -> None:
-    """Press the button or link with this name, as a person does, in the menu if it is there."""
-    button = form(page).get_by_role("button", name=name, exact=True).or_(form(page).get_by_role("link", name=name))
-    shown = button.filter(visible=True).first
-    menu = form(page).locator(".more:not([open]) summary").filter(visible=True).first
+    """Press the button or link with this name, as a person does; if it is in the menu
+    of the form, open the menu first.
+    """
+    named = page.page.get_by_role("button", name=name, exact=True, include_hidden=True)
+    button = named.or_(page.page.get_by_role("link", name=name, include_hidden=True))
+    menu = form(page).locator(".more:not([open])").filter(has=button)
+    shown = form(page).locator(button).filter(visible=True).first
     expect(shown.or_(menu).first).to_be_visible()
-    if not shown.count():
-        menu.click()
+    if menu.count():
+        menu.locator("summary").click()
     shown.click()
 
 
@@ -151,12 +177,16 @@ def write(page: NotebookPage, label: str, text: str) -> Locator:
 
 def choose(page: NotebookPage, label: str, value: str) -> None:
     """Choose an option of a select by its value, or by its place."""
-    field(page, label).select_option(**({"index": int(value)} if value.isdigit() else {"value": value}))
+    field(page, label).select_option(
+        **({"index": int(value)} if value.isdigit() else {"value": value})
+    )
 
 
 def see(page: NotebookPage, text: str) -> None:
     """Wait until a text is visible in the form, and the kernel is idle."""
-    expect(page.page.locator(OUTPUTS).get_by_text(text).filter(visible=True).first).to_be_visible()
+    expect(
+        page.page.locator(OUTPUTS).get_by_text(text).filter(visible=True).first
+    ).to_be_visible()
     page.wait_idle()
 
 
@@ -181,10 +211,14 @@ DO: dict[str, Callable[..., Any]] = {
 
 ONBOARDED = f"{WALK}form.payer.fill(TYPED_PAYER)\nform.payer.submit()\n"
 PAYOUT = (
-    f"{START}from payout_service import *\nservice = PayoutService(CHASE, EXAMPLE_BANK, PENDING).__enter__()\n"
-    "form = PaymentForm(Client(service.url, 'key', retries=Retries(attempts=1)))\n"
+    f"{START}from payout_service import *\nservice = PayoutService(CHASE, EXAMPLE_BANK,"
+    " PENDING).__enter__()\nform = PaymentForm(Client(service.url, 'key',"
+    " retries=Retries(attempts=1)))\n"
 )
-REFUSAL = {"message": "Validation failed", "errors": [{"field": "accountNumber", "message": "The account is closed."}]}
+REFUSAL = {
+    "message": "Validation failed",
+    "errors": [{"field": "accountNumber", "message": "The account is closed."}],
+}
 SERVICES = {
     "hangs": "service(hang)",
     "closes": "service(close)",
@@ -203,38 +237,63 @@ SOURCES = {
     "payer": PAYER,
     "bank": BANK,
     "payment": PAYMENT,
-    "node": f"{SANDBOX}form = PaymentForm(client, node=client.sandbox.node())\n",
     "walk": WALK,
     "filled payer": f"{PAYER}form.fill(TYPED_PAYER)\n",
     "filled bank": f"{BANK}form.fill(TYPED_ACCOUNT)\n",
     "onboarded": ONBOARDED,
-    "stored": f"{ONBOARDED}form.bank_details.fill(TYPED_ACCOUNT)\nform.bank_details.submit()\n"
-    "form.step = 'bank_details'\n",
+    "stored": (
+        f"{ONBOARDED}form.bank_details.fill(TYPED_ACCOUNT)\nform.bank_details.submit()\nform.selected_index"
+        " = 1\n"
+    ),
     "filled payment": f"{PAYMENT}form.fill(samples['honest'].order)\n",
-    "refused payer": f"{START}form = PayerForm(service(slow(reply(400))))\nform.fill(TYPED_PAYER)\n",
-    "payer sent in vain": f"{START}form = PayerForm(service(hang))\nform.fill(TYPED_PAYER)\n",
+    "refused payer": (
+        f"{START}form = PayerForm(service(slow(reply(400))))\nform.fill(TYPED_PAYER)\n"
+    ),
+    "payer sent in vain": (
+        f"{START}form = PayerForm(service(hang))\nform.fill(TYPED_PAYER)\n"
+    ),
     "payout": PAYOUT,
-    "slow look-up": f"{PAYOUT}listed = reply(200, json.dumps({{'paymentDetails': [CHASE, EXAMPLE_BANK]}}))\n"
-    "service.instead['accounts'] = slow(listed)\n",
+    "slow look-up": (
+        f"{PAYOUT}listed = reply(200, json.dumps({{'paymentDetails': [CHASE,"
+        " EXAMPLE_BANK]}))\nservice.instead['accounts'] = slow(listed)\n"
+    ),
     "payout to nobody": f"{PAYOUT}service.accounts = (PENDING,)\n",
     "payout, paid": f"{PAYOUT}service.is_paid = True\n",
     "payout, unknown": f"{PAYOUT}service.instead['create'] = close\n",
     **{
-        name: f"{START}form = BankDetailsForm({service}, 'user-123')\nform.fill(TYPED_ACCOUNT)\n"
+        name: (
+            f"{START}form = BankDetailsForm({service},"
+            " 'user-123')\nform.fill(TYPED_ACCOUNT)\n"
+        )
         for name, service in SERVICES.items()
     },
     **{
-        name: f"{START}sample = samples[{name!r}]\n"
-        "form = PaymentForm(service(reply(200, json.dumps(sample.to_dict()))))\nform.fill(sample.order)\n"
+        name: (
+            f"{START}sample = samples[{name!r}]\nform = PaymentForm(service(reply(200,"
+            " json.dumps(sample.to_dict()))))\nform.fill(sample.order)\n"
+        )
         for name in SAMPLES
     },
 }
-"""The code that draws a form, or fills it in, by the names of `data/form_states.tsv`."""
+"""The code that draws a form, or fills it in, by the names of
+`data/form_states.tsv`.
+"""
 
-_ROWS = csv.reader((DATA / "form_states.tsv").read_text("utf-8").splitlines()[1:], "excel-tab", quoting=csv.QUOTE_NONE)
-STATES = [State(name, source, shows, json.loads(steps)) for name, source, shows, steps in _ROWS]
+_ROWS = csv.reader(
+    (DATA / "form_states.tsv").read_text("utf-8").splitlines()[1:],
+    "excel-tab",
+    quoting=csv.QUOTE_NONE,
+)
+STATES = [
+    State(name, source, shows, json.loads(steps))
+    for name, source, shows, steps in _ROWS
+]
 
-LABELS = {name: field.title for name, field in payerkit.Payer.request_schema.fields.items() if name in TYPED_PAYER}
+LABELS = {
+    name: field.title
+    for name, field in fields_of(payerkit.Payer).items()
+    if name in TYPED_PAYER
+}
 """The labels of the fields of a payer, by name."""
 
 
@@ -253,5 +312,11 @@ def fill_payer(page: NotebookPage) -> None:
 
 
 def focused(page: NotebookPage) -> str:
-    """Return the name of the field that has the focus, or the class of another element."""
-    return str(page.page.evaluate("document.activeElement.name || document.activeElement.className"))
+    """Return the name of the field that has the focus, or the class of another
+    element.
+    """
+    return str(
+        page.page.evaluate(
+            "document.activeElement.name || document.activeElement.className"
+        )
+    )

@@ -66,9 +66,5 @@ window.probe = {
     for (const sheet of [...sheets, wanted]) sheet.media = sheet === wanted ? "" : "not all";
     Object.assign(document.body.dataset, {jpThemeName: name, jpThemeLight: isLight});
   },
-  async models() {
-    const reply = await within(probe.kernel().requestCommInfo({target_name: "jupyter.widget"}));
-    return Object.keys(reply.content.comms).length;
-  },
 };
 }

@@ -1,4 +1,6 @@
-"""Notebooks in a real JupyterLab or Notebook 7: what a page shows, sends over its channels and leaves on the disk."""
+"""Notebooks in a real JupyterLab or Notebook 7: what a page shows, sends over its
+channels and leaves on the disk.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ THEMES: dict[Theme, str] = {
     "dark": "JupyterLab Dark",
     "contrast": "JupyterLab Dark High Contrast",
 }
-SHEETS = {name: f"@jupyterlab/theme-{words[11:].lower().replace(' ', '-')}-extension" for name, words in THEMES.items()}
+SHEETS = {
+    name: f"@jupyterlab/theme-{words[11:].lower().replace(' ', '-')}-extension"
+    for name, words in THEMES.items()
+}
 """The packages of the themes, whose names follow theirs."""
 SETTINGS: dict[str, dict[str, object]] = {
     # News and updates would be asked of the network.
@@ -39,10 +44,13 @@ SETTINGS: dict[str, dict[str, object]] = {
         "doNotDisturbMode": True,
     },
     "jupyterlab/docmanager-extension/plugin": {"autosave": False},
-    "jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},  # else a cell out of sight is not in the page
+    "jupyterlab/notebook-extension/tracker": {
+        "windowingMode": "none"
+    },  # else a cell out of sight is not in the page
 }
 PAGE_CONFIG = {
-    # Each asks something of the server that takes it a second or two, and no test looks at it.
+    # Each asks something of the server that takes it a second or two, and no test looks
+    # at it.
     "buildCheck": False,
     "disabledExtensions": {
         "@jupyterlab/notebook-extension:export": True,
@@ -50,14 +58,21 @@ PAGE_CONFIG = {
     },
 }
 OUTPUTS = ".jp-OutputArea-output"
-ITS_OWN = (".jp-InputArea-editor", ".jp-collapseHeadingButton", ".jp-InputPrompt", ".dataframe thead")
+ITS_OWN = (
+    ".jp-InputArea-editor",
+    ".jp-collapseHeadingButton",
+    ".jp-InputPrompt",
+    ".dataframe thead",
+)
 """What is JupyterLab's, and pandas', in a notebook."""
 PROBE = Path(__file__).with_suffix(".js").read_text("utf-8")
 
 
 @dataclass(frozen=True)
 class Shown:
-    """How long a cell's controls took to be visible, and what went over the channels until the kernel was idle."""
+    """How long a cell's controls took to be visible, and what went over the channels
+    until the kernel was idle.
+    """
 
     ms: float
     frames: int
@@ -67,11 +82,30 @@ class Shown:
 
 def write_notebook(path: Path, *sources: str) -> None:
     """Write a notebook of code cells that have not run."""
-    blank: dict[str, object] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    cells = [{**blank, "id": f"cell-{i}", "source": source} for i, source in enumerate(sources)]
+    blank: dict[str, object] = {
+        "cell_type": "code",
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+    }
+    cells = [
+        {**blank, "id": f"cell-{i}", "source": source}
+        for i, source in enumerate(sources)
+    ]
     # Without a kernelspec JupyterLab asks for one in a dialog.
-    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
-    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
+    metadata = {
+        "kernelspec": {
+            "name": "python3",
+            "display_name": "Python 3 (ipykernel)",
+            "language": "python",
+        }
+    }
+    notebook = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": metadata,
+        "cells": cells,
+    }
     path.write_text(json.dumps(notebook), "utf-8")
 
 
@@ -97,7 +131,9 @@ class NotebookPage:
         self._settle()
 
     def reload(self) -> None:
-        """Reload the page, as F5 does: what was not saved is gone, the kernel is not."""
+        """Reload the page, as F5 does: what was not saved is gone, the kernel is
+        not.
+        """
         self.page.reload(wait_until="domcontentloaded")
         self._settle()
 
@@ -108,13 +144,16 @@ class NotebookPage:
         self.wait_idle()
 
     def wait_idle(self, limit: float = 60) -> None:
-        """Wait until the kernel is idle, still is after 150 ms, and nothing went over its channels in between."""
+        """Wait until the kernel is idle, still is after 150 ms, and nothing went over
+        its channels in between.
+        """
         end = time.monotonic() + limit
         while time.monotonic() < end:
             self.page.wait_for_function("probe.idle()", timeout=limit * 1000)
             mark = self.frames.mark()
             self.page.wait_for_timeout(150)
-            # A slow callback is silent for longer, and the kernel can still look idle right after a click.
+            # A slow callback is silent for longer, and the kernel can still look idle
+            # right after a click.
             if mark == self.frames.mark() and self.page.evaluate("probe.idle()"):
                 return
         raise TimeoutError(f"the kernel was not idle within {limit} s")
@@ -123,11 +162,15 @@ class NotebookPage:
         self.page.evaluate("call => probe.command(call)", [name, options])
 
     def rewrite(self, *sources: str) -> None:
-        """Write other code into the first cells; what they showed stays until they run."""
+        """Write other code into the first cells; what they showed stays until they
+        run.
+        """
         self.page.evaluate("sources => probe.rewrite(sources)", list(sources))
 
     def draw(self, source: str, *, expect: int = 0) -> Shown:
-        """Write this code into the first cell and run it; what an earlier test showed in the second goes."""
+        """Write this code into the first cell and run it; what an earlier test showed
+        in the second goes.
+        """
         self.rewrite(source, "1 + 1")
         self.run_cell(1)
         return self.run_cell(0, expect=expect)
@@ -138,43 +181,57 @@ class NotebookPage:
         self.wait_idle()
 
     def run_cell(self, index: int, *, expect: int = 0, limit: float = 30) -> Shown:
-        """Run one cell; time it until so many new controls are visible in its output."""
+        """Run one cell; time it until so many new controls are visible in its
+        output.
+        """
         mark = self.frames.mark()
-        seen, ms = self.page.evaluate("call => probe.show(call)", [index, expect, limit * 1000])
+        seen, ms = self.page.evaluate(
+            "call => probe.show(call)", [index, expect, limit * 1000]
+        )
         if seen < expect:
-            raise TimeoutError(f"{seen} of {expect} controls were visible within {limit} s: {self.output(index)}")
+            raise TimeoutError(
+                f"{seen} of {expect} controls were visible within {limit} s:"
+                f" {self.output(index)}"
+            )
         self.wait_idle()
         frames = self.frames.since(mark)
-        comm_bytes = sum(frame.bytes for frame in frames if frame.msg_type.startswith("comm_"))
+        comm_bytes = sum(
+            frame.bytes for frame in frames if frame.msg_type.startswith("comm_")
+        )
         return Shown(ms, len(frames), sum(frame.bytes for frame in frames), comm_bytes)
 
     def execute(self, code: str) -> None:
         """Send code to the kernel without a cell, and do not wait for it."""
-        self.page.evaluate("code => { probe.kernel().requestExecute({code, store_history: false}); }", code)
+        self.page.evaluate(
+            "code => { probe.kernel().requestExecute({code, store_history: false}); }",
+            code,
+        )
 
     def ask(self, code: str) -> str:
-        """Run code without a cell; return what it printed and its value (which `frames` then holds, too)."""
+        """Run code without a cell; return what it printed and its value (which `frames`
+        then holds, too).
+        """
         status, told = self.page.evaluate("code => probe.ask(code)", code)
         if status != "ok":
             raise RuntimeError(told)
         return str(told)
 
     def cells(self) -> str:
-        """Describe the cells: type, execution count, length, `>` at the active one; then mode, and a dialog."""
+        """Describe the cells: type, execution count, length, `>` at the active one;
+        then mode, and a dialog.
+        """
         return str(self.page.evaluate("probe.cells()"))
 
     def output(self, index: int) -> str:
         """Return the visible text of a cell's outputs."""
         return str(self.page.evaluate("i => probe.output(i)", index))
 
-    def widget_models(self) -> int:
-        """Return how many widget models the kernel holds."""
-        return int(self.page.evaluate("probe.models()"))
-
     def control(self, label: str) -> Locator:
         """Find the field or button with this label in the outputs."""
         outputs = self.page.locator(OUTPUTS)
-        return outputs.get_by_label(label, exact=True).or_(outputs.get_by_role("button", name=label, exact=True))
+        return outputs.get_by_label(label, exact=True).or_(
+            outputs.get_by_role("button", name=label, exact=True)
+        )
 
     def save(self) -> dict[str, Any]:
         """Save as Ctrl+S does, checkpoint included; return the file."""
@@ -186,35 +243,60 @@ class NotebookPage:
     def theme(self, name: Theme) -> None:
         """Wear a theme's style sheet; the next page has the server's theme again."""
         if name != self.shown_theme:
-            self.page.evaluate("theme => probe.theme(theme)", [THEMES[name], SHEETS[name], name == "light"])
+            self.page.evaluate(
+                "theme => probe.theme(theme)",
+                [THEMES[name], SHEETS[name], name == "light"],
+            )
             self.shown_theme = name
 
     def violations(self, place: str | None = None) -> list[str]:
-        """Return what axe-core finds in the outputs, or in all of a place but what others draw, as `rule: element`."""
+        """Return what axe-core finds in the outputs, or in all of a place but what
+        others draw, as `rule: element`.
+        """
         if not self.page.evaluate("'axe' in window"):
-            axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+            axe = (
+                resources.files("axe_playwright_python")
+                .joinpath("axe.min.js")
+                .read_text("utf-8")
+            )
             self.page.evaluate(f"{axe}\n;0")
         return self._axe(OUTPUTS) if place is None else self._axe(place, *ITS_OWN)
 
     def _axe(self, place: str, *without: str) -> list[str]:
         where = {"include": [[place]], "exclude": [[each] for each in without]}
-        found = self.page.evaluate("where => axe.run(where, {resultTypes: ['violations']})", where)["violations"]
-        nodes = [(rule["id"], " ".join(map(str, node["target"]))) for rule in found for node in rule["nodes"]]
-        return [f"{rule}: {target}" for rule, target in nodes if not target.startswith(".jp-WindowedPanel")]
+        found = self.page.evaluate(
+            "where => axe.run(where, {resultTypes: ['violations']})", where
+        )["violations"]
+        nodes = [
+            (rule["id"], " ".join(map(str, node["target"])))
+            for rule in found
+            for node in rule["nodes"]
+        ]
+        return [
+            f"{rule}: {target}"
+            for rule, target in nodes
+            if not target.startswith(".jp-WindowedPanel")
+        ]
 
     def look_closely(self, *places: str) -> list[str]:
-        """Return what axe-core finds in each theme, and which of these places scroll sideways in light."""
+        """Return what axe-core finds in each theme, and which of these places scroll
+        sideways in light.
+        """
         found = []
         for theme in reversed(THEMES):  # light comes last
             self.theme(theme)
             found += self.violations()
-        wide = "place => [...document.querySelectorAll(place)].some(node => node.scrollWidth > node.clientWidth)"
+        wide = (
+            "place => [...document.querySelectorAll(place)].some(node =>"
+            " node.scrollWidth > node.clientWidth)"
+        )
         return [*found, *(place for place in places if self.page.evaluate(wide, place))]
 
 
 App = Literal["lab", "notebook"]
-# The end of its standard input ends a server, so that it outlives no test, not even a killed one. The module that is
-# left out is one that the workers of tests/conftest.py leave out, too.
+# The end of its standard input ends a server, so that it outlives no test, not even a
+# killed one. The module that is left out is one that the workers of tests/conftest.py
+# leave out, too.
 STARTER = """
 import os, runpy, signal, sys, threading
 sys.modules["rfc3987_syntax"] = None
@@ -227,7 +309,9 @@ runpy.run_module(sys.argv.pop(1), run_name="__main__")
 
 
 class JupyterServer:
-    """A JupyterLab or Notebook 7 on loopback; all it writes but notebooks and checkpoints is in `private`."""
+    """A JupyterLab or Notebook 7 on loopback; all it writes but notebooks and
+    checkpoints is in `private`.
+    """
 
     private: Path
 
@@ -239,7 +323,9 @@ class JupyterServer:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            folder = tempfile.TemporaryDirectory(prefix="jupyter-pages-", ignore_cleanup_errors=True)
+            folder = tempfile.TemporaryDirectory(
+                prefix="jupyter-pages-", ignore_cleanup_errors=True
+            )
             self.private = Path(stack.enter_context(folder))
             self._requests = stack.enter_context(requests.Session())
             self._requests.trust_env = False
@@ -252,19 +338,32 @@ class JupyterServer:
         self._stack.close()
 
     def _environment(self) -> dict[str, str]:
-        """Return the environment without proxies, which break loopback, and with folders of the server's own."""
+        """Return the environment without proxies, which break loopback, and with
+        folders of the server's own.
+        """
         outside = {
             name: value
             for name, value in os.environ.items()
-            if not name.lower().endswith("_proxy") and not name.startswith(("JUPYTER", "JPY_"))
+            if not name.lower().endswith("_proxy")
+            and not name.startswith(("JUPYTER", "JPY_"))
         }
-        folders = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "runtime"}
-        own = {name: str(self.private / place) for name, place in {**folders, "IPYTHONDIR": "ipython"}.items()}
+        folders = {
+            "JUPYTER_CONFIG_DIR": "config",
+            "JUPYTER_DATA_DIR": "data",
+            "JUPYTER_RUNTIME_DIR": "runtime",
+        }
+        own = {
+            name: str(self.private / place)
+            for name, place in {**folders, "IPYTHONDIR": "ipython"}.items()
+        }
         return {**outside, **own, "JUPYTER_PREFER_ENV_PATH": "1"}
 
     def _arguments(self) -> list[str]:
         """Return the server's command line."""
-        module, kind = {"lab": ("jupyterlab", "LabApp"), "notebook": ("notebook", "JupyterNotebookApp")}[self.app]
+        module, kind = {
+            "lab": ("jupyterlab", "LabApp"),
+            "notebook": ("notebook", "JupyterNotebookApp"),
+        }[self.app]
         return [
             module,
             "--no-browser",
@@ -279,7 +378,9 @@ class JupyterServer:
 
     @contextmanager
     def _server(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Run the server, which ends its kernels and itself when its standard input does."""
+        """Run the server, which ends its kernels and itself when its standard input
+        does.
+        """
         with (self.private / "server.log").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-c", STARTER, *self._arguments()],
@@ -296,7 +397,7 @@ class JupyterServer:
                 process.communicate(timeout=20)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.communicate()
+                process.communicate(timeout=20)
 
     def _wait_for(self, process: subprocess.Popen[bytes], limit: float = 90) -> None:
         end = time.monotonic() + limit
@@ -310,7 +411,9 @@ class JupyterServer:
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Call the server's API and return what it answers, or None."""
-        answer = self._requests.request(method, f"{self.url}/api/{path}", json=body, timeout=20)
+        answer = self._requests.request(
+            method, f"{self.url}/api/{path}", json=body, timeout=20
+        )
         answer.raise_for_status()
         return answer.json() if answer.content else None
 
@@ -318,19 +421,34 @@ class JupyterServer:
 class Jupyter(JupyterServer):
     """A JupyterLab or Notebook 7 whose notebooks are opened in pages."""
 
-    def __init__(self, folder: Path, *, app: App = "lab", theme: Theme = "light", save_state: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        app: App = "lab",
+        theme: Theme = "light",
+        save_state: bool = True,
+    ) -> None:
         super().__init__(folder, app)
         self.theme, self.save_state = theme, save_state
 
     def _write_settings(self, *, save_state: bool) -> None:
-        """Write the settings anew for each page, since switching the theme live changes them."""
+        """Write the settings anew for each page, since switching the theme live changes
+        them.
+        """
         settings: dict[str, dict[str, object]] = {
             **SETTINGS,
             "jupyterlab/apputils-extension/themes": {"theme": THEMES[self.theme]},
             "jupyter-widgets/jupyterlab-manager/plugin": {"saveState": save_state},
         }
         for name, values in settings.items():
-            file = self.private / "config" / "lab" / "user-settings" / f"@{name}.jupyterlab-settings"
+            file = (
+                self.private
+                / "config"
+                / "lab"
+                / "user-settings"
+                / f"@{name}.jupyterlab-settings"
+            )
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(values), "utf-8")
         page_config = self.private / "config" / "labconfig" / "page_config.json"
@@ -347,16 +465,24 @@ class Jupyter(JupyterServer):
         save_state: bool | None = None,
         keep: bool = False,
     ) -> Iterator[NotebookPage]:
-        """Open a notebook in a window of its own; end its kernel with the page, unless a later page needs it."""
-        self._write_settings(save_state=self.save_state if save_state is None else save_state)
+        """Open a notebook in a window of its own; end its kernel with the page, unless
+        a later page needs it.
+        """
+        self._write_settings(
+            save_state=self.save_state if save_state is None else save_state
+        )
         width, height = viewport
         context = browser.new_context(viewport={"width": width, "height": height})
         try:
             self._start_kernel(notebook)
-            opened = NotebookPage(context.new_page(), self.folder / notebook, self.theme)
+            opened = NotebookPage(
+                context.new_page(), self.folder / notebook, self.theme
+            )
             place = {"lab": "lab/tree", "notebook": "notebooks"}[self.app]
             # Without `reset` the page brings back what the page before it had open.
-            opened.load(f"{self.url}/{place}/{quote(notebook)}?token={self.token}&reset")
+            opened.load(
+                f"{self.url}/{place}/{quote(notebook)}?token={self.token}&reset"
+            )
             yield opened
         finally:
             context.close()
@@ -364,8 +490,15 @@ class Jupyter(JupyterServer):
                 self._end_kernel(notebook)
 
     def _start_kernel(self, notebook: str) -> None:
-        """Start the kernel, if there is none yet, while the page loads: that saves a second."""
-        kernel = {"kernel": {"name": "python3"}, "type": "notebook", "name": notebook, "path": notebook}
+        """Start the kernel, if there is none yet, while the page loads: that saves a
+        second.
+        """
+        kernel = {
+            "kernel": {"name": "python3"},
+            "type": "notebook",
+            "name": notebook,
+            "path": notebook,
+        }
         self.call("POST", "sessions", kernel)
 
     def _end_kernel(self, notebook: str) -> None:

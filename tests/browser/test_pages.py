@@ -1,4 +1,6 @@
-"""What a person sees and clicks, in headless Chromium: the sandbox's pages and documents, a notebook in JupyterLab."""
+"""What a person sees and clicks, in headless Chromium: the sandbox's pages and
+documents, a notebook in JupyterLab.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def client() -> Iterator[SandboxClient]:
 
 
 def test_a_person_signs_the_agreement(page: Page, client: SandboxClient) -> None:
-    """Without the tick nothing is signed; with it the page says that it is, once: then the link has ended."""
+    """Without the tick nothing is signed; with it the page says that it is, once: then
+    the link has ended.
+    """
     status = payerkit.create_payer(client, {**PAYER, "clientUserId": "signs"})
     page.goto(str(status.agreement_url))
     page.get_by_role("button", name="Sign the agreement").click()
@@ -57,7 +61,9 @@ def test_a_person_signs_the_agreement(page: Page, client: SandboxClient) -> None
     assert payerkit.get_payer_status(client, "signs").agreement_status == "signed"
 
 
-def test_a_person_completes_the_identity_check_by_keyboard(page: Page, client: SandboxClient) -> None:
+def test_a_person_completes_the_identity_check_by_keyboard(
+    page: Page, client: SandboxClient
+) -> None:
     """Tab and Enter are enough; afterwards the check is approved."""
     status = payerkit.create_payer(client, {**PAYER, "clientUserId": "proves"})
     page.goto(str(status.kyc_url))
@@ -68,12 +74,19 @@ def test_a_person_completes_the_identity_check_by_keyboard(page: Page, client: S
     assert payerkit.get_payer_status(client, "proves").kyc_status == "approved"
 
 
-@pytest.mark.browser_all
-@pytest.mark.parametrize("email", ["john.doe@example.com", "kyc-pending+agreement-signed@example.com"])
+@pytest.mark.parametrize(
+    "email", ["john.doe@example.com", "kyc-pending+agreement-signed@example.com"]
+)
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
-def test_pages_fit_and_follow_the_theme(page: Page, client: SandboxClient, scheme: str, width: int, email: str) -> None:
-    """A page is as wide as the window, dark where the system is, and axe-core finds nothing."""
-    status = payerkit.create_payer(client, {**PAYER, "clientUserId": f"looks-{email}", "email": email})
+def test_pages_fit_and_follow_the_theme(
+    page: Page, client: SandboxClient, scheme: str, width: int, email: str
+) -> None:
+    """A page is as wide as the window, dark where the system is, and axe-core finds
+    nothing.
+    """
+    status = payerkit.create_payer(
+        client, {**PAYER, "clientUserId": f"looks-{email}", "email": email}
+    )
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for url in (status.agreement_url, status.kyc_url, client.base_url):
@@ -83,34 +96,52 @@ def test_pages_fit_and_follow_the_theme(page: Page, client: SandboxClient, schem
 
         assert (True, scheme == "dark") == (overflow <= 0, ground == "rgb(18, 20, 23)")
         page.evaluate(f"{AXE}\n;0")
-        assert [] == page.evaluate("axe.run().then(found => found.violations.map(rule => rule.id))")
+        assert [] == page.evaluate(
+            "axe.run().then(found => found.violations.map(rule => rule.id))"
+        )
 
 
-@pytest.mark.browser_all  # it starts a JupyterLab of its own; nbval runs the notebook in every run
+# it starts a JupyterLab of its own; nbval runs the notebook in every run
 def test_the_quickstart_runs_in_jupyterlab(page: Page, tmp_path: Path) -> None:
-    """What `payerkit lab` opens runs to its end; its links lead to the pages, its file holds nothing personal."""
-    page.set_viewport_size({"width": 1280, "height": 6000})  # cells out of sight are not in the page
+    """What `payerkit lab` opens runs to its end; its links lead to the pages, its file
+    holds nothing personal.
+    """
+    page.set_viewport_size(
+        {"width": 1280, "height": 6000}
+    )  # cells out of sight are not in the page
     own = {"HOME": str(tmp_path), "JUPYTER_DATA_DIR": str(tmp_path)}
     with running("lab", "--no-browser", folder=tmp_path, **own) as (printed, _process):
         page.goto(next(word for word in printed.split() if word.startswith("http://")))
         page.get_by_role("link", name="Quickstart").first.click()
-        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=60_000)
-        expect(page.locator(".Toastify__toast")).to_have_count(0)  # JupyterLab would ask about news
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(
+            timeout=60_000
+        )
+        expect(page.locator(".Toastify__toast")).to_have_count(
+            0
+        )  # JupyterLab would ask about news
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         # Stored outputs name no port; those of this run do.
         expect(page.get_by_text("127.0.0.1:PORT")).to_have_count(0, timeout=60_000)
-        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(
+            timeout=60_000
+        )
         with page.context.expect_page() as opened:
             page.get_by_role("link", name="open on 127.0.0.1").first.click()
         # The notebook completed the check, and with it ended the link.
-        expect(opened.value.get_by_role("heading", name="This link has ended")).to_be_visible()
+        expect(
+            opened.value.get_by_role("heading", name="This link has ended")
+        ).to_be_visible()
         page.bring_to_front()
         page.keyboard.press("Control+s")
         expect(page.locator(".lm-mod-current.jp-mod-dirty")).to_have_count(0)
 
-    saved = json.loads((tmp_path / "payerkit-notebooks" / "00-quickstart.ipynb").read_text("utf-8"))
+    saved = json.loads(
+        (tmp_path / "payerkit-notebooks" / "00-quickstart.ipynb").read_text("utf-8")
+    )
     outputs = json.dumps([cell.get("outputs") for cell in saved["cells"]])
-    typed = [PAYER[name] for name in ("ssn", "email", "lastName", "phone")] + [BANK_DETAILS["accountNumber"]]
+    typed = [PAYER[name] for name in ("ssn", "email", "lastName", "phone")] + [
+        BANK_DETAILS["accountNumber"]
+    ]
     assert "ename" not in outputs
     assert [] == [value for value in typed if value in outputs]

@@ -32,8 +32,16 @@ def read_frame(direction: Direction, payload: bytes) -> Frame:
     """Decode a frame of protocol v1."""
     numbers = memoryview(payload)[: len(payload) // 8 * 8].cast("Q")
     offsets = numbers[1 : 1 + numbers[0]].tolist()
-    name, head, _parent, _metadata, body = (payload[start:end] for start, end in list(pairwise(offsets))[:5])
-    return Frame(direction, name.decode(), json.loads(head)["msg_type"], len(payload), json.loads(body))
+    name, head, _parent, _metadata, body = (
+        payload[start:end] for start, end in list(pairwise(offsets))[:5]
+    )
+    return Frame(
+        direction,
+        name.decode(),
+        json.loads(head)["msg_type"],
+        len(payload),
+        json.loads(body),
+    )
 
 
 class Frames:
@@ -46,7 +54,10 @@ class Frames:
     def _watch(self, opened: WebSocket) -> None:
         if "/api/kernels/" in opened.url:
             opened.on("framesent", lambda payload: self._seen.append(("sent", payload)))
-            opened.on("framereceived", lambda payload: self._seen.append(("received", payload)))
+            opened.on(
+                "framereceived",
+                lambda payload: self._seen.append(("received", payload)),
+            )
 
     def mark(self) -> int:
         """Return the place that `since` counts from."""
@@ -57,7 +68,9 @@ class Frames:
         return [read_frame(*seen) for seen in self._seen[mark:]]
 
     def leaks(self, text: str, since: int = 0) -> list[str]:
-        """Return direction and type of each frame that holds a text, whatever part of the frame it is in."""
+        """Return direction and type of each frame that holds a text, whatever part of
+        the frame it is in.
+        """
         found = []
         for direction, payload in self._seen[since:]:
             content = unpacked(payload)
@@ -69,12 +82,21 @@ class Frames:
 def spellings(text: str) -> set[bytes]:
     """Return the bytes that a text can be in a file or a message."""
     escaped = json.dumps(text)[1:-1]
-    return {text.encode(), escaped.encode(), text.encode("utf-16-le"), text.encode("utf-16-be")}
+    return {
+        text.encode(),
+        escaped.encode(),
+        text.encode("utf-16-le"),
+        text.encode("utf-16-be"),
+    }
 
 
 def unpacked(content: bytes) -> bytes:
-    """Return bytes, followed by what gzip packed in them, raw or as base64: widgets send and keep it so."""
-    packed = [content[found.start() :] for found in re.finditer(rb"\x1f\x8b\x08", content)]
+    """Return bytes, followed by what gzip packed in them, raw or as base64: widgets
+    send and keep it so.
+    """
+    packed = [
+        content[found.start() :] for found in re.finditer(rb"\x1f\x8b\x08", content)
+    ]
     written = [found[0] for found in re.finditer(rb"H4sI[A-Za-z0-9+/]+", content)]
     packed += [b64decode(each[: len(each) // 4 * 4]) for each in written]
     parts = [content]
@@ -89,6 +111,12 @@ def find_text(folder: Path, needle: str) -> list[str]:
     found = []
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         with suppress(FileNotFoundError):  # a running server drops its journals
-            held = unpacked(file.read_bytes()) if file.suffix == ".ipynb" else file.read_bytes()
-            found += [str(file.relative_to(folder))] * any(spelling in held for spelling in spellings(needle))
+            held = (
+                unpacked(file.read_bytes())
+                if file.suffix == ".ipynb"
+                else file.read_bytes()
+            )
+            found += [str(file.relative_to(folder))] * any(
+                spelling in held for spelling in spellings(needle)
+            )
     return found

@@ -1,1 +1,1 @@
-"""The command line: `payerkit lab | docs | sandbox | onboard | inspect | trace | events`."""
+"""The command line: `payerkit lab | docs | sandbox | onboard | inspect | trace`."""

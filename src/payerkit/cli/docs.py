@@ -10,5 +10,7 @@ FIRST = "reference-cheat-sheet.ipynb"
 
 
 def run(options: Namespace) -> int:
-    """Copy the notebooks, open the cheat sheet in JupyterLab, and return when it is stopped."""
+    """Copy the notebooks, open the cheat sheet in JupyterLab, and return when it is
+    stopped.
+    """
     return lab.run(options, FIRST)

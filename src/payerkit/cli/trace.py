@@ -5,18 +5,29 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 
-from payerkit.cli.events import SECRET
 from payerkit.connection import connect
-from payerkit.events.read_events import read_events
-from payerkit.payouts.trace_order import trace
-from payerkit.policy.payment_policy import PaymentPolicy
+from payerkit.money.events import read_events
+from payerkit.money.trace import trace
+from payerkit.payments.payment_policy import PaymentPolicy
+
+SECRET = "PAYERKIT_EVENTS_SECRET"  # noqa: S105 - the name of a variable
 
 
 def run(options: Namespace) -> int:
     """Print each leg; return 0 if the money has arrived, else 3."""
-    events = read_events(options.events, secret=os.environ.get(SECRET) or None) if options.events else None
+    events = (
+        read_events(options.events, secret=os.environ.get(SECRET) or None)
+        if options.events
+        else None
+    )
     policy = PaymentPolicy.read(options.policy) if options.policy else None
     with connect(options.profile) as client:
-        found = trace(client, options.reference, payment=options.payment, events=events, policy=policy)
+        found = trace(
+            client,
+            options.reference,
+            payment=options.payment,
+            events=events,
+            policy=policy,
+        )
     print(found)
     return 0 if found.current.progress == "done" else 3

@@ -1,8 +1,9 @@
 """The client: one service, one key, one deadline a call, and what each failure proves.
 
-A call goes from `client.Client.send` through `transport`, which alone touches the network, to its end in `call`.
+A call goes from `client.Client.send` through `transport`, which alone touches the
+network, to its end in `call`.
 """
 
-from payerkit._lazy import load_lazily
+from lazy_loader import attach_stub
 
-__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -1,20 +1,46 @@
-"""The client: where the service is, with which key, how often a call is tried, and until when."""
+"""The client: where the service is, with which key, how often a call is tried, and
+until when.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypedDict, TypeVar, Unpack, get_args
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Never,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    get_args,
+)
 from urllib.parse import urlsplit
 
 from payerkit import html
-from payerkit.client.call import ApiVersion, Attempt, BrokenOffError, Call, CallEnd, Header, HttpResponse
-from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries, SharedTurn, Timeout
+from payerkit.client.call import (
+    ApiVersion,
+    Attempt,
+    BrokenOffError,
+    Call,
+    CallEnd,
+    HttpResponse,
+    KeyHeader,
+)
+from payerkit.client.hosts import KNOWN_HOSTS, likely_host
+from payerkit.client.pace import DEFAULT_RATE, Pace, Rate, Retries, Timeout
 from payerkit.client.transport import MAX_RESPONSE, Transport
-from payerkit.errors import InvalidInput, PayerkitError, RateLimited, UnknownOutcome, kind_of
+from payerkit.errors import (
+    InvalidInput,
+    PayerkitError,
+    RateLimited,
+    UnknownOutcome,
+    kind_of,
+)
 from payerkit.wire import ApiKey, check_id, is_loopback
 
 if TYPE_CHECKING:
@@ -22,15 +48,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PREVIOUS_API_KEY = "PAYERKIT_PREVIOUS_API_KEY"
-"""The environment variable with the key before, which opens journals of earlier runs; it is never sent."""
-
 _SANDBOX = "x-payerkit-sandbox"
 
-Environment = Literal["sandbox", "staging", "live"]
+Environment = Literal["sandbox", "live"]
+"""What a user may say that a service is whose host is not known."""
 
-_STAGING_HOSTS = frozenset({"api.stage.request.network"})
-"""Hosts of the operator's staging environment, from its documentation."""
+UNKNOWN_SERVICE = "unknown service"
+"""The environment of a host that is not known and of which the user said nothing."""
 
 log = logging.getLogger("payerkit")
 
@@ -38,8 +62,8 @@ log = logging.getLogger("payerkit")
 class ClientOptions(TypedDict, total=False):
     """Internal options, used by tests.
 
-    sleep: how a call waits. clock: by which time. max_response: bytes of a response that are read. transport: what
-    sends requests.
+    sleep: how a call waits. clock: by which time. max_response: bytes of a response
+    that are read. transport: what sends requests.
     """
 
     sleep: Callable[[float], None]
@@ -49,10 +73,12 @@ class ClientOptions(TypedDict, total=False):
 
 
 class Client:
-    """A connection to one service with one API key. Made by `connect()` or `sandbox()`; safe to share between threads.
+    """A connection to one service with one API key. Made by `connect()` or `sandbox()`;
+    safe to share between threads.
 
-    A call is retried only where its failure proves that this does no harm (`payerkit.client.pace`): a write that may
-    have arrived is sent once. All tries of a call share one deadline, which the wait for its turn does not use up.
+    A call is retried only where its failure proves that this does no harm
+    (`payerkit.client.pace`): a write that may have arrived is sent once. All tries of a
+    call share one deadline, which the wait for its turn does not use up.
 
     Attributes:
         base_url: The address of the service, without a trailing slash.
@@ -60,11 +86,16 @@ class Client:
         retries: How often a call is tried.
         api: Which paths the calls have: "v1", as specified, or "v2".
         header: The header in which the key is sent.
-        pace: How many calls leave in a second: `pace.rate`. One for all calls of the client, those of runs included,
-            and for other processes of the same user with the same address and key, such as notebooks.
+        environment: Where the calls go: "sandbox" on this machine, "live" or "staging"
+            for the operator's hosts, what the user said of another host, or "unknown
+            service", to which nothing is sent.
+        pace: How many calls leave in a second: `pace.rate`. One for all calls of the
+            client, those of runs included. Another process has a pace of its own: where
+            several share a key, give each a part of its limit with `rate`.
 
     Raises:
-        InvalidInput: For an address, a key, a session, limits or a version that cannot be used.
+        InvalidInput: For an address, a key, a session, limits or a version that cannot
+            be used.
 
     Example:
         >>> client
@@ -73,7 +104,7 @@ class Client:
 
     base_url = ""
 
-    def __init__(  # noqa: PLR0913 - what can be chosen, each by name
+    def __init__(
         self,
         base_url: str,
         api_key: str | ApiKey,
@@ -82,28 +113,38 @@ class Client:
         retries: Retries | None = None,
         session: requests.Session | None = None,
         rate: Rate = "default",
-        header: Header = "x-api-key",
+        header: KeyHeader = "x-api-key",
         api: ApiVersion = "v1",
-        previous_key: str | None = None,
+        environment: Environment | None = None,
         **options: Unpack[ClientOptions],
     ) -> None:
-        self._key = api_key if isinstance(api_key, ApiKey) else _checked_key(api_key)
-        self._previous_key = _checked_key(previous_key, PREVIOUS_API_KEY) if previous_key else None
+        self._key = _checked_key(api_key)
         self.base_url, self._is_local = _checked_url(base_url)
-        timeout = Timeout() if timeout is None else timeout
-        self.timeout = timeout if isinstance(timeout, Timeout) else Timeout(total=timeout)
+        self.environment = _environment(
+            self.base_url, environment, is_local=self._is_local
+        )
+        if timeout is None:
+            timeout = Timeout()
+        elif not isinstance(timeout, Timeout):
+            timeout = Timeout(total=timeout)
+        self.timeout = timeout
         if retries is not None and not isinstance(retries, Retries):
-            raise InvalidInput(f"retries: expected Retries(attempts=...), got {kind_of(retries)}.")
+            raise InvalidInput(
+                f"retries: expected Retries(attempts=...), got {kind_of(retries)}."
+            )
         self.retries = retries or Retries()
-        for name, value, choices in (("header", header, get_args(Header)), ("api", api, get_args(ApiVersion))):
-            if value not in choices:
-                raise InvalidInput(f"{name}: expected {' or '.join(map(repr, choices))}.")
-        self.header, self.api = header, api
+        if header not in get_args(KeyHeader):
+            raise InvalidInput("header: expected 'x-api-key' or 'x-client-id'.")
+        self.header = header
+        if api not in get_args(ApiVersion):
+            raise InvalidInput("api: expected 'v1' or 'v2'.")
+        self.api = api
         self._sleep = options.get("sleep", time.sleep)
-        default = None if self._is_local else DEFAULT_RATE
-        shared = None if self._is_local or options else SharedTurn(self.base_url, self._key.reveal())
-        clock = options.get("clock", time.monotonic)
-        self.pace = Pace(default if rate == "default" else rate, clock=clock, shared=shared)
+        if rate == "default":
+            rate = DEFAULT_RATE
+            if self._is_local:
+                rate = None
+        self.pace = Pace(rate, clock=options.get("clock", time.monotonic))
         self._keeps_pace = True
         self._is_closed = False
         most = options.get("max_response", MAX_RESPONSE)
@@ -112,23 +153,39 @@ class Client:
         )
 
     def send(self, call: Call[T]) -> T:
-        """Make a call and return its result. Raises the PayerkitError that says what happened."""
+        """Make a call and return its result. Raises the PayerkitError that says what
+        happened.
+        """
         if self._is_closed:
-            raise InvalidInput("This client is closed. Make another one with connect() or sandbox().")
-        if call.route.startswith("/v1/"):
-            newer = "/v2/payouts" if call.route == "/v1/pay" else "/v2" + call.route.removeprefix("/v1")
-            route, other = (newer, "v1") if self.api == "v2" else (call.route, "v2")
-            call = replace(call, route=route, other_api=other)
-        attempt = self._attempt(call)
+            raise InvalidInput(
+                "This client is closed. Make another one with connect() or sandbox()."
+            )
+        self.check_confirmed()
+        attempt = self._attempt(self._in_version(call))
         try:
             return self._send(attempt)
         except KeyboardInterrupt:
             failure: Any = KeyboardInterrupt()
-        # Out here, without the interrupt that came: its frames hold the key and the body.
+        # Out here, without the interrupt that came: its frames hold the key and the
+        # body.
         if call.is_write and attempt.may_have_happened:
-            end, elapsed = BrokenOffError("interrupted"), time.monotonic() - attempt.started
-            failure = CallEnd(call, end, self._key, elapsed, self.header, is_interrupted=True).result()
+            end = BrokenOffError("interrupted")
+            elapsed = time.monotonic() - attempt.started
+            failure = CallEnd(
+                attempt.call, end, self._key, elapsed, self.header, is_interrupted=True
+            ).result()
         raise failure
+
+    def _in_version(self, call: Call[T]) -> Call[T]:
+        """Return a call with the path that it has in the version of the API."""
+        if not call.route.startswith("/v1/"):
+            return call
+        if self.api == "v1":
+            return replace(call, other_api="v2")
+        route = f"/v2/{call.route.removeprefix('/v1/')}"
+        if call.route == "/v1/pay":
+            route = "/v2/payouts"
+        return replace(call, route=route, other_api="v1")
 
     def _attempt(self, call: Call[T]) -> Attempt[T]:
         """Return the attempt to make a call, whose time begins now."""
@@ -138,23 +195,32 @@ class Client:
             "Accept-Encoding": "gzip, deflate",
             "User-Agent": "payerkit",
         }
-        content = None if call.body is None else call.body.content
-        if content is not None:
-            headers |= {"Content-Type": "application/json", "Content-Length": str(len(content))}
+        content = None
+        if call.body is not None:
+            content = call.body.content
+            headers["Content-Type"] = "application/json"
+            headers["Content-Length"] = str(len(content))
         deadline = time.monotonic() + self.timeout.total
-        return Attempt(call, self.base_url + call.path, headers, content, self.timeout, deadline)
+        return Attempt(
+            call, self.base_url + call.path, headers, content, self.timeout, deadline
+        )
 
     def _send(self, attempt: Attempt[T]) -> T:
         """Try a call as often as the policy allows."""
         call = attempt.call
-        seconds = self.timeout.total  # without the waits for a turn, which count against no deadline
-        is_paced = self._keeps_pace and not call.route.startswith("/sandbox/")  # no limit counts a sandbox's controls
-        tries, departed = 0, 0.0
+        # The waits for a turn count against no deadline.
+        seconds = self.timeout.total
+        # No limit counts a sandbox's controls.
+        is_paced = self._keeps_pace and not call.route.startswith("/sandbox/")
+        tries = 0
+        departed = 0.0
         while True:
             tries += 1
             if is_paced:
                 try:
-                    departed = self.pace.wait_turn(self._sleep, longest=self.timeout.total)
+                    departed = self.pace.wait_turn(
+                        self._sleep, longest=self.timeout.total
+                    )
                 except RateLimited as paused:
                     paused.request = call.name
                     raise attempt.unknown or paused from None
@@ -162,18 +228,22 @@ class Client:
             attempt.deadline = began + seconds
             result = self._try(attempt).result()
             seconds -= time.monotonic() - began
-            error = result if isinstance(result, PayerkitError) else None
-            if is_paced:
-                self.pace.record(error, departed)
             if not isinstance(result, PayerkitError):
+                if is_paced:
+                    self.pace.record(None, departed)
                 return result
-            # A later try proves nothing about an earlier one: if that may have happened, it stays unknown.
+            if is_paced:
+                self.pace.record(result, departed)
+            # A later try proves nothing about an earlier one: if that may have
+            # happened, it stays unknown.
             if isinstance(result, UnknownOutcome):
                 attempt.unknown = result
             attempt.left = False
             pause = self.retries.wait_after(result, tries)
             seconds -= pause
-            if seconds <= 0 or not self.retries.allow(result, tries, idempotent=call.idempotent):
+            if seconds <= 0 or not self.retries.allow(
+                result, tries, idempotent=call.idempotent
+            ):
                 raise attempt.unknown or result
             # Where all calls are paused, this one waits for its turn.
             if result.retry_after is None or not is_paced:
@@ -187,35 +257,52 @@ class Client:
             end = self._transport.send(attempt)
         except BrokenOffError as error:
             end = error.with_traceback(None)  # its frames hold the request
-        done = CallEnd(call, end, self._key, time.monotonic() - attempt.started, self.header)
+        done = CallEnd(
+            call, end, self._key, time.monotonic() - attempt.started, self.header
+        )
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("%s -> %s in %.0f ms", call.name, end.status or done.reason, 1000 * done.elapsed)
+            log.debug(
+                "%s -> %s in %.0f ms",
+                call.name,
+                end.status or done.reason,
+                1000 * done.elapsed,
+            )
         return done
 
-    @property
-    def account_secret(self) -> bytes:
-        """The secret that turns account numbers into keys, which can be compared and not be read."""
-        return _account_secret(self._key)
-
-    @property
-    def previous_account_secret(self) -> bytes | None:
-        """The `account_secret` of the key that this one replaced, or None."""
-        return None if self._previous_key is None else _account_secret(self._previous_key)
-
     def __dir__(self) -> list[str]:
-        """Return what a user needs, as Tab shows it; the rest is for other parts of payerkit."""
-        shown = {"api", "base_url", "environment", "header", "pace", "retries", "sandbox", "timeout"}
+        """Return what a user needs, as Tab shows it; the rest is for other parts of
+        payerkit.
+        """
+        shown = {
+            "api",
+            "base_url",
+            "environment",
+            "header",
+            "pace",
+            "retries",
+            "sandbox",
+            "timeout",
+        }
         return sorted(shown | {"close", "reveal_key"})
 
-    @property
-    def environment(self) -> str:
-        """Where the calls go, by the address: "sandbox" on this machine, "staging", or "live" for any other."""
-        if self._is_local:
-            return "sandbox"
-        return "staging" if urlsplit(self.base_url).hostname in _STAGING_HOSTS else "live"
+    def check_confirmed(self) -> None:
+        """Raise InvalidInput if the service is unknown and the user did not confirm
+        it: it gets neither the key nor data.
+        """
+        if self.environment == UNKNOWN_SERVICE:
+            raise InvalidInput(
+                f"{self.base_url} is an unknown service, and nothing was sent. If you"
+                " are sure that the address is right, connect with"
+                ' environment="live"; for a sandbox of your team, with'
+                ' environment="sandbox". Without a cell to change: set'
+                " PAYERKIT_ENVIRONMENT beside PAYERKIT_BASE_URL, or environment in the"
+                " profile."
+            )
 
     def sleep(self, seconds: float) -> None:
-        """Wait, between one look at the service and the next; with a sandbox's manual clock, turn that clock."""
+        """Wait, between one look at the service and the next; with a sandbox's manual
+        clock, turn that clock.
+        """
         self._sleep(seconds)
 
     def reveal_key(self) -> str:
@@ -224,12 +311,20 @@ class Client:
 
     @property
     def sandbox(self) -> Any:
-        """The controls of the embedded service, as `SandboxControls`; only a client from `sandbox()` has them."""
-        advice = "Use sandbox() to practise; of a sandbox elsewhere, payerkit.client.SandboxControls(client) has them."
-        raise AttributeError(f"sandbox: a client from connect() has no controls of a sandbox. {advice}")
+        """The controls of the embedded service, as `SandboxControls`; only a client
+        from `sandbox()` has them.
+        """
+        advice = (
+            "Use sandbox() to practise; of a sandbox elsewhere,"
+            " payerkit.client.SandboxControls(client) has them."
+        )
+        raise AttributeError(
+            f"sandbox: a client from connect() has no controls of a sandbox. {advice}"
+        )
 
     def without_retries(self) -> Client:
-        """Return a client with the same connections and `pace`, which tries each call once, and at once.
+        """Return a client with the same connections and `pace`, which tries each call
+        once, and at once.
 
         To keep the pace is left to the caller, as the retries are.
         """
@@ -238,29 +333,41 @@ class Client:
         return client
 
     def service_name(self) -> str:
-        """Return what identifies the service: the id of a sandbox, the address of any other.
+        """Return what identifies the service: the id of a sandbox, the address of any
+        other.
 
         Raises NotSent or ServiceError if a service on this machine does not respond.
         """
         if not self._is_local:  # sandboxes are on this machine
             return self.base_url
-        call = Call(operation="service_name", method="GET", route="/", read=lambda _: None)
+        call = Call(
+            operation="service_name", method="GET", route="/", read=lambda _: None
+        )
         done = self._try(self._attempt(call))
-        if done.end.status is None and isinstance(failure := done.result(), PayerkitError):
-            raise failure
+        if done.end.status is None:
+            failure = done.result()
+            if isinstance(failure, PayerkitError):
+                raise failure
         return done.end.headers.get(_SANDBOX, self.base_url)
 
     def request_members(self, request_id: str) -> dict[str, Any]:
-        """Return what the service says about a request, as received and by the names on the wire.
+        """Return what the service says about a request, as received and by the names on
+        the wire.
 
-        `GET /v2/request/{requestId}`, **beyond the specification**. Raises InvalidInput for an id that cannot be sent,
-        and otherwise the PayerkitError that says what happened.
+        `GET /v2/request/{requestId}`, **beyond the specification**. Raises InvalidInput
+        for an id that cannot be sent, and otherwise the PayerkitError that says what
+        happened.
         """
-        call = request_status_call(request_id, lambda response: response if isinstance(response, dict) else {})
-        return self.send(call)
+        call = request_status_call(request_id, lambda response: response)
+        members = self.send(call)
+        if not isinstance(members, dict):
+            return {}
+        return members
 
     def close(self) -> None:
-        """Close the connections; calls with this client raise InvalidInput from now on."""
+        """Close the connections; calls with this client raise InvalidInput from now
+        on.
+        """
         self._is_closed = True
         self._transport.close()
 
@@ -271,14 +378,22 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Client of {self.base_url} ({self.environment}), key {self._key.fingerprint}>"
+        return (
+            f"<Client of {self.base_url} ({self.environment}), key"
+            f" {self._key.fingerprint}>"
+        )
 
     def _picture_rows(self) -> list[tuple[str, str]]:
         """Return the names and values of its picture; the values are HTML."""
-        rate = "no limit" if self.pace.rate is None else f"at most {self.pace.rate:g} calls a second"
+        rate = "no limit"
+        if self.pace.rate is not None:
+            rate = f"at most {self.pace.rate:g} calls a second"
         return [
             ("Address", html.code(self.base_url)),
-            ("Key", f"{html.code(self._key.fingerprint)} (its fingerprint, not the key)"),
+            (
+                "Key",
+                f"{html.code(self._key.fingerprint)} (its fingerprint, not the key)",
+            ),
             ("Pace", rate),
             ("Time limit", f"{self.timeout.total:g} s a call, with its retries"),
             ("Tries", f"up to {self.retries.attempts}, where that cannot do harm"),
@@ -289,55 +404,125 @@ class Client:
         return html.picture(html.table(self._picture_rows(), caption=caption))
 
     def __reduce__(self) -> Never:
-        raise TypeError("a client cannot be pickled: make one in each process, with connect()")
+        raise TypeError(
+            "a client cannot be pickled: make one in each process, with connect()"
+        )
 
 
-def check_client(client: object) -> None:
-    """Raise InvalidInput for anything but a client."""
-    if not isinstance(client, Client):
-        raise InvalidInput(f"The first argument must be a client, from connect() or sandbox(); got {kind_of(client)}.")
+def check_client(client: object, *others: object) -> None:
+    """Raise InvalidInput for anything but a client. others: what was given behind
+    it.
+    """
+    if isinstance(client, Client):
+        return
+    advice = ""
+    if any(isinstance(other, Client) for other in others):
+        advice = "The client stands behind it: write it first."
+    raise InvalidInput(
+        "The first argument must be a client, from connect() or sandbox(); got"
+        f" {kind_of(client)}.",
+        advice=advice,
+    )
 
 
-def _account_secret(key: ApiKey) -> bytes:
-    return hashlib.sha256(b"payerkit accounts" + key.reveal().encode()).digest()
-
-
-def _checked_key(key: object, name: str = "api_key") -> ApiKey:
+def _checked_key(key: object) -> ApiKey:
+    if isinstance(key, ApiKey):
+        return key
     if not isinstance(key, str) or not key:
         raise InvalidInput("api_key: give the key as text, or set PAYERKIT_API_KEY.")
     if key != key.strip() or not (key.isascii() and key.isprintable()):
         raise InvalidInput(
-            f"{name}: the key has a blank, or a character that cannot be sent in a header; copy it again."
+            "api_key: the key has a blank, or a character that cannot be sent in a"
+            " header; copy it again."
         )
     return ApiKey(key)
 
 
 def _checked_url(base_url: object) -> tuple[str, bool]:
-    """Return the address without a trailing slash, and whether it is this machine. Raises InvalidInput."""
-    if not isinstance(base_url, str) or not (base_url.isascii() and base_url.isprintable()):
-        raise InvalidInput("base_url: give the address as text, such as https://api.example.com.")
+    """Return the address without a trailing slash, and whether it is this machine.
+    Raises InvalidInput.
+    """
+    if not isinstance(base_url, str) or not base_url.isprintable():
+        raise InvalidInput(
+            "base_url: give the address as text, such as https://api.example.com."
+        )
     try:
         parts = urlsplit(base_url)
-        host, _ = parts.hostname or "", parts.port
+        host = parts.hostname or ""
+        port = parts.port
     except ValueError as error:
         raise InvalidInput(f"base_url: {error}.") from None
     if parts.scheme not in {"http", "https"} or not host or " " in base_url:
-        raise InvalidInput("base_url: give the whole address, such as https://api.example.com.")
+        raise InvalidInput(
+            "base_url: give the whole address, such as https://api.example.com."
+        )
     if parts.username is not None or "?" in base_url or "#" in base_url:
-        raise InvalidInput("base_url: leave out user, password, ? and #; the key goes into api_key.")
+        raise InvalidInput(
+            "base_url: leave out user, password, ? and #; the key goes into api_key."
+        )
+    # xn-- begins a name in other letters, as it is sent.
+    is_encoded = any(label.startswith("xn--") for label in host.split("."))
+    if not base_url.isascii() or is_encoded:
+        raise InvalidInput(
+            "base_url: it has a character that is not ASCII, as it is typed or behind"
+            " xn--, and may be another address than it looks. Type it again, in plain"
+            " letters, digits and hyphens."
+        )
     is_local = is_loopback(host)
+    if not is_local:
+        _check_host(host, port)
     if parts.scheme == "http" and not is_local:
-        raise InvalidInput("base_url: use https://; plain http would expose the key and all data on the way.")
+        raise InvalidInput(
+            "base_url: use https://; plain http would expose the key and all data on"
+            " the way."
+        )
     return base_url.rstrip("/"), is_local
 
 
-UNKNOWN_REQUEST = "No request has this id with this key, or the service does not offer this call, which is beyond the "
-UNKNOWN_REQUEST += "specification."
+def _check_host(host: str, port: int | None) -> None:
+    """Raise InvalidInput for a host that looks like a known one and is another."""
+    if host in KNOWN_HOSTS and port in {None, 443}:
+        return
+    likely = likely_host(host)
+    if likely is not None:
+        raise InvalidInput(
+            f"base_url: not the address of the service, but like it; nothing was sent."
+            f" Did you mean https://{likely}?"
+        )
+
+
+def _environment(base_url: str, said: object, *, is_local: bool) -> str:
+    """Return the environment of a checked address. Raises InvalidInput if the user says
+    another one.
+
+    said: what the user says that it is, or None.
+    """
+    if said is not None and said not in get_args(Environment):
+        raise InvalidInput('environment: expected "live" or "sandbox".')
+    if is_local:
+        known: str | None = "sandbox"
+    else:
+        known = KNOWN_HOSTS.get(urlsplit(base_url).hostname or "")
+    if known is None:
+        return str(said or UNKNOWN_SERVICE)
+    if said not in {None, known}:
+        raise InvalidInput(
+            f'environment: {base_url} is "{known}"; leave environment= out.'
+        )
+    return known
+
+
+UNKNOWN_REQUEST = (
+    "No request has this id with this key, or the service does not offer this call,"
+    " which is beyond the specification."
+)
 """Advice about a request that is not found."""
 
 
 def request_status_call(request_id: str, read: Callable[[Any], T]) -> Call[T]:
-    """Return the call that asks for the state of a request. Raises InvalidInput for an id that cannot be sent."""
+    """Return the call that asks for the state of a request. Raises InvalidInput for an
+    id that cannot be sent.
+    """
     return Call(
         operation="get_request",
         method="GET",

@@ -1,26 +1,31 @@
-"""Payments to stored accounts, beside those to wallets: what the form asks for, the accounts to choose from, checks."""
+"""Payments to stored accounts, beside those to wallets: what the form asks for, the
+accounts to choose from, checks.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from payerkit.checks.inputs import check_field, error_finding
-from payerkit.checks.schema import PAYMENT_FORM, PAYMENT_ORDER, PAYOUT_ORDER, Schema
-from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.explanations import explain_word
 from payerkit.findings import Finding
-from payerkit.models import PaymentOrder, PaymentRequest, Payout, PayoutOrder
-from payerkit.onchain.addresses import address_problem
-from payerkit.onchain.amounts import format_number
-from payerkit.payment.check_order import check_payment_order
-from payerkit.payment.money import peg_of
-from payerkit.payment.response import least_above
-from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.wire import wire_name
-from payerkit.wording import count_of, in_form, in_words, listed, visible
+from payerkit.models import PaymentRequest, Payout
+from payerkit.models.base import RequestModel
+from payerkit.models.fields import check_field, error_finding, field, fields_of
+from payerkit.models.formats import ChosenId, Id, Reference, Text, WayOfPayment
+from payerkit.models.requests import (
+    InvoiceCurrency,
+    PaymentOrder,
+    PayoutAmount,
+    PayoutOrder,
+    TokenToPay,
+)
+from payerkit.payments.check_order import check_payment_order
+from payerkit.payments.onchain.addresses import address_problem
+from payerkit.payments.payment_policy import PaymentPolicy
+from payerkit.wording import count_of, in_words, listed, visible
 
 OPTIONAL = ("wallet", "reference")
 """Fields that the form shows when it is asked for more."""
@@ -28,7 +33,9 @@ OPTIONAL = ("wallet", "reference")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AccountOrder:
-    """An order that pays a stored account: the order itself, the payer, the account, and the wallet that pays."""
+    """An order that pays a stored account: the order itself, the payer, the account,
+    and the wallet that pays.
+    """
 
     order: PayoutOrder
     client_user_id: str
@@ -36,116 +43,183 @@ class AccountOrder:
     wallet: str | None = None
 
 
-def account_to_pay(records: Iterable[Mapping[str, Any]], order: AccountOrder) -> Payout:
-    """Return the account of an order, among those that the service lists. Raises InvalidInput if it is not there."""
-    name = order.payment_details_id
-    account = Payout.of_list(records, name, request_id="", client_user_id=order.client_user_id)
-    if account is None:
-        message = "The payer has no account with this id. Look up the accounts, and choose one."
-        problem = FieldProblem("payment_details_id", wire_name("payment_details_id"), message, "account_unknown")
-        raise InvalidInput(f"{message} Nothing was sent.", fields=(problem,))
-    return account
-
-
 def is_created_for(created: PaymentRequest, order: PayoutOrder) -> bool:
-    """Return True if a request was created for an order, with its reference, if it has one."""
+    """Return True if a request was created for an order, with its reference, if it has
+    one.
+    """
     if created.order is None or order.reference not in {None, created.reference}:
         return False
     return created.order.replace(reference=None) == order.replace(reference=None)
 
 
-def payout_of(created: PaymentRequest, account: Payout, order: AccountOrder) -> Payout:
-    """Return the payout of a request to an account."""
-    return replace(
-        account,
-        request_id=str(created.request_id),
-        payment_reference=created.payment_reference,
-        reference=created.reference,
-        wallet=order.wallet,
-    )
+class PaymentEntry(RequestModel):
+    """What the fields of the form make: an order to a wallet, or one to a stored
+    account.
+    """
 
-
-class PaymentEntry:
-    """What the fields of the form make: an order to a wallet, or one to a stored account."""
-
-    request_schema: ClassVar[Schema] = PAYMENT_FORM
+    paid_to: Annotated[
+        WayOfPayment,
+        field(
+            title="Way of payment",
+            help="A wallet receives crypto; an account, money in its own currency.",
+            example="",
+            section="Where the money goes",
+            option_titles=("Wallet", "Stored account"),
+        ),
+    ]
+    payee: Annotated[
+        Text,
+        field(
+            title="Payee",
+            help="Wallet address that receives the payment.",
+            example="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+            section="Where the money goes",
+            applies_to="wallet",
+        ),
+    ]
+    client_user_id: Annotated[
+        Id,
+        field(
+            title="Payer",
+            help="The payer's id, under which the account is stored.",
+            example="user-123",
+            section="Where the money goes",
+            applies_to="account",
+        ),
+    ]
+    payment_details_id: Annotated[
+        ChosenId,
+        field(
+            title="Account",
+            help="One of the payer's approved accounts.",
+            example="Look up the payer's accounts first",
+            section="Where the money goes",
+            applies_to="account",
+        ),
+    ]
+    amount: PayoutAmount
+    invoice_currency: InvoiceCurrency
+    payment_currency: TokenToPay
+    wallet: Annotated[
+        Text | None,
+        field(
+            title="Paying wallet",
+            help=(
+                "Address of the wallet that is to sign: then its balance and allowance"
+                " are looked at."
+            ),
+            example="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+            section="Order",
+        ),
+    ] = None
+    reference: Annotated[
+        Reference | None,
+        field(
+            title="Your reference",
+            help=(
+                "Such as an invoice number, by which a paid request is found again; a"
+                " unique one if left out."
+            ),
+            example="invoice-001",
+            section="Order",
+            applies_to="account",
+        ),
+    ] = None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], _: object = None) -> PaymentOrder | AccountOrder:
-        """Return the order that values by field name make. Raises InvalidInput that lists every invalid field."""
+    def of(  # type: ignore[override]  # the fields make one of two orders
+        cls, given: Mapping[str, Any], _: object = None
+    ) -> PaymentOrder | AccountOrder:
+        """Return the order that values by field name make. Raises InvalidInput that
+        lists every invalid field.
+        """
         if given.get("paid_to") != "account":
-            return PaymentOrder.of(_only(PAYMENT_ORDER, given), {})
-        order = PayoutOrder.of(_only(PAYOUT_ORDER, given), {})
-        return AccountOrder(order, given["client_user_id"], given["payment_details_id"], given.get("wallet"))
+            return PaymentOrder.of(_only(PaymentOrder, given), {})
+        order = PayoutOrder.of(_only(PayoutOrder, given), {})
+        return AccountOrder(
+            order,
+            given["client_user_id"],
+            given["payment_details_id"],
+            given.get("wallet"),
+        )
 
 
-def fields_of(paid_to: str) -> list[str]:
-    """Return the fields that apply to what is paid; "" for nothing that was chosen yet."""
-    return [name for name, field in PAYMENT_FORM.fields.items() if field.applies_to in {"", paid_to}]
+def asked_for(paid_to: str) -> list[str]:
+    """Return the fields that apply to what is paid; "" for nothing that was chosen
+    yet.
+    """
+    return [
+        name
+        for name, field in fields_of(PaymentEntry).items()
+        if field.applies_to in {"", paid_to}
+    ]
 
 
 def check_entry(
-    values: Mapping[str, Any], *, policy: PaymentPolicy, environment: str, account: Payout | None = None
+    values: Mapping[str, Any], *, policy: PaymentPolicy, environment: str
 ) -> Iterator[Finding]:
-    """Yield the findings about values by field name. account: the stored account, if its record is known."""
-    paid_to = values.get("paid_to", "")
-    asked = [name for name in fields_of(str(paid_to)) if name not in PAYMENT_ORDER.fields]
-    yield from filter(None, (check_field(PAYMENT_FORM, name, values.get(name)) for name in asked))
-    found = check_payment_order(_only(PAYMENT_ORDER, values), policy=policy, environment=environment)
-    yield from (each for each in found if each.field != "payee" or paid_to == "wallet")
-    if (wallet := values.get("wallet")) and address_problem(wallet):
-        message = "Not the address of a wallet, or its capital letters do not match its checksum."
+    """Yield the findings about values by field name."""
+    paid_to = str(values.get("paid_to", ""))
+    for name in asked_for(paid_to):
+        if name not in fields_of(PaymentOrder):
+            error = check_field(PaymentEntry, name, values.get(name))
+            if error is not None:
+                yield error
+    order = _only(PaymentOrder, values)
+    for finding in check_payment_order(order, policy=policy, environment=environment):
+        if finding.field != "payee" or paid_to == "wallet":
+            yield finding
+    wallet = values.get("wallet")
+    if wallet and address_problem(wallet):
+        message = (
+            "Not the address of a wallet, or its capital letters do not match its"
+            " checksum."
+        )
         hint = "Copy it from the wallet: 0x and 40 digits."
-        yield error_finding(PAYMENT_FORM, "wallet", "wallet_form", message, hint)
-    if paid_to == "account" and account is not None:
-        yield from _check_account(account, values, policy)
+        yield error_finding(PaymentEntry, "wallet", "wallet_form", message, hint)
 
 
-def _check_account(account: Payout, values: Mapping[str, Any], policy: PaymentPolicy) -> Iterator[Finding]:
-    """Yield what `check_payment` would say of the account afterwards: its status, its currency, the least amount."""
-    status = explain_word(account.status, "account")
-    if not status.is_passed:
-        yield _warning("payment_details_id", "account_status", status.meaning, in_form(status.what_to_do))
-    amount, invoice = str(values.get("amount", "")), str(values.get("invoice_currency", ""))
-    own, known = (account.currency or "").upper(), policy.find_currency(invoice)
-    if own and known is not None and peg_of(known) != own:
-        message = f"The account is in {own}, the invoice in {known.id}."
-        yield _warning("invoice_currency", "account_currency", message, f"Choose {own}, unless this is meant.")
-    if (least := least_above(amount, invoice, account, policy)) is not None:
-        message = f"The operator pays out at least {format_number(least)} {own} to such an account."
-        yield _warning("amount", "amount_least", message, "The service may refuse less, or not pay it out.")
-
-
-def _warning(name: str, code: str, message: str, hint: str = "") -> Finding:
-    return Finding(field=name, wire_name=wire_name(name), severity="warning", code=code, message=message, hint=hint)
-
-
-def _only(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
+def _only(model: type[RequestModel], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the fields that a request has."""
-    return {name: value for name, value in values.items() if name in schema.fields}
+    return {name: value for name, value in values.items() if name in fields_of(model)}
 
 
 class AccountChoice:
-    """The accounts of a payer, by their ids. Account numbers are masked, and nothing else in it is secret."""
+    """The accounts of a payer, by their ids. Account numbers are masked, and nothing
+    else in it is secret.
+    """
 
-    def __init__(self, client_user_id: str = "", records: Iterable[Mapping[str, Any]] = ()) -> None:
+    def __init__(
+        self, client_user_id: str = "", records: Iterable[Mapping[str, Any]] = ()
+    ) -> None:
         self.client_user_id = client_user_id
         ids = {str(record["id"]): record for record in records if record.get("id")}
         self._accounts = {
-            name: Payout.of_account(record, request_id="", client_user_id=client_user_id, payment_details_id=name)
+            name: Payout.of_account(
+                record,
+                request_id="",
+                client_user_id=client_user_id,
+                payment_details_id=name,
+            )
             for name, record in ids.items()
         }
 
     def find(self, payment_details_id: object) -> Payout | None:
-        """Return an account; None if its payer was not looked up, or has no such account."""
+        """Return an account; None if its payer was not looked up, or has no such
+        account.
+        """
         return self._accounts.get(str(payment_details_id))
 
     def approved(self) -> list[str]:
         """Return the ids of the accounts that can be paid."""
-        return [name for name, account in self._accounts.items() if _is_approved(account)]
+        return [
+            name for name, account in self._accounts.items() if _is_approved(account)
+        ]
 
     def options(self, chosen: str = "") -> dict[str, str]:
-        """Return what to choose from: the accounts that can be paid, and the chosen one, by id in words."""
+        """Return what to choose from: the accounts that can be paid, and the chosen
+        one, by id in words.
+        """
         words = {
             name: _option(account)
             for name, account in self._accounts.items()
@@ -154,11 +228,18 @@ class AccountChoice:
         if chosen and chosen not in words:  # its payer was not looked up
             words[chosen] = f"The account with the id {visible(chosen)}"
         count = Counter(words.values())
-        return {name: text if count[text] == 1 else f"{text}, id …{name[-6:]}" for name, text in words.items()}
+        for name, text in words.items():
+            if count[text] > 1:
+                words[name] = f"{text}, id …{name[-6:]}"
+        return words
 
     def summary(self) -> str:
         """Return how many accounts can be paid, and which ones cannot."""
-        others = [_option(account) for account in self._accounts.values() if not _is_approved(account)]
+        others = [
+            _option(account)
+            for account in self._accounts.values()
+            if not _is_approved(account)
+        ]
         count = f"{count_of(len(self.approved()), 'account')} can be paid."
         return f"{count} Not approved: {listed(others, 'and')}." if others else count
 
@@ -167,7 +248,20 @@ def _is_approved(account: Payout) -> bool:
     return explain_word(account.status, "account").is_passed
 
 
+def account_words(record: Mapping[str, Any]) -> str:
+    """Return a listed account in words, its number masked."""
+    return _option(
+        Payout.of_account(
+            record, request_id="", client_user_id="", payment_details_id=""
+        )
+    )
+
+
 def _option(account: Payout) -> str:
-    """Return an account in words, such as "••••3489 at Chase (USD, local)"; its status, unless it can be paid."""
-    status = "" if _is_approved(account) else f", {in_words(account.status or '') or 'no status'}"
-    return visible(f"{account.words}{status}")
+    """Return an account in words, such as "••••3489 at Chase (USD, local)"; its status,
+    unless it can be paid.
+    """
+    if _is_approved(account):
+        return visible(account.words)
+    status = in_words(account.status or "") or "no status"
+    return visible(f"{account.words}, {status}")

@@ -1,60 +1,58 @@
-"""The three forms in sequence, one at a time, in one widget."""
+"""The three forms in sequence, in tabs, which a keyboard can reach."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 from typing import Any
 
-import traitlets
+import ipywidgets
 
 from payerkit.client.client import Client
-from payerkit.client.node import Node
 from payerkit.errors import without_internal_frames
 from payerkit.forms.bank_details import BankDetailsForm
-from payerkit.forms.form import form_lock
+from payerkit.forms.form import WIDGET_OPTIONS
 from payerkit.forms.payer import PayerForm
 from payerkit.forms.payment import PaymentForm
-from payerkit.forms.view import FORM_FILES
-from payerkit.policy.payment_policy import PaymentPolicy
-from payerkit.widgets import PageWidget
+from payerkit.payments.payment_policy import PaymentPolicy
 
 
-class Walkthrough(PageWidget):
-    """Three steps, one form at a time: register a payer, store an account, check a payment.
+class Walkthrough(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no types
+    """Three steps, one form at a time: register a payer, store an account, check a
+    payment.
 
-    A list of the steps shows the current one, and which are done or locked. Bank details are locked until the payer is
-    registered, since they are stored under the payer's id. Once an account is stored, the payment is filled in with the
-    payer and the account, unless you chose what to pay; it needs neither to pay a wallet, so its step is always open.
-    The account is the payee's: nothing about its holder is taken from the payer, unless you tick the box that says that
-    both are the same, or set `walk.bank_details.holder_is_payer = True`.
+    Bank details wait until the payer is registered, since they are stored under the
+    payer's id. Once an account is stored, the payment is filled in with the payer and
+    the account, unless you chose what to pay; it needs neither to pay a wallet. The
+    account is the payee's: nothing about its holder is taken from the payer, unless you
+    press the button that says that both are the same.
 
     Args:
         client: From `connect()` or `sandbox()`.
         rate, policy, node: As for `PaymentForm`.
-        **options: Options of an ipywidget, such as `layout`.
+        **options: Values of the payer by field name, such as `client_user_id`; and
+            options of an ipywidget, such as `layout`.
 
     Attributes:
         payer: The `PayerForm`.
         bank_details: The `BankDetailsForm`.
         payment: The `PaymentForm`.
-        step: The step at which a page begins: "payer", "bank_details" or "payment".
+        selected_index: The step that is open: 0, 1 or 2.
+
+    Raises:
+        InvalidInput: As `PaymentForm` raises it, or an option is neither a field of the
+            payer nor an option of a widget.
 
     Example:
         >>> walk = Walkthrough(client)
         >>> walk.payer.fill(payer)
         >>> status = walk.payer.submit()
-        >>> walk.bank_details.client_user_id, walk.bank_details.holder_is_payer
-        ('user-123', False)
+        >>> walk.bank_details.client_user_id
+        'user-123'
     """
-
-    _files = FORM_FILES
-    _lock = form_lock
-
-    step = traitlets.Enum(("payer", "bank_details", "payment"), "payer").tag(sync=True)
 
     def __dir__(self) -> list[str]:
         """Return what a user needs, as Tab shows it."""
-        return ["bank_details", "payer", "payment", "step"]
+        return ["bank_details", "payer", "payment", "selected_index"]
 
     @without_internal_frames
     def __init__(
@@ -63,41 +61,60 @@ class Walkthrough(PageWidget):
         *,
         rate: Decimal | int | str | None = None,
         policy: PaymentPolicy | None = None,
-        node: str | Node | None = None,
+        node: str | None = None,
         **options: Any,
     ) -> None:
-        self.payer = PayerForm(client)
-        self.bank_details = BankDetailsForm(client)
-        self.payment = PaymentForm(client, rate=rate, policy=policy, node=node)
-        self.payer.observe(self._on_done, "done")
-        self.bank_details.observe(self._on_done, "done")
-        self._forms = {form.name: form for form in (self.payer, self.bank_details, self.payment)}
-        super().__init__(**options)
-        self.set_trait("label", "Walkthrough")
-        self.set_trait("spec", {"forms": [each for form in self._forms.values() for each in form.spec["forms"]]})
-        for form in self._forms.values():
-            form.show_in(self.send)
-        self.observe(lambda change: self._forms[change["new"]].ask_again(), "step")
+        own = {name: options.pop(name) for name in WIDGET_OPTIONS if name in options}
+        is_disabled = own.pop("disabled", False)
+        self.payer = PayerForm(client, disabled=is_disabled, **options)
+        self.bank_details = BankDetailsForm(client, disabled=is_disabled)
+        self.payment = PaymentForm(
+            client, rate=rate, policy=policy, node=node, disabled=is_disabled
+        )
+        forms = (self.payer, self.bank_details, self.payment)
+        super().__init__(children=forms, selected_index=0, **own)
+        for place, form in enumerate(forms):
+            form.observe(self._show_progress, ["done", "result"])
+            if place:
+                forms[place - 1].lead_to(form.title, self._opener(place))
+        self.payer.observe(self._hand_on, "done")
+        self.bank_details.observe(self._hand_on, ["busy", "done"])
+        self._show_progress()
 
-    def _on_message(self, message: Any) -> None:
-        """Hand a message to the form that it names."""
-        self._forms[message["form"]]._on_message(message)  # noqa: SLF001 - the forms of a page share its messages
+    def _opener(self, place: int) -> Any:
+        def go() -> None:
+            self.selected_index = place
+            self.children[place].take_focus()
 
-    def _first(self) -> list[dict[str, Any]]:
-        return [view for form in self._forms.values() for view in form._first()]  # noqa: SLF001 - likewise
+        return go
 
-    def _on_start(self) -> None:
-        self._forms[self.step].ask_again()
+    def _show_progress(self, _change: Any = None) -> None:
+        """Say in the titles, which a notebook may save, which steps are done."""
+        titles = []
+        for place, form in enumerate(self.children, start=1):
+            state = ""
+            if form.done:
+                is_waiting = form is self.payer and not form.result.explain().compliant
+                state = ": waits" if is_waiting else " ✓"
+            titles.append(f"{place}. {form.title}{state}")
+        self.titles = tuple(titles)
 
-    def _on_done(self, change: Any) -> None:
-        if change["new"] and change["owner"] is self.payer:
-            self.bank_details.client_user_id = self.payer.client_user_id
+    def _hand_on(self, _change: Any) -> None:
+        """Hand what is done to the next steps, once the account is not being sent."""
+        if self.bank_details.busy:
+            return
+        if self.payer.done:
+            self.bank_details.client_user_id = str(self.payer.client_user_id)
             self.bank_details.offer_holder(self.payer)
-        if change["new"]:
+        if self.payer.done or self.bank_details.done:
             self.payment.offer_account(self.bank_details)
 
-    def _picture(self) -> str:
-        return self.payer._picture()  # noqa: SLF001 - the forms of a page share it, too
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget for a notebook, with a line for pages that run none."""
+        bundle = super()._repr_mimebundle_(**options)
+        line = "Forms for a payer, an account and a payment: run the cell to see them."
+        bundle["text/plain"] = line
+        return bundle
 
     def __repr__(self) -> str:
         return f"<Walkthrough: {self.payer}, {self.bank_details}, {self.payment}>"

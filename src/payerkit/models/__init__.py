@@ -1,5 +1,7 @@
-"""The objects in requests and responses: snake_case here, the service's names on the wire."""
+"""The objects in requests and responses: snake_case here, the service's names on the
+wire.
+"""
 
-from payerkit._lazy import load_lazily
+from lazy_loader import attach_stub
 
-__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

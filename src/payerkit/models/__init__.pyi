@@ -1,19 +1,20 @@
-# The public names, listed once: for type checkers and editors, and loaded lazily by `__init__.py`.
+# The public names, listed once: for type checkers and editors, and loaded lazily by
+# `__init__.py`.
 # ruff: noqa: I001 - by subject, not by module
-from payerkit.models.requests import (
+from .requests import (
     Payer as Payer,
     BankDetails as BankDetails,
     PaymentOrder as PaymentOrder,
     PayoutOrder as PayoutOrder,
 )
-from payerkit.models.responses import (
+from .responses import (
     PayerStatus as PayerStatus,
     AgreementUpdate as AgreementUpdate,
     PaymentDetail as PaymentDetail,
     PaymentRequest as PaymentRequest,
     RequestStatus as RequestStatus,
 )
-from payerkit.models.payments import (
+from .payments import (
     Payment as Payment,
     PaymentMetadata as PaymentMetadata,
     DeclaredFee as DeclaredFee,

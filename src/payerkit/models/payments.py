@@ -1,34 +1,63 @@
-"""Payments: their transactions, the account that they pay out to, and the files that hold them."""
+"""Payments: their transactions, the account that they pay out to, and the files that
+hold them.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, TypedDict, Unpack, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    TypedDict,
+    Unpack,
+    runtime_checkable,
+)
 
-from pydantic import BeforeValidator, Field, Strict, StrictBool, StrictInt
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
+    Strict,
+    StrictBool,
+    StrictInt,
+    ValidationInfo,
+    model_serializer,
+    model_validator,
+)
 
+from payerkit import html
+from payerkit.disk import save_file
 from payerkit.errors import InvalidInput, kind_of, without_internal_frames
-from payerkit.masking import mask, mask_account
-from payerkit.models.requests import PaymentOrder, PayoutOrder
-from payerkit.models.responses import Remembered, Response, read_by
-from payerkit.models.whole_response import WholeResponse, read_whole
-from payerkit.onchain.amounts import format_percentage, read_percentage, wei_of
-from payerkit.onchain.currencies import read_network
-from payerkit.wire import first, parse_json, read_time, repeated_names
+from payerkit.masking import mask
+from payerkit.models.requests import ACCOUNT_NUMBERS, PaymentOrder, PayoutOrder
+from payerkit.models.responses import OddNames, Remembered, Response, read_by
+from payerkit.models.whole_response import MAX_MEMBERS, WholeResponse, read_whole
+from payerkit.payments.onchain.amounts import format_percentage, read_percentage, wei_of
+from payerkit.payments.onchain.currencies import read_network
+from payerkit.redaction import mask_account
+from payerkit.wire import first, parse_json, read_time, repeated_names, wire_name
 from payerkit.wording import listed, visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from payerkit.client.node import Node
-    from payerkit.policy.payment_policy import PaymentPolicy
-    from payerkit.signing.card import PaymentCard
-    from payerkit.signing.safe import SafeHashes
+    from payerkit.payments.card import PaymentCard
+    from payerkit.payments.payment_policy import PaymentPolicy
+    from payerkit.payments.safe import SafeHashes
 
     AnyOrder = PaymentOrder | PayoutOrder | Mapping[str, Any] | pd.Series[Any]
     Orders = pd.DataFrame | Iterable[AnyOrder]
@@ -36,17 +65,22 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class KnowsPaid(Protocol):
-    """Anything that can be asked what a service says about a request, such as a `Client`.
+    """Anything that can be asked what a service says about a request, such as a
+    `Client`.
 
     A question that fails raises a PayerkitError.
     """
 
     def request_members(self, request_id: str) -> Mapping[str, Any]:
-        """Return the members of the response about a request, by the names on the wire."""
+        """Return the members of the response about a request, by the names on the
+        wire.
+        """
 
 
 class ComparedWith(TypedDict, total=False):
-    """What a payment is compared with, each by the name that `check_payment` gives it."""
+    """What a payment is compared with, each by the name that `check_payment` gives
+    it.
+    """
 
     order: AnyOrder | None
     orders: Orders | None
@@ -60,11 +94,19 @@ class ComparedWith(TypedDict, total=False):
 
 
 OrderSource = Literal["sent", "file", "given"]
-"""Where the order of a payment comes from: it was sent with it, stands in the file of the payment, or was given to
-`read_payment`."""
+"""Where the order of a payment comes from: it was sent with it, stands in the file of
+the payment, or was given to `read_payment`."""
 
-_NUMBERS = ("accountNumber", "iban", "ribNumber")
-"""Members of stored bank details that tell which account it is; the first that has a value is shown, masked."""
+_NUMBERS = tuple(wire_name(name) for name in ACCOUNT_NUMBERS)
+"""Members of stored bank details that tell which account it is; the first that has a
+value is shown, masked.
+"""
+
+
+def _text(account: Mapping[str, Any], name: str) -> str | None:
+    """Return a member of stored bank details; None for anything but text."""
+    value = account.get(name)
+    return value if isinstance(value, str) else None
 
 
 _IDS = {"request_id", "client_user_id", "payment_details_id"}
@@ -73,7 +115,8 @@ _IDS = {"request_id", "client_user_id", "payment_details_id"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Payout:
-    """The request and the account that a payment pays out to: **beyond the specification**. Nothing in it is secret.
+    """The request and the account that a payment pays out to: **beyond the
+    specification**. Nothing in it is secret.
 
     Attributes:
         request_id: The service's id of the request.
@@ -85,12 +128,20 @@ class Payout:
         bank_name: The bank.
         account: The account number, masked.
         currency, rails, status: Those of the account, when the payment was requested.
-        also_listed: What else the payer's list has under the same id, masked; None if the id is there once.
+        also_listed: What else the payer's list has under the same id, masked; None if
+            the id is there once.
 
     Example:
-        >>> request = create_request(client, amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
+        >>> request = create_request(
+        ...     client,
+        ...     amount="25.50",
+        ...     invoice_currency="USD",
+        ...     payment_currency="USDC-sepolia",
+        ... )
         >>> account = list_payment_details(client, "user-123")["id"][0]
-        >>> payment = request_payment(client, request, client_user_id="user-123", payment_details_id=account)
+        >>> payment = request_payment(
+        ...     client, request, client_user_id="user-123", payment_details_id=account
+        ... )
         >>> payment.payout.account, payment.payout.bank_name
         ('••••3489', 'Chase')
     """
@@ -109,48 +160,71 @@ class Payout:
     also_listed: str | None = None
 
     @classmethod
-    def of_list(cls, accounts: Iterable[Mapping[str, Any]], account_id: str, **known: str | None) -> Self | None:
-        """Return a payout to the first of the accounts with an id; None without one. known: the other attributes."""
+    def of_list(
+        cls, accounts: Iterable[Mapping[str, Any]], account_id: str, **known: str | None
+    ) -> Self | None:
+        """Return a payout to the first of the accounts with an id; None without one.
+        known: the other attributes.
+        """
         known["payment_details_id"] = account_id
-        found = [cls.of_account(each, **known) for each in accounts if str(each.get("id")) == account_id]
-        return replace(found[0], also_listed=listed(found[1:]) if found[1:] else None) if found else None
+        payouts = [
+            cls.of_account(account, **known)
+            for account in accounts
+            if str(account.get("id")) == account_id
+        ]
+        if not payouts:
+            return None
+        first_one, *others = payouts
+        if not others:
+            return first_one
+        return replace(first_one, also_listed=listed(others))
 
     @classmethod
     def of_account(cls, account: Mapping[str, Any], **known: str | None) -> Self:
-        """Return a payout to an account, as `GET .../payment-details` lists it. known: the other attributes."""
-        numbers = (account.get(name) for name in _NUMBERS)
-        number = next((each for each in numbers if isinstance(each, str) and each), None)
-        shown = {"bank_name": account.get("bankName"), "account": number and mask_account(number)}
-        shown |= {name: account.get(name) for name in ("currency", "rails", "status")}
-        texts = {name: value if isinstance(value, str) else None for name, value in shown.items()}
-        return cls(**texts, **known)  # type: ignore[arg-type]  # the ids are among what is known
+        """Return a payout to an account, as `GET .../payment-details` lists it. known:
+        the other attributes.
+        """
+        numbers = [_text(account, name) for name in _NUMBERS]
+        number = next((each for each in numbers if each), None)
+        return cls(
+            bank_name=_text(account, "bankName"),
+            account=number and mask_account(number),
+            currency=_text(account, "currency"),
+            rails=_text(account, "rails"),
+            status=_text(account, "status"),
+            **known,  # type: ignore[arg-type]  # the ids are among what is known
+        )
 
     @classmethod
     def of_file(cls, saved: object) -> Self | None:
-        """Return a payout as `to_dict` wrote it; None for anything else."""
+        """Return a payout as `Payment.save` writes it; None for anything else."""
         names = {each.name for each in fields(cls)}
         if not isinstance(saved, Mapping) or not _IDS <= saved.keys() <= names:
             return None
-        if not all(isinstance(value, str) or (value is None and name not in _IDS) for name, value in saved.items()):
+        if not all(
+            isinstance(value, str) or (value is None and name not in _IDS)
+            for name, value in saved.items()
+        ):
             return None
         return cls(**saved)
-
-    def to_dict(self) -> dict[str, str | None]:
-        """Return the attributes, for a file."""
-        return asdict(self)
 
     @property
     def words(self) -> str:
         """The account as it may be shown, such as "••••3489 at Chase (USD, local)"."""
-        kind = ", ".join(filter(None, [(self.currency or "").upper(), self.rails]))
-        at = f" at {self.bank_name}" if self.bank_name else ""
-        return visible(f"{self.account or 'without a number'}{at}" + (f" ({kind})" if kind else ""))
+        words = self.account or "without a number"
+        if self.bank_name:
+            words += f" at {self.bank_name}"
+        route = [word for word in ((self.currency or "").upper(), self.rails) if word]
+        if route:
+            words += f" ({', '.join(route)})"
+        return visible(words)
 
     def __str__(self) -> str:
         return f"the account {self.words}"
 
     def __repr__(self) -> str:
-        return f"<Payout of {mask('clientUserId', self.client_user_id)} to {self}>"
+        payer = visible(mask("clientUserId", self.client_user_id))
+        return f"<Payout of {payer} to {self}>"
 
 
 class Transaction(Response):
@@ -161,7 +235,8 @@ class Transaction(Response):
         to: The contract or wallet that it is sent to, as received.
         value: The native value sent along, in any of the published forms.
         wei: The same value as an integer.
-        origin: The member of the response that holds it, such as "batchPaymentTransaction"; "" for `transactions`.
+        origin: The member of the response that holds it, such as
+            "batchPaymentTransaction"; "" for `transactions`.
 
     Example:
         >>> transaction = initiate_payment(client, order).transactions[0]
@@ -173,12 +248,16 @@ class Transaction(Response):
     to: str | None = None
     value: Any = Field(None, repr=False)
 
-    origin = Remembered("")
+    origin: ClassVar = Remembered("")
 
     @classmethod
     def read(cls, content: Any, **known: Any) -> Self:
-        """Return parsed JSON as an object; what is not an object is its only, unknown field. known: its origin."""
-        return super().read(content if isinstance(content, dict) else {"unreadable": content}, **known)
+        """Return parsed JSON as an object; what is not an object is its only, unknown
+        field. known: its origin.
+        """
+        return super().read(
+            content if isinstance(content, dict) else {"unreadable": content}, **known
+        )
 
     @property
     def wei(self) -> int | None:
@@ -187,14 +266,20 @@ class Transaction(Response):
 
 
 class DeclaredFee(Response):
-    """A fee on top of a payment, as the service declares it. It shows what the service says, not what was agreed.
+    """A fee on top of a payment, as the service declares it. It shows what the service
+    says, not what was agreed.
 
     Attributes:
         percentage: The share of the amount in percent, exactly.
         address: The wallet that receives it.
 
     Example:
-        >>> print(DeclaredFee(percentage="0.1%", address="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"))
+        >>> print(
+        ...     DeclaredFee(
+        ...         percentage="0.1%",
+        ...         address="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+        ...     )
+        ... )
         0.1 % to 0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7
     """
 
@@ -202,13 +287,18 @@ class DeclaredFee(Response):
     address: str | None = None
 
     def __str__(self) -> str:
-        wallet = "an unknown wallet" if self.address is None else visible(self.address)
+        wallet = "an unknown wallet"
+        if self.address is not None:
+            wallet = visible(self.address)
         return f"{format_percentage(self.percentage)} to {wallet}"
 
 
 def _read_fee(value: Any) -> Any:
-    is_nothing = value is None or (isinstance(value, dict) and all(each is None for each in value.values()))
-    return None if is_nothing else DeclaredFee.read(value)
+    if value is None:
+        return None
+    if isinstance(value, dict) and all(member is None for member in value.values()):
+        return None
+    return DeclaredFee.read(value)
 
 
 Count = Annotated[StrictInt, Field(ge=0, lt=2**31)]
@@ -216,23 +306,26 @@ Count = Annotated[StrictInt, Field(ge=0, lt=2**31)]
 
 
 class PaymentMetadata(Response):
-    """What the service reports about the transactions of a payment. Fields that the response lacks are None.
+    """What the service reports about the transactions of a payment. Fields that the
+    response lacks are None.
 
     Attributes:
         steps_required: Number of transactions.
         needs_approval: True if the first transaction approves an allowance.
-        approval_transaction_index, payment_transaction_index: Positions in `transactions`, counted from 0.
-        has_enough_balance, has_enough_gas: Whether the payer's wallet can pay the amount, and the fees.
-        has_enough_allowance: Whether the contract may already take the amount. This and what follows are beyond the
-            specification.
-        quote_expires_at: Until when the amounts hold.
-        protocol_fee, platform_fee: The fees on top of the amount that the service declares, each with `percentage` and
+        approval_transaction_index, payment_transaction_index: Positions in
+        `transactions`, counted from 0. has_enough_balance, has_enough_gas: Whether the
+        payer's wallet can pay the amount, and the fees.
+        has_enough_allowance: Whether the contract may already take the amount. This and
+            what follows are beyond the specification.
+        quote_expires_at: Until when the amounts hold. protocol_fee, platform_fee: The
+        fees on top of the amount that the service declares, each with `percentage` and
             `address`.
 
     Example:
         >>> initiate_payment(client, order).metadata
-        PaymentMetadata(steps_required=1, needs_approval=False, payment_transaction_index=0,
-            has_enough_balance=True, has_enough_gas=True...)
+        PaymentMetadata(steps_required=1, needs_approval=False,
+            payment_transaction_index=0, has_enough_balance=True,
+            has_enough_gas=True...)
     """
 
     steps_required: Count | None = Field(None, title="Steps")
@@ -242,26 +335,45 @@ class PaymentMetadata(Response):
     has_enough_balance: StrictBool | None = Field(None, title="Wallet has enough")
     has_enough_gas: StrictBool | None = Field(None, title="Wallet has gas")
     has_enough_allowance: StrictBool | None = Field(None, title="Allowance is enough")
-    quote_expires_at: Annotated[datetime | None, Strict(), read_by(read_time)] = Field(None, title="Quote expires")
-    protocol_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared protocol fee")
-    platform_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(None, title="Declared platform fee")
+    quote_expires_at: Annotated[datetime | None, Strict(), read_by(read_time)] = Field(
+        None, title="Quote expires"
+    )
+    protocol_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(
+        None, title="Declared protocol fee"
+    )
+    platform_fee: Annotated[DeclaredFee | None, BeforeValidator(_read_fee)] = Field(
+        None, title="Declared platform fee"
+    )
 
     @classmethod
     def read(cls, content: Any, **known: Any) -> Self:
-        """Return parsed JSON as an object. Raises ValueError if it is not a JSON object.
+        """Return parsed JSON as an object. Raises ValueError if it is not a JSON
+        object.
 
         `odd` also lists a fee with a field of an unexpected type.
         """
         metadata = super().read(content, **known)
-        fees = {"protocolFee": metadata.protocol_fee, "platformFee": metadata.platform_fee}
-        metadata._known["odd"] += tuple(name for name, fee in fees.items() if fee is not None and fee.odd)
+        fees = {
+            "protocolFee": metadata.protocol_fee,
+            "platformFee": metadata.platform_fee,
+        }
+        metadata._known["odd"] += tuple(
+            name for name, fee in fees.items() if fee is not None and fee.odd
+        )
         return metadata
 
 
 def _read_transactions(value: Any) -> Any:
+    if value is None:
+        return ()
     if not isinstance(value, list):
-        return () if value is None else value
-    return tuple(item if isinstance(item, Transaction) else Transaction.read(item) for item in value)
+        return value
+    if len(value) > MAX_MEMBERS:
+        raise ValueError("more transactions than are looked at")
+    return tuple(
+        item if isinstance(item, Transaction) else Transaction.read(item)
+        for item in value
+    )
 
 
 BATCH_MEMBERS = (
@@ -270,8 +382,9 @@ BATCH_MEMBERS = (
     "ERC20BatchPaymentTransaction",
     "ETHBatchPaymentTransaction",
 )
-"""The members of the response to a batch (`POST /v2/payouts/batch`, operator's documentation), in place of
-`transactions`: approvals, then payments. The published example has the second, the schema the last two."""
+"""The members of the response to a batch (`POST /v2/payouts/batch`, operator's
+documentation), in place of `transactions`: approvals, then payments. The published
+example has the second, the schema the last two."""
 
 
 def _read_batch(content: dict[str, Any]) -> list[Transaction]:
@@ -280,7 +393,10 @@ def _read_batch(content: dict[str, Any]) -> list[Transaction]:
     for name in BATCH_MEMBERS:
         held = content.get(name)
         if isinstance(held, list):
-            found += [Transaction.read(item, origin=f"{name}[{place}]") for place, item in enumerate(held)]
+            found += [
+                Transaction.read(item, origin=f"{name}[{place}]")
+                for place, item in enumerate(held)
+            ]
         elif held is not None:
             found.append(Transaction.read(held, origin=name))
     return found
@@ -290,21 +406,41 @@ def _read_metadata(value: Any) -> Any:
     return value if value is None else PaymentMetadata.read(value)
 
 
+_OUR_NAMES = {"request_id", "payment_reference"}
+"""The names of fields that dumps have, and responses write otherwise."""
+
+
+def _copy_of(content: Any) -> Any:
+    """Return a copy that nobody else can change; what is nested without end stays as it
+    is.
+    """
+    try:
+        return deepcopy(content)
+    except RecursionError:
+        return content
+
+
 class Payment(Response):
-    """An initiated payment (specification 2.7). No money has moved: a wallet has to sign the transactions first.
+    """An initiated payment (specification 2.7). No money has moved: a wallet has to
+    sign the transactions first.
 
     Attributes:
         request_id: The service's id of the payment.
         payment_reference: Its reference on the blockchain.
         transactions: The transactions to sign, in this order.
         metadata: What the service reports about them, or None.
-        order: The order that was sent, or None. The response alone does not name the network.
-        order_source: Where the order comes from: "sent" with the payment, the "file" of the payment, or "given" to
-            `read_payment`; None without an order. A file's order is only the file's own word.
+        order: The order that was sent, or None. The response alone does not name the
+            network.
+        order_source: Where the order comes from: "sent" with the payment, the "file" of
+            the payment, or "given" to `read_payment`; None without an order. A file's
+            order is only the file's own word.
         network: The network given to `read_payment`, or None.
-        environment: Where it was initiated: "sandbox", "staging" or "live"; None if it was read from a file.
-        payout: The bank account that it pays out to, from `request_payment`; None if it pays a wallet.
-        repeated: Names that the response has more than once in one object, which programs read differently.
+        environment: Where it was initiated: "sandbox", "staging", "live" or
+            "unknown service"; None if it was read from a file.
+        payout: The bank account that it pays out to, from `request_payment`; None if it
+            pays a wallet.
+        repeated: Names that the response has more than once in one object, which
+            programs read differently.
 
     Example:
         >>> payment = initiate_payment(client, order)
@@ -315,17 +451,21 @@ class Payment(Response):
 
     request_id: str | None = Field(None, title="Request id")
     payment_reference: str | None = Field(None, title="Reference")
-    transactions: Annotated[tuple[Transaction, ...], BeforeValidator(_read_transactions)] = ()
+    transactions: Annotated[
+        tuple[Transaction, ...], BeforeValidator(_read_transactions)
+    ] = ()
     metadata: Annotated[PaymentMetadata | None, BeforeValidator(_read_metadata)] = None
 
-    order = Remembered[PaymentOrder | PayoutOrder | None](None)
-    order_source = Remembered[OrderSource | None](None)
-    network = Remembered[str | None](None)
-    environment = Remembered[str | None](None)
-    payout = Remembered[Payout | None](None)
-    repeated = Remembered[tuple[str, ...]](())
-    whole = Remembered(WholeResponse())
-    """All that the response holds, for checks; it is not masked, and does not show itself."""
+    order: ClassVar = Remembered[PaymentOrder | PayoutOrder | None](None)
+    order_source: ClassVar = Remembered[OrderSource | None](None)
+    network: ClassVar = Remembered[str | None](None)
+    environment: ClassVar = Remembered[str | None](None)
+    payout: ClassVar = Remembered[Payout | None](None)
+    repeated: ClassVar = Remembered[tuple[str, ...]](())
+    whole: ClassVar = Remembered(WholeResponse())
+    """All that the response holds, for checks; it is not masked, and does not show
+    itself.
+    """
 
     @classmethod
     def read(
@@ -338,48 +478,154 @@ class Payment(Response):
         repeated: Iterable[str] = (),
         **known: Any,
     ) -> Self:
-        """Return parsed JSON as an object that remembers its order. Raises ValueError if it is not a JSON object.
+        """Return parsed JSON as an object that remembers its order. Raises ValueError
+        if it is not a JSON object.
 
         known: its network and environment.
         """
+        if not isinstance(content, dict):
+            return super().read(content)  # It says why that is no response.
         source = None if order is None else order_source
-        payment = super().read(content, order=order, order_source=source, payout=payout, **known)
-        if payout is not None:  # of whose response the ids are no part
-            ids = {"request_id": payout.request_id, "payment_reference": payout.payment_reference}
-            payment = payment.model_copy(update={name: getattr(payment, name) or ids[name] for name in ids})
+        repeated = [*repeated, *repeated_names(content)]
         whole = read_whole(content)
-        names = dict.fromkeys([*repeated, *repeated_names(content), *whole.repeated])
-        payment._known |= {"whole": whole, "repeated": tuple(names)}
+        # The fields have a copy of their own, so that a change of one is noticed. What
+        # is too large is never ok, and not copied.
+        fields = _copy_of(content) if whole.is_complete else content
+        payment = super().read(
+            fields, order=order, order_source=source, payout=payout, **known
+        )
+        if payout is not None:  # of whose response the ids are no part
+            ids = {
+                "request_id": payout.request_id,
+                "payment_reference": payout.payment_reference,
+            }
+            named = {name: getattr(payment, name) or ids[name] for name in ids}
+            payment = payment.model_copy(update=named)
+        names = dict.fromkeys([*repeated, *whole.repeated])
+        payment._known |= {"_raw": content, "whole": whole, "repeated": tuple(names)}
         return payment
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_whole(
+        cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        """Keep the whole response, however pydantic is asked to make a payment of it.
+
+        By our names it is a dump, which lacks a part of the response; of JSON that
+        pydantic has parsed, nobody knows which names it had twice. `require_whole`
+        refuses both.
+        """
+        if isinstance(info.context, OddNames) or not isinstance(data, Mapping):
+            return handler(data)
+        is_response = info.mode == "python" and _OUR_NAMES.isdisjoint(data)
+        if not is_response:
+            return handler(data)
+        read = cls.read(_copy_of(dict(data)), repeated=repeated_names(data))
+        payment = handler(cls.hidden_fields(_copy_of(dict(data))))
+        payment._known = read._known
+        return payment
+
+    @model_serializer(mode="wrap")
+    def _dump(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Dump masked values by our names, so that a dump never passes for a
+        response.
+        """
+        ours = {wire_name(name): name for name in type(self).model_fields}
+        dumped: dict[str, Any] = mask("", handler(self))
+        return {ours.get(name, name): value for name, value in dumped.items()}
+
+    @classmethod
+    def model_validate_json(
+        cls, json_data: str | bytes | bytearray, **options: Any
+    ) -> Self:
+        """Return a payment of the text of a response, as pydantic does it; names that
+        the text has more than once are noted.
+        """
+        text = json_data if isinstance(json_data, str) else bytes(json_data)
+        try:
+            content = parse_json(text)
+        except (ValueError, RecursionError):
+            return super().model_validate_json(json_data, **options)
+        return cls.model_validate(content, **options)
+
+    def require_whole(self) -> None:
+        """Raise InvalidInput unless the fields are what the whole response says.
+
+        They are not if the payment was made without `read`, or changed since.
+        """
+        advice = "read_payment() makes a payment of a response or a saved file."
+        if "_raw" not in self._known:
+            raise InvalidInput(
+                "payment: it was made without the whole response, so what else the"
+                f" service sent is not known. {advice}"
+            )
+        if not self.whole.is_complete:
+            return  # It is never ok, and to read it again takes long.
+        read = super().read(self._raw)
+        expected = dict(read.__dict__)
+        if self.payout is not None:
+            expected["request_id"] = read.request_id or self.payout.request_id
+            reference = read.payment_reference or self.payout.payment_reference
+            expected["payment_reference"] = reference
+        if (expected, read.model_extra) != (self.__dict__, self.model_extra):
+            raise InvalidInput(
+                "payment: its fields are not those of its response, as they were"
+                f" changed. {advice}"
+            )
 
     @classmethod
     def unwrap(cls, content: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields, with the request id from any of its spellings, and the transactions of a batch."""
-        fields = {**content, "requestId": first(content, "requestId", "requestID", "request_id")}
-        return fields if content.get("transactions") is not None else {**fields, "transactions": _read_batch(content)}
+        """Return the fields, with the request id from any of its spellings, and the
+        transactions of a batch.
+        """
+        fields = {
+            **content,
+            "requestId": first(content, "requestId", "requestID", "request_id"),
+        }
+        if content.get("transactions") is None:
+            fields["transactions"] = _read_batch(content)
+        return fields
 
     def save(self, path: str | Path) -> None:
-        """Write order and response to a file for `read_payment` and `payerkit inspect`, replacing an existing one.
+        """Write order and response to a file for `read_payment` and `payerkit inspect`,
+        replacing an existing one.
 
         Args:
-            path: The file. It has the response as received, unmasked.
+            path: The file. It has the response as received, unmasked; a new one may be
+                read by its owner alone.
 
         Raises:
-            InvalidInput: The payment was made in Python, of something that is not JSON of a reasonable size.
-            OSError: The file cannot be written.
+            InvalidInput: The payment has not its whole response, or was changed; it was
+                made in Python, of something that is not JSON
+                of a reasonable size; or the path is that of a symbolic link, or of no
+                file.
+            OSError: The file cannot be written; what was there is as it was.
 
         Example:
             >>> initiate_payment(client, order).save("payment.json")
         """
-        order = None if self.order is None else self.order.to_dict(reveal=True)
-        content: dict[str, Any] = {"order": order, "network": self.network, "answer": self._raw}
-        content |= {"repeated": self.repeated} if self.repeated else {}
-        content |= {"payout": self.payout.to_dict()} if self.payout else {}
+        self.require_whole()
+        content: dict[str, Any] = {
+            "order": None,
+            "network": self.network,
+            "answer": self._raw,
+        }
+        if self.order is not None:
+            content["order"] = self.order.to_dict(reveal=True)
+        if self.repeated:
+            content["repeated"] = self.repeated
+        if self.payout is not None:
+            content["payout"] = asdict(self.payout)
         try:
             text = json.dumps(content, indent=1)
-        except (TypeError, ValueError, RecursionError):  # from Python: other types, endless nesting, a huge number
-            raise InvalidInput("The payment cannot be saved: the response is not JSON of a reasonable size.") from None
-        Path(path).write_text(text, "utf-8")
+        except (TypeError, ValueError, RecursionError):
+            # It comes from Python: other types, endless nesting, a huge number.
+            raise InvalidInput(
+                "The payment cannot be saved: the response is not JSON of a reasonable"
+                " size."
+            ) from None
+        save_file(path, text)
 
     @without_internal_frames
     def to_safe(
@@ -390,29 +636,34 @@ class Payment(Response):
         anyway: bool = False,
         **options: Unpack[ComparedWith],
     ) -> None:
-        """Write the transactions to a file for Safe's Transaction Builder, replacing an existing one.
+        """Write the transactions to a file for Safe's Transaction Builder, replacing an
+        existing one.
 
-        The Safe makes them as one batch, in their order. Nothing is sent: upload the file in the Safe app.
+        The Safe makes them as one batch, in their order. Nothing is sent: upload the
+        file in the Safe app.
 
         Args:
             path: Where to write it, such as "safe.json".
             safe: The address of the Safe that pays.
             anyway: Write it although the verdict is "stop".
-            options: `order` or `orders`, `rate`, `network`, `policy`, `now` and `client`, as `check_payment` takes
-                them. The file names `now`.
+            options: `order` or `orders`, `rate`, `network`, `policy`, `now` and
+                `client`, as `check_payment` takes them. The file names `now`.
 
         Raises:
-            InvalidInput: The verdict is "stop", the network is not known, a transaction cannot be read, or an argument
-                is invalid. Nothing was written.
-            OSError: The file cannot be written.
+            InvalidInput: The verdict is "stop", the network is not known, a transaction
+                cannot be read, or an argument is invalid, such as the path of a
+                symbolic link. Nothing was written.
+            OSError: The file cannot be written; what was there is as it was.
 
         Example:
             >>> payment = initiate_payment(client, order)
-            >>> payment.to_safe("safe.json", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177")
+            >>> payment.to_safe(
+            ...     "safe.json", safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177"
+            ... )
         """
-        from payerkit.signing.safe import SafeBatch  # noqa: PLC0415 - loaded on first use
+        from payerkit.payments.safe import write_safe_file  # noqa: PLC0415 - loaded on first use
 
-        SafeBatch.of(self, anyway=anyway, **options).write(path, safe=safe)
+        write_safe_file(self, path, safe=safe, anyway=anyway, **options)
 
     @without_internal_frames
     def safe_hashes(
@@ -421,68 +672,52 @@ class Payment(Response):
         safe: str,
         nonce: int,
         version: str = "1.4.1",
-        multi_send: str | None = None,
         anyway: bool = False,
         **options: Unpack[ComparedWith],
     ) -> SafeHashes:
-        """Return the hashes that the owners of a Safe compare on their devices, if it makes all transactions at once.
+        """Return the hashes that the owners of a Safe compare on their devices, if it
+        makes all transactions at once.
 
         Args:
             safe: The address of the Safe that pays.
             nonce: The Safe's nonce for this payment, which the Safe app shows.
             version: The version of the Safe's contracts, which the Safe app shows.
-            multi_send: The address of MultiSendCallOnly that the Safe app shows for a batch, if it is not the usual
-                one of this version.
             anyway: Return them although the verdict is "stop".
-            options: `order` or `orders`, `rate`, `network`, `policy`, `now` and `client`, as `check_payment` takes
-                them.
+            options: `order` or `orders`, `rate`, `network`, `policy`, `now` and
+                `client`, as `check_payment` takes them.
 
         Returns:
-            The hashes of domain, message and transaction, and the call that the Safe makes.
+            The hashes of domain, message and transaction, and the call that the Safe
+            makes.
 
         Raises:
-            InvalidInput: The verdict is "stop", the network is not known, a transaction cannot be read, or an argument
-                is invalid.
+            InvalidInput: The verdict is "stop", the network is not known, a transaction
+                cannot be read, or an argument is invalid.
 
         Example:
             >>> payment = initiate_payment(client, order)
-            >>> payment.safe_hashes(safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177", nonce=7).domain_hash
+            >>> payment.safe_hashes(
+            ...     safe="0x111CEEee040739fD91D29C34C33E6B3E112F2177", nonce=7
+            ... ).domain_hash
             '0x00ca7ee3af4d4f4dd0690e118a16b45f8a623186d151c69cd08994a34eb5aba4'
         """
-        from payerkit.signing.safe import SafeBatch  # noqa: PLC0415 - loaded on first use
+        from payerkit.payments.safe import find_safe_hashes  # noqa: PLC0415 - loaded on first use
 
-        batch = SafeBatch.of(self, anyway=anyway, **options)
-        return batch.hashes(safe=safe, nonce=nonce, version=version, multi_send=multi_send)
+        return find_safe_hashes(
+            self, safe=safe, nonce=nonce, version=version, anyway=anyway, **options
+        )
 
     @without_internal_frames
-    def card(  # noqa: PLR0913 - what a payment is compared with, each by name
-        self,
-        order: AnyOrder | None = None,
-        *,
-        orders: Orders | None = None,
-        rate: Decimal | int | str | None = None,
-        network: str | None = None,
-        policy: PaymentPolicy | None = None,
-        now: datetime | None = None,
-        client: KnowsPaid | None = None,
-        node: str | Node | None = None,
-        wallet: str | None = None,
-    ) -> PaymentCard:
-        """Return what a person needs to decide whether to sign; the arguments are those of `check_payment`.
+    def card(self, **options: Unpack[ComparedWith]) -> PaymentCard:
+        """Return what a person needs to decide whether to sign.
 
         Args:
-            order: The order to compare with; by default, the one that the payment remembers.
-            orders: Several orders, for a response that pays several at once.
-            rate: The price of one unit of the payment currency in the invoice currency.
-            network: The network that the transactions are for, if there is no order.
-            policy: What you agreed to once, for all payments.
-            now: The time to compare with, for a response that expires.
-            client: From `connect()` or `sandbox()`, to ask whether the request is paid already.
-            node: The address of a node, which executes the transactions without sending them.
-            wallet: The wallet that will sign, for the node.
+            options: `order` or `orders`, `rate`, `network`, `policy`, `now`, `client`,
+                `node` and `wallet`, as `check_payment` takes them.
 
         Returns:
-            The card: a notebook shows it, `print` writes it as text, and `.save(path)` as a page.
+            The card: a notebook shows it, `print` writes it as text, and `.save(path)`
+            as a page.
 
         Raises:
             InvalidInput: As `check_payment` raises it.
@@ -493,22 +728,15 @@ class Payment(Response):
             Pays 0.004 ETH on Sepolia to 0x6923...C7D7, fee 0.1 %, one signature.
             ...
         """
-        from payerkit.signing.card import card_of  # noqa: PLC0415 - loaded on first use
+        from payerkit.payments.card import card_of  # noqa: PLC0415 - loaded on first use
 
-        return card_of(
-            self,
-            order=order,
-            orders=orders,
-            rate=rate,
-            network=network,
-            policy=policy,
-            now=now,
-            client=client,
-            node=node,
-            wallet=wallet,
-        )
+        return card_of(self, **options)
 
     def _repr_html_(self) -> str:
+        try:
+            self.require_whole()
+        except InvalidInput as error:
+            return html.picture(html.title("Payment"), html.small(error.message))
         return self.card()._repr_html_()
 
 
@@ -516,6 +744,14 @@ _OF_PAYMENTS = {"transactions", "paymentIntent", *BATCH_MEMBERS}
 """Members of which the response to a payment has at least one."""
 
 _WRAP = 'To check single transactions, give {"transactions": [transaction, ...]}.'
+
+_HEX = re.compile("0[xX][0-9a-fA-F]+")
+_NO_FILE = (
+    "Give the response that has the transactions, as a dict or a file:"
+    ' payment.save("payment.json") writes one. payerkit finds no transaction by its'
+    " hash; decode_transactions() reads calldata."
+)
+"""Advice for a hash, an address or calldata in place of a file."""
 
 _OF_FILES = {"order", "network", "answer", "repeated", "payout"}
 """The members of a file that `Payment.save` wrote."""
@@ -528,19 +764,21 @@ def read_payment(
     order: PaymentOrder | PayoutOrder | Mapping[str, Any] | None = None,
     network: str | None = None,
 ) -> Payment:
-    """Read a payment from a file that `Payment.save` wrote, or from a response of `POST /v1/pay`.
+    """Read a payment from a file that `Payment.save` wrote, or from a response of `POST
+    /v1/pay`.
 
     Args:
         source: A path, a dict, or a JSON text that begins with {.
-        order: The order that was sent, if the source does not have it; a `PaymentOrder` or a `PayoutOrder`, or a dict
-            by our names or wire names.
+        order: The order that was sent, if the source does not have it; a `PaymentOrder`
+            or a `PayoutOrder`, or a dict by our names or wire names.
         network: The network that the transactions are for, if there is no order.
 
     Returns:
         The payment, with its order and network.
 
     Raises:
-        InvalidInput: The source cannot be read or is not a payment, the order is invalid, or the network is unknown.
+        InvalidInput: The source cannot be read or is not a payment, the order is
+            invalid, or the network is unknown.
 
     Example:
         >>> initiate_payment(client, order).save("payment.json")
@@ -552,13 +790,18 @@ def read_payment(
     repeated = [*repeated_names(source), *repeated_names(content)]
     order_source: OrderSource = "given"
     payout: Payout | None = None
-    if "answer" in content and content.keys() <= _OF_FILES:  # with anything else beside it, it is a response
+    if (
+        "answer" in content and content.keys() <= _OF_FILES
+    ):  # with anything else beside it, it is a response
         if order is None:
-            order, order_source = content.get("order"), "file"
-        network = content.get("network") if network is None else network
+            order = content.get("order")
+            order_source = "file"
+        if network is None:
+            network = content.get("network")
         payout = Payout.of_file(content.get("payout"))
         saved = content.get("repeated")
-        repeated += filter(lambda name: isinstance(name, str), saved if isinstance(saved, list) else [])
+        if isinstance(saved, list):
+            repeated += [name for name in saved if isinstance(name, str)]
         content = content["answer"]
     if not isinstance(content, dict) or content.keys().isdisjoint(_OF_PAYMENTS):
         raise InvalidInput(f"source: not a payment: transactions are missing. {_WRAP}")
@@ -566,13 +809,22 @@ def read_payment(
         read_network(network)
     expected = None if order is None else _read_order(order, payout)
     return Payment.read(
-        content, order=expected, order_source=order_source, network=network, payout=payout, repeated=repeated
+        content,
+        order=expected,
+        order_source=order_source,
+        network=network,
+        payout=payout,
+        repeated=repeated,
     )
 
 
 def _read_order(order: Any, payout: Payout | None) -> PaymentOrder | PayoutOrder:
-    """Return an order as an object; that of a payment to a bank account names no payee."""
-    names_no_payee = payout is not None and isinstance(order, Mapping) and "payee" not in order
+    """Return an order as an object; that of a payment to a bank account names no
+    payee.
+    """
+    names_no_payee = (
+        payout is not None and isinstance(order, Mapping) and "payee" not in order
+    )
     if names_no_payee or isinstance(order, PayoutOrder):
         return PayoutOrder.of(order, {})
     return PaymentOrder.of(order, {})
@@ -580,16 +832,28 @@ def _read_order(order: Any, payout: Payout | None) -> PaymentOrder | PayoutOrder
 
 def _parse(source: Any) -> Any:
     if not isinstance(source, Mapping | str | Path):
-        raise InvalidInput(f"source: expected a path, a dict or a JSON text, got {kind_of(source)}. {_WRAP}")
-    is_file = isinstance(source, Path) or (isinstance(source, str) and not source.lstrip().startswith("{"))
-    name = visible(Path(str(source)).name) or "the file" if is_file else "source"
+        raise InvalidInput(
+            f"source: expected a path, a dict or a JSON text, got {kind_of(source)}."
+            f" {_WRAP}"
+        )
+    name = "source"
     try:
-        text = json.dumps(dict(source)) if isinstance(source, Mapping) else str(source)
-        content = parse_json(Path(text).read_bytes() if is_file else text)
+        if isinstance(source, Mapping):
+            content = parse_json(json.dumps(dict(source)))
+        elif isinstance(source, str) and source.lstrip().startswith("{"):
+            content = parse_json(source)
+        else:
+            name = visible(Path(source).name) or "the file"
+            content = parse_json(Path(source).read_bytes())
     except OSError as error:
-        raise InvalidInput(f"{name} cannot be read ({error.strerror}).") from None
+        advice = _NO_FILE if _HEX.fullmatch(str(source)) else ""
+        message = f"{name} cannot be read ({error.strerror})."
+        raise InvalidInput(message, advice=advice) from None
     except (TypeError, ValueError, RecursionError):
         raise InvalidInput(f"{name} is not valid JSON.") from None
     if not isinstance(content, dict):
-        raise InvalidInput(f"source: not a payment: expected a JSON object, got {kind_of(content)}. {_WRAP}")
+        raise InvalidInput(
+            f"source: not a payment: expected a JSON object, got {kind_of(content)}."
+            f" {_WRAP}"
+        )
     return content

@@ -1,273 +1,43 @@
-"""The objects in requests: a payer, bank details, orders; as strict as the specification, never stricter.
-
-And what all models are: frozen, by two names, masked wherever they are shown.
+"""The objects in requests: a payer, bank details, orders. A field is declared here, and
+nowhere else.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from decimal import Decimal
-from inspect import Parameter, Signature, cleandoc
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ModelWrapValidatorHandler,
-    Secret,
-    SerializerFunctionWrapHandler,
-    ValidationError,
-    model_serializer,
-    model_validator,
+from payerkit.models.base import RequestModel
+from payerkit.models.fields import field, fields_of
+from payerkit.models.formats import (
+    FILLED,
+    AccountNumber,
+    AccountType,
+    BeneficiaryType,
+    Country,
+    CurrencyCode,
+    Day,
+    Email,
+    ExactAmount,
+    FilledText,
+    Hidden,
+    Id,
+    Phone,
+    Rails,
+    Reference,
+    Text,
 )
-from pydantic.fields import FieldInfo
-from pydantic_core import InitErrorDetails, PydanticCustomError
-
-from payerkit import html
-from payerkit.checks.inputs import by_field_name, field_errors, unwrap_secret
-from payerkit.checks.schema import BANK_DETAILS, MASK, PAYER, PAYMENT_ORDER, PAYOUT_ORDER, Schema
-from payerkit.errors import InvalidInput, kind_of, without_internal_frames
-from payerkit.findings import Finding
-from payerkit.masking import mask, mask_account
-from payerkit.wire import wire_name
-
-Text = Annotated[str, Field(min_length=0)]
-"""Text as typed. With a bound, however low, pydantic refuses unpaired surrogates, which no output could encode."""
-
-
-class Hidden(Secret[Text]):
-    """A value that no repr, frame or log shows; `.get_secret_value()` returns it."""
-
-    def _display(self) -> str:
-        return MASK if self.get_secret_value() else ""
-
-
-class AccountNumber(Secret[Text]):
-    """An account number of any kind: shown by its last four characters if it has eight or more."""
-
-    def _display(self) -> str:
-        return mask_account(self.get_secret_value())
-
-
-_INNER = {"masked", "odd", "of", "origin", "present_fields", "private_values"}
-_INNER |= {"read", "read_fields", "rows", "unwrap", "whole"}
-"""Members of models that only payerkit itself uses, so that Tab leaves them out."""
-
-
-class ApiModel(BaseModel):
-    """Base of all models: snake_case here, camelCase on the wire, frozen, no values in pydantic's errors.
-
-    Every representation may be saved in a notebook, so it masks secrets and leaves out personal data.
-    """
-
-    model_config = ConfigDict(
-        alias_generator=wire_name,
-        validate_by_name=True,
-        validate_by_alias=True,
-        frozen=True,
-        hide_input_in_errors=True,
-    )
-
-    def __dir__(self) -> list[str]:
-        """Return what a user needs, as Tab shows it: fields, and what payerkit's classes add to them."""
-        own = {name for base in type(self).__mro__ if issubclass(base, ApiModel) for name in vars(base)}
-        names = own - _INNER | type(self).model_fields.keys()
-        return sorted(name for name in names if not name.startswith(("_", "model_")))
-
-    def present_fields(self) -> Iterator[tuple[str, FieldInfo, Any]]:
-        """Yield name, definition and value of every field that has a value."""
-        for name, field in type(self).model_fields.items():
-            value = getattr(self, name, None)  # None also if shown before __init__ is done
-            if value is not None:
-                yield name, field, value
-
-    def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]  # pydantic's own is a generator, too
-        """Yield names and masked values, as `dict()` and `DataFrame()` ask for them."""
-        for name, _, value in self.present_fields():
-            yield name, self.masked(name, value)
-
-    def masked(self, name: str, value: Any) -> Any:
-        """Return what may be shown of a field's value."""
-        is_business = getattr(self, "beneficiary_type", None) == "business"
-        return mask(wire_name(name), value, is_business=is_business)
-
-    @model_serializer(mode="wrap")
-    def _dump(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Dump masked values; only `to_dict(reveal=True)` returns the real ones."""
-        return dict(mask("", handler(self)))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__} is immutable; create a new one with the other value.")
-        super().__setattr__(name, value)
-
-    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
-        for name, field, value in self.present_fields():
-            if field.repr and (isinstance(value, Secret) or self.masked(name, value) == value):
-                yield name, value
-
-    def rows(self) -> list[tuple[str, str]]:
-        """Return the titles and values of a table; the values are HTML."""
-        return [(field.title or name, self._cell(name, value)) for name, field, value in self.present_fields()]
-
-    def _repr_html_(self) -> str:
-        return html.picture(html.table(self.rows(), caption=self._caption()))
-
-    def _caption(self) -> str:
-        """Return the heading of the table: the name of the class in words."""
-        first, *rest = re.findall("[A-Z][a-z]*", type(self).__name__)
-        return " ".join([first, *map(str.lower, rest)])
-
-    def _cell(self, name: str, value: Any) -> str:
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        return html.escape(value if isinstance(value, Secret) else self.masked(name, value))
-
-
-class RequestModel(ApiModel):
-    """Base of what requests send. Unknown fields are refused: to drop a misspelled one would lose data.
-
-    A field is an annotation here and a row in `checks/fields.tsv`, which has its title, help, example and format.
-    """
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)  # built once, when the fields are described
-
-    request_schema: ClassVar[Schema]
-    for_tables: ClassVar[str] = "a loop over its rows"
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Describe the fields from the schema: for templates, and for `help`, `?` and completion."""
-        for name, field in cls.model_fields.items():
-            row = cls.request_schema.fields[name]
-            field.title, field.description, field.examples = row.title, row.full_help, [row.example]
-        cls.model_rebuild(force=True)
-        parameters = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=Parameter.empty if field.is_required() else None)
-            for name, field in cls.model_fields.items()
-        ]
-        cls.__signature__ = Signature(parameters)
-        cls.__doc__ = f"{cleandoc(cls.__doc__ or '')}\n\nFields (* required):\n{_describe(cls.request_schema)}"
-
-    if not TYPE_CHECKING:  # for type checkers, the fields are the parameters
-
-        def __init__(self, /, **values: Any) -> None:
-            try:
-                super().__init__(**values)
-            except ValidationError as error:
-                problem = error.with_traceback(None)  # pydantic's frame has the values, secrets too
-            else:
-                return
-            values = {}
-            raise problem
-
-        __init__.__pydantic_base_init__ = True  # pydantic validates a dict without calling it, which is faster
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _explain(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        if not isinstance(data, Mapping):
-            return handler(data)
-        values, misnamed = by_field_name(cls.request_schema, data)
-        if errors := field_errors(cls.request_schema, values) + misnamed:
-            details = [_error_detail(finding) for finding in errors]
-            raise ValidationError.from_exception_data(cls.__name__, details, hide_input=True)
-        return handler(values)
-
-    @classmethod
-    def of(cls, given: Any, fields: dict[str, Any]) -> Self:
-        """Return a caller's input as an object: an object, a dict or row by our names or wire names, or keywords.
-
-        Empty cells of a table (None, NaN, NA) count as missing. Raises InvalidInput that lists every invalid field.
-        """
-        if isinstance(given, cls) and not fields:
-            return given
-        if given is None and fields:
-            return cls._checked(fields)
-        name = cls.__name__
-        if given is None:
-            raise InvalidInput(
-                f"Give a {name}, a dict or row, or fields by name: help({name}) has them. Nothing was sent."
-            )
-        if not fields and hasattr(given, "keys") and not hasattr(given, "columns"):  # a dict, or a row of a DataFrame
-            return cls._checked(dict(given))
-        also = f" and also the keywords {', '.join(sorted(fields))}" if fields else ""
-        advice = f" For a table, use {cls.for_tables}." if hasattr(given, "columns") or isinstance(given, list) else ""
-        raise InvalidInput(
-            f"Expected either a {name}, a dict or row, or keyword fields; "
-            f"got {kind_of(given)}{also}. Nothing was sent.{advice}"
-        )
-
-    @classmethod
-    def _checked(cls, values: Mapping[Any, Any]) -> Self:
-        for name, value in values.items():
-            if not isinstance(value, str) and isinstance(value, Mapping | ApiModel):
-                raise InvalidInput(
-                    f"Pass the {cls.__name__} as a positional argument, without {name}=. Nothing was sent."
-                )
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            fields = tuple(detail["ctx"]["finding"] for detail in error.errors(include_input=False))
-        count = "1 field needs" if len(fields) == 1 else f"{len(fields)} fields need"
-        raise InvalidInput(f"{cls.__name__}: {count} attention. Nothing was sent.", fields=fields)
-
-    @without_internal_frames
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some values changed, by our names. Raises InvalidInput that lists every invalid field."""
-        return self._checked({name: value for name, _, value in self.present_fields()} | changes)
-
-    def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
-        """Return the fields that have a value, by wire name.
-
-        Unless `reveal=True`, secrets and personal data are masked, and the dict cannot be sent.
-        """
-        values = {}
-        for name, field, value in self.present_fields():
-            if reveal is True:
-                values[field.alias or name] = unwrap_secret(value)
-            else:
-                values[field.alias or name] = str(value) if isinstance(value, Secret) else self.masked(name, value)
-        return values
-
-    def private_values(self) -> tuple[str, ...]:
-        """Return the real values of all masked fields, to redact them in messages."""
-        shown = self.to_dict()
-        return tuple(value for name, value in self.to_dict(reveal=True).items() if value and shown[name] != value)
-
-
-def _describe(schema: Schema) -> str:
-    """Return one line per field: its name, * if required, its title, help and example."""
-    width = max(map(len, schema.fields)) + 1
-    return "\n".join(
-        f"    {name + '*' * field.required:<{width}}  {field.title}. {field.full_help} Example: {field.example}"
-        for name, field in schema.fields.items()
-    )
-
-
-def _error_detail(finding: Finding) -> InitErrorDetails:
-    """Return a finding as a detail of pydantic's error: its code, message and itself, without the value."""
-    message = f"{finding.message} {finding.hint}".rstrip()
-    kind = PydanticCustomError(finding.code, "{message}", {"message": message, "finding": finding})
-    return InitErrorDetails(type=kind, loc=(finding.field,), input=None)
-
-
-BeneficiaryType = Literal["individual", "business"]
-Rails = Literal["local", "swift", "wire"]
-AccountType = Literal["checking", "savings"]
 
 
 class Payer(RequestModel):
-    """The compliance data of a payer (specification 2.4): who pays, where they live, how they are identified.
+    """The compliance data of a payer (specification 2.4): who pays, where they live,
+    how they are identified.
 
     Values are sent as typed; optional fields without a value are not sent.
 
     Raises:
-        pydantic.ValidationError: A field is missing, unknown, or breaks the specification. `create_payer` takes the
-            fields themselves, too, and raises InvalidInput in its place.
+        pydantic.ValidationError: A field is missing, unknown, or breaks the
+            specification. `create_payer` takes the fields themselves, too, and raises
+            InvalidInput in its place.
 
     Example:
         >>> payer = Payer(**payer)
@@ -277,38 +47,234 @@ class Payer(RequestModel):
         'Albany'
     """
 
-    request_schema = PAYER
+    basis = "specification 2.4"
     for_tables = "onboard()"
 
-    client_user_id: Text
-    email: Text
-    first_name: Text
-    last_name: Text
-    beneficiary_type: BeneficiaryType
-    company_name: Text | None = None
-    date_of_birth: Text
-    nationality: Text
-    phone: Text
-    ssn: Hidden
-    address_line1: Text
-    address_line2: Text | None = None
-    city: Text
-    state: Text
-    postcode: Text
-    country: Text
-    source_of_funds: Text | None = None
-    business_activity: Text | None = None
+    client_user_id: Annotated[
+        Id,
+        field(
+            title="Payer id",
+            help="Your own id for the payer; every later call uses it.",
+            example="user-123",
+            section="Who",
+            aliases=("id",),
+        ),
+    ]
+    email: Annotated[
+        Email,
+        field(
+            title="E-mail address",
+            help="Address to contact the payer.",
+            example="john.doe@example.com",
+            section="Who",
+            masking="personal",
+            aliases=("emailaddress", "emailadress", "mail"),
+        ),
+    ]
+    first_name: Annotated[
+        FilledText,
+        field(
+            title="First name",
+            help="As on the identity document.",
+            example="John",
+            section="Who",
+            kind="name",
+            masking="personal",
+            business_help="Of the person who acts for the company.",
+        ),
+    ]
+    last_name: Annotated[
+        FilledText,
+        field(
+            title="Last name",
+            help="As on the identity document.",
+            example="Doe",
+            section="Who",
+            kind="name",
+            masking="personal",
+            business_help="Of the person who acts for the company.",
+            aliases=("surname",),
+        ),
+    ]
+    beneficiary_type: Annotated[
+        BeneficiaryType,
+        field(
+            title="Payer type",
+            help="A person or a company.",
+            example="individual",
+            section="Who",
+            rank=0,
+            option_titles=("Individual: a person", "Business: a company"),
+            aliases=("type",),
+        ),
+    ]
+    company_name: Annotated[
+        Text | None,
+        field(
+            title="Company",
+            help="Its full name, with its legal form.",
+            example="Acme Corporation Inc.",
+            section="Who",
+            rank=1,
+            kind="name",
+            applies_to="business",
+            aliases=("company",),
+        ),
+    ] = None
+    date_of_birth: Annotated[
+        Day,
+        field(
+            title="Date of birth",
+            help="Year, month and day, as on the identity document.",
+            example="1985-12-12",
+            section="Who",
+            masking="personal",
+            business_title="Date of incorporation",
+            business_help="The day on which the company was registered.",
+            business_example="2015-03-02",
+            aliases=("birthdate", "birthday", "dob"),
+        ),
+    ]
+    nationality: Annotated[
+        Country,
+        field(
+            title="Nationality",
+            help="Country of the passport, as a two-letter code.",
+            example="US",
+            section="Who",
+            lookup="countries",
+        ),
+    ]
+    phone: Annotated[
+        Phone,
+        field(
+            title="Phone number",
+            help="International format, preferably with a leading +.",
+            example="+12125551234",
+            section="Where",
+            rank=5,
+            masking="personal",
+            aliases=("tel",),
+        ),
+    ]
+    ssn: Annotated[
+        Hidden,
+        FILLED,
+        field(
+            title="Social security number",
+            help="In the US, nine digits; elsewhere, a tax or identity number.",
+            example="123-45-6789",
+            section="Compliance",
+            kind="digits",
+            business_title="Registration or tax number",
+            business_help=(
+                "In the US, the EIN; elsewhere, its registration or tax number."
+            ),
+            business_example="12-3456789",
+            aliases=("ein", "taxid"),
+        ),
+    ]
+    address_line1: Annotated[
+        FilledText,
+        field(
+            title="Address",
+            help="Street and house number.",
+            example="123 Main Street",
+            section="Where",
+            rank=4,
+            masking="personal",
+            aliases=("street",),
+        ),
+    ]
+    address_line2: Annotated[
+        Text | None,
+        field(
+            title="Address, line 2",
+            help="Flat, floor, suite.",
+            example="Suite 200",
+            section="Where",
+            rank=4,
+            masking="personal",
+        ),
+    ] = None
+    city: Annotated[
+        FilledText,
+        field(
+            title="City",
+            help="Town or city.",
+            example="New York",
+            section="Where",
+            rank=4,
+        ),
+    ]
+    state: Annotated[
+        FilledText,
+        field(
+            title="State",
+            help="State, province or region.",
+            example="NY",
+            section="Where",
+            rank=4,
+        ),
+    ]
+    postcode: Annotated[
+        FilledText,
+        field(
+            title="Postcode",
+            help="Postal or ZIP code.",
+            example="10001",
+            section="Where",
+            rank=4,
+            kind="postcode",
+            masking="personal",
+            aliases=("postalcode", "zip", "zipcode"),
+        ),
+    ]
+    country: Annotated[
+        Country,
+        field(
+            title="Country",
+            help="Two-letter country code.",
+            example="US",
+            section="Where",
+            rank=3,
+            lookup="countries",
+        ),
+    ]
+    source_of_funds: Annotated[
+        Text | None,
+        field(
+            title="Source of funds",
+            help="Where its money comes from.",
+            example="Business revenue from software services",
+            section="Compliance",
+            applies_to="business",
+        ),
+    ] = None
+    business_activity: Annotated[
+        Text | None,
+        field(
+            title="Business activity",
+            help="What it does, in a few words.",
+            example="Software development and consulting",
+            section="Compliance",
+            applies_to="business",
+        ),
+    ] = None
 
 
 class BankDetails(RequestModel):
-    """A bank account to pay out to (specification 2.1): the bank, its codes, the account, the account holder.
+    """A bank account to pay out to (specification 2.1): the bank, its codes, the
+    account, the account holder.
 
-    The specification does not say which optional fields a currency and its rails need: the service decides, and
-    `check_bank_details` warns about what is published. Values are sent as typed.
+    The specification does not say which optional fields a currency and its rails need:
+    the service decides, and `check_bank_details` warns about what is published. Values
+    are sent as typed.
 
     Raises:
-        pydantic.ValidationError: A field is missing, unknown, or breaks the specification. `create_payment_detail`
-            takes the fields themselves, too, and raises InvalidInput in its place.
+        pydantic.ValidationError: A field is missing, unknown, or breaks the
+            specification. `create_payment_detail` takes the fields themselves, too, and
+            raises InvalidInput in its place.
 
     Example:
         >>> details = BankDetails(**details)
@@ -316,57 +282,314 @@ class BankDetails(RequestModel):
         ('Chase', AccountNumber('••••3489'))
     """
 
-    request_schema = BANK_DETAILS
+    basis = "specification 2.1"
     for_tables = "add_bank_details()"
 
-    bank_name: Text
-    account_name: Text
-    beneficiary_type: BeneficiaryType
-    currency: Text
-    rails: Rails | None = None
-    account_type: AccountType | None = None
-    account_number: AccountNumber | None = None
-    routing_number: AccountNumber | None = None
-    iban: AccountNumber | None = None
-    swift_bic: Text | None = None
-    sort_code: Text | None = None
-    bsb_number: Text | None = None
-    ncc: Text | None = None
-    ifsc: Text | None = None
-    rib_number: AccountNumber | None = None
-    bank_code: Text | None = None
-    branch_code: Text | None = None
-    date_of_birth: Text
-    document_type: Text | None = None
-    document_number: Hidden | None = None
-    address_line1: Text
-    address_line2: Text | None = None
-    city: Text
-    state: Text | None = None
-    postal_code: Text
-    country: Text
-
-
-def _amount_as_text(value: Any) -> Any:
-    """Write integers and decimals out in full; text stays as typed, and a float is refused, since it is not exact."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, Decimal) and value.is_finite():
-        return format(value, "f")
-    return value
-
-
-ExactAmount = Annotated[Text, BeforeValidator(_amount_as_text)]
+    bank_name: Annotated[
+        FilledText,
+        field(
+            title="Bank name",
+            help="As the bank spells it.",
+            example="Chase",
+            section="Bank",
+            kind="name",
+            aliases=("bank",),
+        ),
+    ]
+    account_name: Annotated[
+        FilledText,
+        field(
+            title="Name on the account",
+            help="As the bank has it.",
+            example="Gordon's Chase Business Account",
+            section="Account holder",
+            kind="name",
+            masking="holder",
+            aliases=("accountholder", "holder"),
+        ),
+    ]
+    beneficiary_type: Annotated[
+        BeneficiaryType,
+        field(
+            title="Holder type",
+            help="A person or a company.",
+            example="business",
+            section="Account holder",
+            rank=0,
+            option_titles=("Individual: a person", "Business: a company"),
+            aliases=("type",),
+        ),
+    ]
+    currency: Annotated[
+        CurrencyCode,
+        field(
+            title="Currency",
+            help="ISO 4217 code, three letters; sent as typed.",
+            example="usd",
+            section="Account",
+            lookup="fiat",
+            aliases=("ccy",),
+        ),
+    ]
+    rails: Annotated[
+        Rails | None,
+        field(
+            title="How the money travels (rails)",
+            help="If missing, local.",
+            example="local",
+            section="Account",
+            option_titles=(
+                "Local: domestic, such as ACH or SEPA",
+                "SWIFT: international",
+                "Wire: domestic, in US dollars",
+            ),
+        ),
+    ] = None
+    account_type: Annotated[
+        AccountType | None,
+        field(
+            title="Account type",
+            help="For US accounts and some others, such as Brazilian ones.",
+            example="checking",
+            section="Account",
+            option_titles=("Checking or current account", "Savings account"),
+        ),
+    ] = None
+    account_number: Annotated[
+        AccountNumber | None,
+        field(
+            title="Account number",
+            help="Keep leading zeros.",
+            example="253009233489",
+            section="Account",
+            kind="digits",
+            identifies="account",
+            aliases=("accountno",),
+        ),
+    ] = None
+    routing_number: Annotated[
+        AccountNumber | None,
+        field(
+            title="Routing number",
+            help="US: nine digits; keep leading zeros.",
+            example="026013356",
+            section="Account",
+            kind="digits",
+            identifies="bank",
+        ),
+    ] = None
+    iban: Annotated[
+        AccountNumber | None,
+        field(
+            title="IBAN",
+            help="For countries that use IBANs.",
+            example="DE89370400440532013000",
+            section="Account",
+            kind="number",
+            identifies="account",
+        ),
+    ] = None
+    swift_bic: Annotated[
+        Text | None,
+        field(
+            title="SWIFT/BIC",
+            help="8 or 11 characters.",
+            example="DEUTDEFF",
+            section="Bank",
+            kind="code",
+            identifies="bank",
+            aliases=("bic", "swift"),
+        ),
+    ] = None
+    sort_code: Annotated[
+        Text | None,
+        field(
+            title="Sort code",
+            help="For the United Kingdom.",
+            example="200000",
+            section="Bank",
+            kind="digits",
+            identifies="bank",
+        ),
+    ] = None
+    bsb_number: Annotated[
+        Text | None,
+        field(
+            title="BSB number",
+            help="For Australia.",
+            example="062-000",
+            section="Bank",
+            kind="digits",
+            identifies="bank",
+        ),
+    ] = None
+    ncc: Annotated[
+        Text | None,
+        field(
+            title="NCC number",
+            help="For New Zealand.",
+            example="021000",
+            section="Bank",
+            kind="digits",
+            identifies="bank",
+        ),
+    ] = None
+    ifsc: Annotated[
+        Text | None,
+        field(
+            title="IFSC",
+            help="For India.",
+            example="HDFC0000001",
+            section="Bank",
+            kind="code",
+            identifies="bank",
+        ),
+    ] = None
+    rib_number: Annotated[
+        AccountNumber | None,
+        field(
+            title="RIB number",
+            help="For France.",
+            example="20041010050500013M02606",
+            section="Account",
+            kind="number",
+            identifies="account",
+        ),
+    ] = None
+    bank_code: Annotated[
+        Text | None,
+        field(
+            title="Bank code",
+            help="For countries that number banks.",
+            example="001",
+            section="Bank",
+            kind="code",
+            identifies="bank",
+        ),
+    ] = None
+    branch_code: Annotated[
+        Text | None,
+        field(
+            title="Branch code",
+            help="For countries that number branches.",
+            example="00011",
+            section="Bank",
+            kind="code",
+            identifies="bank",
+        ),
+    ] = None
+    date_of_birth: Annotated[
+        Day,
+        field(
+            title="Date of birth",
+            help="Of the holder: year, month and day.",
+            example="1985-12-12",
+            section="Account holder",
+            masking="personal",
+            business_title="Date of incorporation",
+            business_help="The day on which the company was registered.",
+            business_example="2015-03-02",
+            aliases=("birthdate", "birthday", "dob"),
+        ),
+    ]
+    document_type: Annotated[
+        Text | None,
+        field(
+            title="Document type",
+            help="Kind of identity document.",
+            example="passport",
+            section="Account holder",
+        ),
+    ] = None
+    document_number: Annotated[
+        Hidden | None,
+        field(
+            title="Document number",
+            help="Number of the identity document.",
+            example="X0000000",
+            section="Account holder",
+            kind="number",
+        ),
+    ] = None
+    address_line1: Annotated[
+        FilledText,
+        field(
+            title="Address",
+            help="Street address of the holder.",
+            example="24 Theatre St.",
+            section="Account holder",
+            rank=4,
+            masking="personal",
+            aliases=("street",),
+        ),
+    ]
+    address_line2: Annotated[
+        Text | None,
+        field(
+            title="Address, line 2",
+            help="Flat, floor, suite.",
+            example="Suite 200",
+            section="Account holder",
+            rank=4,
+            masking="personal",
+        ),
+    ] = None
+    city: Annotated[
+        FilledText,
+        field(
+            title="City",
+            help="Town or city.",
+            example="Paramount",
+            section="Account holder",
+            rank=4,
+        ),
+    ]
+    state: Annotated[
+        Text | None,
+        field(
+            title="State",
+            help="State or province code.",
+            example="CA",
+            section="Account holder",
+            rank=4,
+        ),
+    ] = None
+    postal_code: Annotated[
+        FilledText,
+        field(
+            title="Postal code",
+            help="Postal or ZIP code.",
+            example="90723",
+            section="Account holder",
+            rank=4,
+            kind="postcode",
+            masking="personal",
+            aliases=("postcode", "zip", "zipcode"),
+        ),
+    ]
+    country: Annotated[
+        Country,
+        field(
+            title="Country",
+            help="Two-letter country code.",
+            example="US",
+            section="Account holder",
+            rank=3,
+            lookup="countries",
+        ),
+    ]
 
 
 class PaymentOrder(RequestModel):
-    """A payment to initiate (specification 2.7): the payee's wallet, the amount, its currency, the token that pays.
+    """A payment to initiate (specification 2.7): the payee's wallet, the amount, its
+    currency, the token that pays.
 
     The amount may be text, an int or a Decimal, and is sent as text.
 
     Raises:
-        pydantic.ValidationError: A field is missing or unknown, or the amount is a float. `initiate_payment` takes the
-            fields themselves, too, and raises InvalidInput in its place.
+        pydantic.ValidationError: A field is missing or unknown, or the amount is a
+            float. `initiate_payment` takes the fields themselves, too, and raises
+            InvalidInput in its place.
 
     Example:
         >>> order = PaymentOrder(**order)
@@ -374,37 +597,140 @@ class PaymentOrder(RequestModel):
         ('10', 'USD', 'ETH-sepolia-sepolia')
     """
 
-    request_schema = PAYMENT_ORDER
+    basis = "specification 2.7"
 
-    payee: Text
-    amount: ExactAmount
-    invoice_currency: Text
-    payment_currency: Text
+    payee: Annotated[
+        Text,
+        field(
+            title="Payee",
+            help="Wallet address that receives the payment.",
+            example="0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+            section="Order",
+        ),
+    ]
+    amount: Annotated[
+        ExactAmount,
+        field(
+            title="Amount",
+            help="In the invoice currency, as a decimal number.",
+            example="10",
+            section="Order",
+        ),
+    ]
+    invoice_currency: Annotated[
+        Text,
+        field(
+            title="Invoice currency",
+            help="Currency id of the invoice.",
+            example="USD",
+            section="Order",
+            lookup="currencies",
+        ),
+    ]
+    payment_currency: Annotated[
+        Text,
+        field(
+            title="Payment currency",
+            help="Currency id of the token that pays.",
+            example="ETH-sepolia-sepolia",
+            section="Order",
+            lookup="tokens",
+        ),
+    ]
+
+
+PayoutAmount = Annotated[
+    ExactAmount,
+    field(
+        title="Amount",
+        help="In the invoice currency, as a decimal number.",
+        example="25.50",
+        section="Order",
+    ),
+]
+InvoiceCurrency = Annotated[
+    Text,
+    field(
+        title="Invoice currency",
+        help="Currency id of the invoice; for an account, its own.",
+        example="USD",
+        section="Order",
+        lookup="currencies",
+    ),
+]
+TokenToPay = Annotated[
+    Text,
+    field(
+        title="Payment currency",
+        help="Currency id of the token that pays.",
+        example="USDC-sepolia",
+        section="Order",
+        lookup="tokens",
+    ),
+]
 
 
 class PayoutOrder(RequestModel):
-    """A payment into a stored bank account, **beyond the specification**: amount, currency, the token that pays.
+    """A payment into a stored bank account, **beyond the specification**: amount,
+    currency, the token that pays.
 
-    The order names no `payee`: on the blockchain, the operator is paid, at an address of its own.
+    The order names no `payee`: on the blockchain, the operator is paid, at an address
+    of its own.
 
     Raises:
-        pydantic.ValidationError: A field is missing or unknown, or the amount is a float. `create_request` takes the
-            fields themselves, too, and raises InvalidInput in its place.
+        pydantic.ValidationError: A field is missing or unknown, or the amount is a
+            float. `create_request` takes the fields themselves, too, and raises
+            InvalidInput in its place.
 
     Example:
-        >>> order = PayoutOrder(amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia")
+        >>> order = PayoutOrder(
+        ...     amount="25.50", invoice_currency="USD", payment_currency="USDC-sepolia"
+        ... )
         >>> order.amount, order.payee
         ('25.50', None)
     """
 
-    request_schema = PAYOUT_ORDER
-
-    amount: ExactAmount
-    invoice_currency: Text
-    payment_currency: Text
-    reference: Text | None = None
+    amount: PayoutAmount
+    invoice_currency: InvoiceCurrency
+    payment_currency: TokenToPay
+    reference: Annotated[
+        Reference | None,
+        field(
+            title="Your reference",
+            help=(
+                "Such as an invoice number, by which a paid request is found again; a"
+                " unique one if left out."
+            ),
+            example="invoice-001",
+            section="Order",
+        ),
+    ] = None
 
     @property
     def payee(self) -> None:
         """None: the order names a bank account, and not a wallet."""
         return
+
+
+SHARED_FIELDS = {
+    **{name: name for name in Payer.model_fields if name in BankDetails.model_fields},
+    "postal_code": "postcode",
+}
+"""Fields of an account holder that a payer has, too, each with the payer's name of
+it.
+"""
+
+ACCOUNT_NUMBERS = tuple(
+    item.name
+    for item in fields_of(BankDetails).values()
+    if item.identifies == "account"
+)
+"""Fields that number an account."""
+
+BANK_CODES = tuple(
+    item.name for item in fields_of(BankDetails).values() if item.identifies == "bank"
+)
+"""Fields that say where an account is kept."""
+
+SPECIFIED = (Payer, BankDetails, PaymentOrder)
+"""The requests of the specification."""

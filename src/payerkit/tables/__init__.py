@@ -1,5 +1,7 @@
-"""Tables as people have them: read from spreadsheets and text files, with what is wrong in a cell, and written back."""
+"""Tables as people have them: read from spreadsheets and text files, with what is wrong
+in a cell, and written back.
+"""
 
-from payerkit._lazy import load_lazily
+from lazy_loader import attach_stub
 
-__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -1,5 +1,0 @@
-"""Runs over tables: their options, plans and reports."""
-
-from payerkit._lazy import load_lazily
-
-__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)

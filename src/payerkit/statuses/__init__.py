@@ -1,5 +1,0 @@
-"""The statuses and accounts of many payers, and what statuses mean."""
-
-from payerkit._lazy import load_lazily
-
-__getattr__, __dir__, __all__ = load_lazily(__name__, __file__)

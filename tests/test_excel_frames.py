@@ -1,0 +1,251 @@
+"""Frames go to Excel and back, and into every function that takes a table; Excel has no
+time zones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import payerkit
+from payerkit.client import SandboxClient
+from published import BANK_DETAILS, PAYER
+
+USER = PAYER["clientUserId"]
+PAYMENT = payerkit.samples["honest"]
+PAYERS = pd.DataFrame([PAYER])
+ACCOUNTS = pd.DataFrame([{"clientUserId": USER} | BANK_DETAILS])
+FRAMES: dict[str, Callable[[SandboxClient], pd.DataFrame]] = {
+    "payments": lambda client: payerkit.list_payments(
+        client, payment_currency="USDC-sepolia"
+    ),
+    "requests": payerkit.list_requests,
+    "statuses": lambda client: payerkit.payer_statuses(client, [USER], progress=False),
+    "wait": lambda client: payerkit.wait_for(client, [USER], progress=False).frame,
+    "events": lambda client: payerkit.read_events(client.sandbox.events()),
+    "orders": lambda client: payerkit.reconcile(
+        payerkit.list_requests(client), client=client
+    ),
+    "accounts": lambda client: payerkit.list_payment_details(client, USER),
+    "ledger": lambda client: client.sandbox.ledger(),
+    "transactions": lambda _: payerkit.decode_transactions(PAYMENT),
+    "calldata": lambda _: payerkit.payments.decode_calldata(
+        pd.Series([transaction.data for transaction in PAYMENT.transactions])
+    ),
+    "checked payments": lambda _: payerkit.check_payments([PAYMENT]),
+    "findings": lambda _: payerkit.check_payment(PAYMENT).to_frame(),
+    "samples": lambda _: payerkit.samples.to_frame(),
+    "checked payers": lambda _: payerkit.check_payers(PAYERS),
+    "checked accounts": lambda _: payerkit.check_all_bank_details(ACCOUNTS),
+    "plan": lambda _: payerkit.plan_onboarding(PAYERS).frame,
+    "findings of a plan": lambda _: payerkit.plan_onboarding(PAYERS).findings,
+    "changes": lambda _: (
+        payerkit.read_payers(
+            PAYERS.replace({"US": "United States"}), normalise=True
+        ).changes
+    ),
+    "verified": lambda client: payerkit.runs.verify_onboarding(client, ACCOUNTS),
+    "proposed columns": lambda _: payerkit.tables.propose_mapping(PAYERS),
+    "read payers": lambda _: payerkit.read_payers(PAYERS),
+    "read accounts": lambda _: payerkit.read_bank_details(ACCOUNTS),
+    "currencies": lambda _: payerkit.reference.currencies(),
+    "rules": lambda _: payerkit.reference.rules(),
+    "words": lambda _: payerkit.reference.statuses(),
+    "cheat sheet": lambda _: payerkit.reference.cheat_sheet(),
+}
+TIMES = {
+    "payments": ["timestamp_utc"],
+    "requests": ["created_at_utc"],
+    "statuses": ["since_utc", "checked_at_utc"],
+    "wait": ["since_utc", "checked_at_utc"],
+    "events": ["received_at_utc", "timestamp_utc"],
+    "orders": ["paid_at_utc", "bank_status_at_utc"],
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[SandboxClient]:
+    """Give a sandbox with a payout that arrived."""
+    with payerkit.sandbox(seed=1, decide_after=0) as client:
+        payerkit.create_payer(client, PAYER)
+        payerkit.update_agreement(client, USER)
+        client.sandbox.complete_kyc(USER)
+        account = payerkit.create_payment_detail(client, USER, BANK_DETAILS)
+        request = payerkit.create_request(
+            client,
+            amount="25.50",
+            invoice_currency="USD",
+            payment_currency="USDC-sepolia",
+        )
+        payment = payerkit.request_payment(
+            client, request, client_user_id=USER, payment_details_id=account.id or ""
+        )
+        client.sandbox.pay(payment)
+        yield client
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_frame_goes_to_excel_and_back(
+    name: str, client: SandboxClient, tmp_path: Path
+) -> None:
+    """Times are the same, amounts are numbers, and texts are the texts."""
+    frame = FRAMES[name](client)
+    frame.to_excel(tmp_path / "frame.xlsx", index=False)
+    # As texts, what is texts: pandas would make numbers of account numbers.
+    texts = [
+        name
+        for name in map(str, frame)
+        if all(isinstance(value, str) for value in frame[name].dropna())
+    ]
+    back = pd.read_excel(
+        tmp_path / "frame.xlsx",
+        dtype={str(name): "string" for name in texts},
+        keep_default_na=False,
+        na_values=[""],
+    )
+
+    times = [column for column in map(str, frame) if column.endswith("_utc")]
+    assert TIMES.get(name, []) == times == list(frame.select_dtypes("datetime").columns)
+    assert list(frame.columns) == list(back.columns)
+    for column in frame:
+        for before, after in zip(frame[column], back[column], strict=True):
+            # Excel has no empty texts.
+            is_blank = pd.isna(before) or before == ""
+            assert is_blank == pd.isna(after)
+            assert is_blank or _is_same(before, after)
+
+
+def _is_same(before: object, after: object) -> bool:
+    if isinstance(before, pd.Timestamp):
+        # Excel keeps milliseconds.
+        return abs(before - pd.Timestamp(str(after))) < pd.Timedelta(milliseconds=1)
+    if isinstance(before, Decimal):
+        return float(before) == after
+    return before == after or str(before) == str(after)
+
+
+@pytest.fixture(scope="module")
+def frames(client: SandboxClient) -> dict[str, pd.DataFrame]:
+    """Give each of the frames, made once."""
+    return {name: make(client) for name, make in FRAMES.items()}
+
+
+TAKES: dict[str, tuple[Callable[..., object], set[str]]] = {
+    "read_payers": (
+        lambda frame, _client, _path: payerkit.read_payers(frame),
+        {"read payers", "read accounts"},
+    ),
+    "read_bank_details": (
+        lambda frame, _client, _path: payerkit.read_bank_details(frame),
+        {"read payers", "read accounts"},
+    ),
+    "propose_mapping": (
+        lambda frame, _client, _path: payerkit.tables.propose_mapping(frame),
+        {*FRAMES},
+    ),
+    "check_payers": (
+        lambda frame, _client, _path: payerkit.check_payers(frame),
+        {"read payers", "read accounts"},
+    ),
+    "check_all_bank_details": (
+        lambda frame, _client, _path: payerkit.check_all_bank_details(frame),
+        {"read payers", "read accounts"},
+    ),
+    "plan_onboarding": (
+        lambda frame, _client, _path: payerkit.plan_onboarding(frame),
+        {"read payers", "read accounts"},
+    ),
+    "onboard": (
+        lambda frame, client, path: payerkit.onboard(client, frame, journal=path),
+        {"read payers", "read accounts"},
+    ),
+    "add_bank_details": (
+        lambda frame, client, path: payerkit.add_bank_details(
+            client, frame, journal=path
+        ),
+        {"read accounts"},
+    ),
+    "verify_onboarding": (
+        lambda frame, client, _path: payerkit.runs.verify_onboarding(client, frame),
+        {"read accounts"},
+    ),
+    "reconcile orders": (
+        lambda frame, client, _path: payerkit.reconcile(frame, client=client),
+        {"requests"},
+    ),
+    "reconcile payments": (
+        lambda frame, client, _path: payerkit.reconcile(
+            payerkit.list_requests(client), frame, client=client
+        ),
+        {"payments"},
+    ),
+    "reconcile events": (
+        lambda frame, client, _path: payerkit.reconcile(
+            payerkit.list_requests(client), events=frame, client=client
+        ),
+        {"events"},
+    ),
+    "payer_statuses": (
+        lambda frame, client, _path: payerkit.payer_statuses(
+            client, frame.get("client_user_id", frame), progress=False
+        ),
+        {"statuses", "wait", "read accounts"},
+    ),
+    "payer_statuses previous": (
+        lambda frame, client, _path: payerkit.payer_statuses(
+            client, [USER], previous=frame, progress=False
+        ),
+        {"statuses", "wait"},
+    ),
+    "wait_for": (
+        lambda frame, client, _path: payerkit.wait_for(
+            client, frame, timeout=0, progress=False
+        ),
+        set(),
+    ),
+    "list_payment_details": (
+        lambda frame, client, _path: payerkit.list_payment_details(
+            client, USER, events=frame
+        ),
+        {"events"},
+    ),
+    "check_payments": (
+        lambda frame, _client, _path: payerkit.check_payments(frame),
+        set(),
+    ),
+    "decode_calldata": (
+        lambda frame, _client, _path: payerkit.payments.decode_calldata(frame),
+        set(),
+    ),
+    "read_events": (
+        lambda frame, _client, _path: payerkit.read_events(frame),
+        set(),
+    ),
+}
+"""Each function that takes a table, and the frames that are for it."""
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("function", TAKES)
+def test_a_function_takes_what_another_returns(
+    function: str,
+    frame: str,
+    frames: dict[str, pd.DataFrame],
+    client: SandboxClient,
+    tmp_path: Path,
+) -> None:
+    """What is for it is taken as it is; anything else is taken or refused as invalid
+    input, and nothing breaks.
+    """
+    call, taken = TAKES[function]
+    refused = None
+    try:
+        call(frames[frame], client, tmp_path / "journal")
+    except payerkit.InvalidInput as error:
+        refused = error
+
+    assert refused is None or frame not in taken
