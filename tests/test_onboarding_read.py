@@ -295,3 +295,22 @@ def test_a_table_lists_its_changes(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(
         table.changes, payerkit.plan_onboarding(table).changes
     )
+
+
+def test_an_id_that_is_kept_is_one_in_its_row_alone(tmp_path: Path) -> None:
+    """Whoever writes "keep Null" beside an account in a corrections file says that its
+    payer has this id; the payer of another row has not.
+    """
+    path = tmp_path / "to-correct.csv"
+    accounts = [
+        {**BANK_DETAILS, "clientUserId": "Null", "accountNumber": f"981273645{number}"}
+        for number in range(2)
+    ]
+    table = payerkit.read_bank_details(pd.DataFrame(accounts))
+    payerkit.plan_onboarding(table).save_corrections(path)
+    written = pd.read_csv(path, dtype=str, keep_default_na=False)
+    written.loc[0, "problems"] = "keep Null"
+    written.to_csv(path, index=False)
+    plan = payerkit.plan_onboarding(payerkit.read_bank_details(path))
+
+    assert ["to_send", "not_sent"] == plan.frame["state"].tolist()

@@ -77,10 +77,15 @@ def _read_year_last(match: re.Match[str], order: str | None) -> str | None:
     month_first = _day(year, first, second)
     if separator == "." and order != "month_first":
         return day_first
-    if day_first and month_first and day_first != month_first:
-        orders = {"day_first": day_first, "month_first": month_first}
-        return orders.get(order or "") if separator != "." else None
-    return day_first or month_first
+    if day_first is None or month_first is None or day_first == month_first:
+        return day_first or month_first
+    if separator == ".":
+        return None
+    if order == "day_first":
+        return day_first
+    if order == "month_first":
+        return month_first
+    return None
 
 
 def has_two_readings(text: str) -> bool:

@@ -507,6 +507,7 @@ def _without_content(value: Any, *, is_amount: bool) -> Hashable:
 # All findings, as a DataFrame
 
 _RULE_COLUMNS = ("code", "about", "fields", "severity", "message", "hint", "basis")
+_RULE_TRAITS = ("code", "severity", "message", "hint", "basis")
 _ABOUT = {
     Payer.__name__: "payer",
     BankDetails.__name__: "bank details",
@@ -541,7 +542,7 @@ def rules() -> pd.DataFrame:
         fields = grouped((each.rule.code, each.field) for each in rules_of(model))
         rules_by_code = {each.rule.code: each.rule for each in rules_of(model)}
         for code, rule in rules_by_code.items():
-            texts = {name: getattr(rule, name) for name in _OF_RULES}
+            texts = {name: getattr(rule, name) for name in _RULE_TRAITS}
             rows.append(_row_of(texts, _ABOUT[model.__name__], fields[code]))
     for kind in order_findings().values():
         rows.append(_row_of(kind, "order", kind["fields"].split()))
@@ -549,9 +550,6 @@ def rules() -> pd.DataFrame:
         rows.append(_row_of(kind, "table", kind["field"].split()))
     rows.sort(key=lambda row: row[3] != "error")
     return frame_of(rows, dict.fromkeys(_RULE_COLUMNS, "string"))
-
-
-_OF_RULES = ("code", "severity", "message", "hint", "basis")
 
 
 def _row_of(

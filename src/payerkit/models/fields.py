@@ -62,10 +62,8 @@ class Traits(TypedDict, total=False):
 
     rank: Its order within the section: a type, which decides about other fields, comes
     first; what is read by the country comes after it. Fields of one rank are in the
-    order of the model. kind: What it holds, if its type does not say so. identifies:
-    What a value identifies. masking: What may be shown of a value, if its type does not
-    say so. lookup: The table of its usual values. applies_to: The type of payer or
-    holder, or of what is paid, that has it. business_title, business_help,
+    order of the model. kind: What it holds, if its type does not say so. masking: What
+    may be shown of a value, if its type does not say so. business_title, business_help,
     business_example: Its name, the line about it and the example if the payer or holder
     is a business, where they differ. option_titles: Words for each option; none where
     the options are words. aliases: Other names that tables often have for it, in small

@@ -120,10 +120,10 @@ class RateLimiter:
         """Make a call when its turn comes, and again as often as the retry policy
         allows; return its result.
 
-        kind: refusals that are not the API's are counted for each kind of call; "" for
-        a call that not every service has, where such refusals are no reason to stop the
-        run. idempotent: a write that may be repeated. Raises the PayerkitError of the
-        last attempt, or RunStopped if the run is stopped before an attempt.
+        kind: of the call, by which failures are counted; "" for one that not every
+        service has, where refusals that are not the API's do not stop the run.
+        idempotent: a write that may be repeated. Raises the PayerkitError of the last
+        attempt, or RunStopped if the run is stopped before an attempt.
         """
         attempt = 0
         while True:

@@ -220,6 +220,8 @@ class Plan(Overview):
             parts.append(lines)
         return "\n\n".join("\n".join(part) for part in parts if part)
 
+    __repr__ = __str__
+
     def _describe_file(self) -> list[str]:
         """Return what the table was read from, one sentence a line; nothing for a table
         that is from no file.
@@ -269,8 +271,6 @@ class Plan(Overview):
             for row in self._table.rows
         )
         return list(zip(self.frame["state"], waiting, strict=True))
-
-    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         first, *lines = _describe_counts(self.counts, self._journal)

@@ -51,7 +51,7 @@ values.
 
 MODELS: dict[Step, type[RequestModel]] = {"payer": Payer, "bank_details": BankDetails}
 NOUNS: dict[Step, str] = {"payer": "payer", "bank_details": "account"}
-"""What is sent in each step."""
+"""What is sent in each step, as texts name it."""
 
 
 class Problem(NamedTuple):
@@ -203,7 +203,7 @@ def read_rows(
     for step in columns:
         filled_rows = [row for row in read if step in row.data]
         _check_step(step, filled_rows, placeholders, kept)
-    _check_rest(read, cells[ID], placeholders)
+    _check_rest(read, cells[ID], placeholders, kept)
     for row, values in zip(read, given, strict=True):
         cell = values.get(ID)
         email = values.get("email")
@@ -328,10 +328,14 @@ def _in_run(finding: Finding) -> Finding:
 
 
 def _check_rest(
-    rows: Sequence[Row], ids: Sequence[Any], placeholders: Placeholders
+    rows: Sequence[Row],
+    ids: Sequence[Any],
+    placeholders: Placeholders,
+    kept: Sequence[Collection[str]],
 ) -> None:
     """Add to rows what the checks of payers and accounts do not see: the id of another
-    row's payer, an empty row.
+    row's payer, an empty row. kept: the placeholders that are values in a row, by its
+    number.
     """
     others = [row for row in rows if "payer" not in row.data]
     for row, findings in zip(
@@ -342,6 +346,7 @@ def _check_rest(
         cell = ids[row.number]
         is_hidden = (
             isinstance(cell, str)
+            and cell.strip() not in kept[row.number]
             and is_placeholder(Payer, ID, cell)
             and not _is_kept(cell, placeholders)
         )
@@ -661,8 +666,10 @@ class Naming:
         if not readings:
             return hint
         change = f"rewrite {len(readings):,} of them"
-        if len(readings) == len(rows) and len(set(readings)) == 1:
-            change = f"write {readings[0]}" if readings[0] else "clear the cell"
+        if len(readings) == len(rows):
+            change = "rewrite them all"
+            if len(set(readings)) == 1:
+                change = f"write {readings[0]}" if readings[0] else "clear the cell"
         return f"{hint} {NORMALISE} would {change}.".lstrip()
 
 

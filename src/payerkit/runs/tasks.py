@@ -286,9 +286,12 @@ def _choose(rows: Sequence[Row], step: Step) -> Row:
     """Return the row that is sent for all of some, the first that may be sent; warn
     those that are written in another way.
     """
+    if len(rows) == 1:
+        return rows[0]
     chosen = min(rows, key=lambda row: (row.is_blocked, row.is_held, row.number))
+    written = _written(chosen, step)
     for row in rows:
-        if not row.is_blocked and _written(row, step) != _written(chosen, step):
+        if not row.is_blocked and _written(row, step) != written:
             _add_naming(row, table_finding("near_duplicate"), chosen, step)
     return chosen
 

@@ -128,11 +128,8 @@ def cell_findings(
     A hidden row is found once, at the first of the columns, as a finding about no
     field.
 
-    Args:
-        sheet: As it was read.
-        first_row: Number of the first row below the header.
-        columns: The field of each column that is used, by its number in the file, as
-            columns of tables are named (`bank_city`).
+    first_row: number of the first row below the header. columns: our name of each
+    column that is used, such as `bank_city`, by its number in the file.
     """
     cells = sheet.cells.loc[sheet.cells.index >= first_row]
     notes = [note for note in sheet.notes if note.row >= first_row]
@@ -301,7 +298,7 @@ _may_be_damaged = re.compile(
 def text_damage(text: str, column: str = "") -> TextDamage | None:
     """Return the damage of a cell's text by a program; None for sound text.
 
-    column: ours, for what is damage in some fields only.
+    column: our name of it, for what is damage in some fields only.
     """
     for find in _FINDERS:
         damage = find(text)
