@@ -350,7 +350,7 @@ def test_faults_prove_the_same_over_tls(  # the columns of two tables
 
 def test_the_deadline_holds_over_tls(connected: Connect, trusted: SSLContext) -> None:
     """An answer that drips over TLS is ended at the deadline."""
-    with within(5), FarEnd([drip(message(200, b" " * 500), 0.05)], tls=trusted) as far:
+    with within(10), FarEnd([drip(message(200, b" " * 500), 0.05)], tls=trusted) as far:
         error = failure(create, connected(far.url, timeout=Timeout(total=0.3)))
 
     assert UnknownOutcome is type(error)

@@ -282,7 +282,7 @@ def test_a_window_of_1280_pixels_shows_what_a_frame_says(
     assert {"bank_name", "account_number", "currency", "status", "in_use"} <= {
         *visible[1]
     }
-    advice = opened_notebook.page.get_by_text("tell the service: update_agreement, or")
+    advice = opened_notebook.page.get_by_text("or call update_agreement")
     assert advice.evaluate(
         """cell => cell.getBoundingClientRect().right
           <= cell.closest('.pk-frame').getBoundingClientRect().right"""
