@@ -185,6 +185,47 @@ def test_a_placeholder_that_is_meant_is_kept_in_its_row(
     assert ["not_sent", "not_sent"] == planned_states(renumbered)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kept_word_stays_in_its_row_of_a_table_of_accounts(
+    kind: str, tmp_path: Path
+) -> None:
+    """No other row has the word in its corrections, whatever its label is since the
+    rows were numbered anew.
+    """
+    accounts = [
+        {
+            name: row(place)[name]
+            for name in ("client_user_id", *as_columns(TYPED_ACCOUNT))
+        }
+        | {"bank_name": "null", "account_name": "N/A"}
+        for place in (1, 2)
+    ]
+    write_messy(tmp_path / "messy.xlsx", *accounts)
+    first, second = tmp_path / f"first.{kind}", tmp_path / f"second.{kind}"
+    table = payerkit.read_bank_details(tmp_path / "messy.xlsx")
+    payerkit.plan_onboarding(table).save_corrections(first)
+    correct(first, "problems", {"user-1": "Keep null"})
+    table = payerkit.read_bank_details(first)
+    payerkit.plan_onboarding(table).save_corrections(second)
+    renumbered = table.reset_index(drop=True).set_axis([FIRST + 1, FIRST])
+    third = tmp_path / f"third.{kind}"
+    payerkit.plan_onboarding(renumbered).save_corrections(third)
+
+    assert {"user-1"} == kept_in(second)
+    assert set() == kept_in(third)
+
+
+def kept_in(path: Path) -> set[str]:
+    """Return the ids of the rows of a corrections file in which a word is kept."""
+    names, *lines = cells_of(path)
+    problems = names.index("problems")
+    return {
+        line[names.index("Kundennummer")]
+        for line in lines
+        if line[problems].startswith("keep ")
+    }
+
+
 def planned_states(table: pd.DataFrame) -> list[str]:
     """Return what a run would do with each row."""
     return payerkit.plan_onboarding(table).frame["state"].tolist()

@@ -94,8 +94,11 @@ def test_a_person_may_name_encoding_and_row_of_the_header(
         ({"encoding": "utf-8"}, "encoding: the file is not utf-8. See line 62"),
         ({"encoding": "nope"}, "encoding: expected the name of an encoding"),
         ({"encoding": 5}, "encoding: expected the name of an encoding"),
+        ({"encoding": "a\0b"}, "encoding: expected the name of an encoding"),
+        ({"encoding": "undefined"}, "encoding: expected the name of an encoding"),
         ({"header_row": 99}, "header_row: there is nothing in row 99"),
         ({"header_row": 0}, "header_row: expected the number of a row"),
+        ({"header_row": True}, "header_row: expected the number of a row"),
         ({"header_row": "61"}, "header_row: expected the number of a row"),
     ],
 )

@@ -202,7 +202,12 @@ def test_a_missing_header_is_reported_without_values(
         InvalidInput, match="Does the table have a header row"
     ) as caught:
         payerkit.read_payers(path, mapping={"zip": "postcode"})
+    with pytest.raises(InvalidInput) as of_frame:
+        payerkit.read_payers(pd.DataFrame(columns=[*body.values()]))
 
+    # A DataFrame has no header further down.
+    assert "header_row=" in str(caught.value)
+    assert "header_row=" not in str(of_frame.value)
     assert [] == [
         value
         for value in body.values()

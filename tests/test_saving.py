@@ -15,6 +15,7 @@ import pytest
 
 from example_payments import GOOD
 from payerkit import InvalidInput, PaymentPolicy, disk, plan_onboarding
+from payerkit.cli.main import main
 from payerkit.payments import write_safe_files
 from payerkit.tables.spreadsheets import template
 from published import PAYER
@@ -183,6 +184,48 @@ def test_a_name_of_excel_makes_a_workbook(tmp_path: Path) -> None:
 
     assert pd.read_csv(tmp_path / "plan.csv").columns.tolist() == [*workbook.columns]
     assert ["'=1+1\\x07"] == workbook["client_user_id"].tolist()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: template("usd-local", path=path),
+        lambda path: plan_onboarding(pd.DataFrame([PAYER])).save(path),
+        lambda path: plan_onboarding(
+            pd.DataFrame([PAYER | {"email": "john.doe"}])
+        ).save_corrections(path),
+    ],
+)
+def test_a_workbook_needs_openpyxl(
+    write: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it, the message says how to install it, or to write a CSV file."""
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(
+        ImportError, match=r"pip install openpyxl, or write a \.csv file"
+    ):
+        write(tmp_path / "new.xlsx")
+
+    assert [] == [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [("payers", []), ("payers.csv", ["--report", "report.xlsx"])]
+)
+def test_a_command_that_writes_a_workbook_needs_openpyxl_first(
+    name: str,
+    more: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A run does not fail at its end, when its rows were sent."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame([PAYER]).to_csv(name, index=False)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    code = main(["onboard", name, *more])
+
+    assert (1, "pip install openpyxl" in capsys.readouterr().err) == (code, True)
 
 
 @POSIX

@@ -182,12 +182,12 @@ def add_onboard(commands: Commands) -> ArgumentParser:
         "--header-row",
         type=_count,
         metavar="N",
-        help="the row with the names of the columns (default: it is looked for)",
+        help="the row with the names of the columns (default: detected)",
     )
     file.add_argument(
         "--encoding",
         metavar="NAME",
-        help="of a text file, such as cp1250 (default: it is known by the words)",
+        help="of a text file, such as cp1250 (default: detected)",
     )
     file.add_argument(
         "--normalise",

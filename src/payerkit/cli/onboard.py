@@ -29,7 +29,7 @@ from payerkit.runs.run import onboard
 from payerkit.runs.tasks import Table
 from payerkit.runs.verify import verify_onboarding
 from payerkit.tables.read import read_payers
-from payerkit.tables.spreadsheets import save_rows, template
+from payerkit.tables.spreadsheets import require_openpyxl, save_rows, template
 from payerkit.wording import count_of, in_words, visible
 
 _TRIED = 3
@@ -384,7 +384,7 @@ def _require_usable(
     read: Mapping[str, Path], written: Mapping[str, Path | None]
 ) -> None:
     """Raise InvalidInput, before anything is sent, if two options name one file, or a
-    folder does not exist.
+    folder does not exist; and ImportError if a workbook could not be written.
 
     The report or the links would replace what is in a file that another option names.
     """
@@ -406,6 +406,9 @@ def _require_usable(
         if file is not None:
             with located(option):
                 require_savable(file)
+    results = [*written.values(), _corrections_file(read["FILE"])]
+    if any(file is not None and file.suffix.lower() == ".xlsx" for file in results):
+        require_openpyxl()
 
 
 def _write_template(options: Namespace) -> int:

@@ -39,6 +39,7 @@ from payerkit.tables.normalise import (
     Origin,
     findings_in,
     has_labels_of_file,
+    kept_words,
     origin_of,
 )
 from payerkit.tables.sheet import Sheet
@@ -204,12 +205,14 @@ class OwnFile:
 
     columns: the field of each of the sender's columns, by its number in this file; None
     for one that is left out. A column that a person added is not among them. ours: the
-    numbers of payerkit's columns, the one with tokens first.
+    numbers of payerkit's columns, the one with tokens first. problems: the number of
+    that with the problems; None if a person removed it.
     """
 
     token: FileToken = field(repr=False)
     columns: Mapping[int, str | None]
     ours: Sequence[int]
+    problems: int | None
 
     def restore(self, cells: pd.DataFrame) -> pd.DataFrame:
         """Return cells without the apostrophes that keep spreadsheets from computing
@@ -242,8 +245,9 @@ class OwnFile:
         numbers: dict[Hashable, int] = {}
         findings: list[FoundInCell] = []
         kept: dict[Hashable, frozenset[str]] = {}
-        # Without the column of problems, another one of ours keeps nothing.
-        notes = rows[self.ours[:2][-1]].tolist()
+        notes = [""] * len(rows)
+        if self.problems is not None:
+            notes = [str(cell) for cell in rows[self.problems]]
         texts = ["" if is_blank(cell) else str(cell) for cell in rows[self.ours[0]]]
         for place, (row, text) in enumerate(zip(rows.index, texts, strict=True)):
             token = RowToken.read(text, row) if text.strip() else None
@@ -252,18 +256,17 @@ class OwnFile:
             else:
                 label = token.label
             numbers[label] = row
-            kept[label] = _kept_words(str(notes[place]))
+            kept[label] = _kept_words(notes[place])
             if token is not None:
                 findings += token.find(columns, place)
         return numbers, findings, kept
 
     def _new_labels(self) -> Iterator[Hashable]:
-        """Yield labels that the table does not have."""
+        """Return labels that the table does not have, without end."""
         last = self.token.last
         if last is not None:
-            yield from count(last + 1)
-        for number in count(1):
-            yield f"new row {number}"
+            return count(last + 1)
+        return (f"new row {number}" for number in count(1))
 
 
 def own_header(sheet: Sheet) -> int | None:
@@ -299,13 +302,14 @@ def own_file(names: Sequence[str | None]) -> OwnFile:
     texts = cells
     if token.is_escaped:
         texts = [_unescaped(cell) for cell in cells]
-    ours = [place, *(texts.index(name) for name in token.ours if name in texts)]
+    found = {name: texts.index(name) for name in token.ours if name in texts}
+    ours = [place, *found.values()]
     fields = dict(zip(token.headers, token.fields, strict=True))
     columns = {}
     for number, name in enumerate(texts):
         if number not in ours and name in fields:
             columns[number] = fields.pop(name)
-    return OwnFile(token, columns, ours)
+    return OwnFile(token, columns, ours, found.get(token.ours[0]))
 
 
 def _escaped(text: str) -> str:
@@ -456,14 +460,14 @@ def _make_lines(
     lines = []
     colours: dict[tuple[int, int], str] = {}
     labels = rows.index.tolist()
+    kept = kept_words(rows)
     for line, place in enumerate(chosen, start=1):
         label = labels[place]
         cells = [each.texts[line - 1] for each in columns]
         texts = {name: cells[number] for name, number in numbers.items()}
         notes = [_described(each, columns, numbers) for each in wrong[place]]
-        words = origin_of(rows).kept.get(label)
-        if words:
-            notes.insert(0, f"keep {', '.join(sorted(words))}")
+        if kept[place]:
+            notes.insert(0, f"keep {', '.join(sorted(kept[place]))}")
         token = _row_token(label, texts, wrong[place], damage[place])
         lines.append([*cells, " | ".join(notes), str(label), token.write()])
         for each in wrong[place]:

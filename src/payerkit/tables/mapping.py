@@ -199,9 +199,11 @@ class ColumnMapping(Mapping[str, str | None]):
                 taken.add(likeliest)
         return proposed
 
-    def check(self) -> Self:
+    def check(self, *, is_in_file: bool = False) -> Self:
         """Return the mapping. Raises InvalidInput that names every open column and
         every problem, and what to pass.
+
+        is_in_file: the table is that of a file, whose header may be further down.
         """
         missing = self._open
         if not missing and not self.problems:
@@ -212,7 +214,7 @@ class ColumnMapping(Mapping[str, str | None]):
         if missing and (self.looks_personal or is_foreign):
             raise InvalidInput(
                 "No column is a known field. Does the table have a header row?",
-                advice=f"{_RENAME} {NAME_ROW}",
+                advice=f"{_RENAME} {NAME_ROW}" if is_in_file else _RENAME,
             )
         problems = tuple(
             column_problem(each.shown_key, each.problem) for each in missing

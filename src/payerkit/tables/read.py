@@ -93,10 +93,10 @@ def read_payers(
             `{"Name": "last_name"}`; None as field leaves the column out. Or that of
             another table: `table.mapping`.
         sheet: Name of the sheet, if several have a table.
-        header_row: Number of the row in the file with the names of the columns, from 1;
-            None: it is looked for in the first 40 rows.
-        encoding: Of a text file, such as "cp1250"; None: the only one in which the file
-            has words. A workbook needs none.
+        header_row: Number of the row in the file with the names of the columns, from 1.
+            Default: detected in the first 40 rows.
+        encoding: Of a text file, such as "cp1250"; a workbook needs none. Default:
+            detected by the words of the file.
         normalise: Rewrite cells that have exactly one meaning, such as 31.12.1985 or
             Germany. `changes` of the table and of its plan list every change.
         date_order: "day_first" or "month_first", for dates such as 03/04/1985; None: as
@@ -276,7 +276,7 @@ def propose_mapping(
     )
     mapping = _map_columns(raw, {})
     if mapping.looks_personal:
-        mapping.check()
+        mapping.check(is_in_file=bool(raw.file))
     proposals = mapping.proposals
     proposed = [
         {
@@ -307,7 +307,7 @@ def _read(
     """Return a table whose columns are named by field, and whose cells are rewritten
     where there is consent.
     """
-    mapping = _map_columns(raw, chosen).check()
+    mapping = _map_columns(raw, chosen).check(is_in_file=bool(raw.file))
     rows = raw.rows
     numbers: dict[Hashable, int] = {}
     known: list[FoundInCell] = []
@@ -595,7 +595,7 @@ def open_table(
     one that has a table. Raises InvalidInput for anything else, and for a file that
     cannot be read without guessing.
     """
-    is_row = isinstance(header_row, int) and header_row > 0
+    is_row = type(header_row) is int and header_row > 0
     if header_row is not None and not is_row:
         raise InvalidInput("header_row: expected the number of a row of the file.")
     if isinstance(source, pd.DataFrame):

@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO
@@ -57,6 +58,7 @@ def save_rows(frame: pd.DataFrame, path: str | Path) -> None:
     .xlsx, and CSV otherwise.
     """
     if Path(path).suffix.lower() == ".xlsx":
+        require_openpyxl()
         workbook = io.BytesIO()
         # A workbook can hold no control characters.
         plain = _plain(frame).map(
@@ -118,6 +120,14 @@ Cell = tuple[int, int]
 """Row and column of a cell, from 0."""
 
 
+def require_openpyxl() -> None:
+    """Raise ImportError unless workbooks can be written."""
+    if find_spec("openpyxl") is None:
+        raise ImportError(
+            "Excel files need openpyxl: pip install openpyxl, or write a .csv file."
+        )
+
+
 def write_workbook(
     path: Path,
     title: str,
@@ -132,12 +142,9 @@ def write_workbook(
     title: of the sheet. colours: "error" or "warning" for single cells. notes: comments
     of the cells in the first row.
     """
-    try:
-        import openpyxl  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise ImportError(
-            "Excel files need openpyxl: pip install openpyxl, or write a .csv file."
-        ) from None
+    require_openpyxl()
+    import openpyxl  # noqa: PLC0415 - an extra
+
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet(title)
     sheet.freeze_panes = "A2"

@@ -357,17 +357,17 @@ def _decode_as(content: bytes, encoding: str) -> str:
     """Return the text of a file in the encoding that a person names."""
     try:
         text = content.decode(encoding)
-    except (LookupError, TypeError):
-        raise InvalidInput(
-            'encoding: expected the name of an encoding, such as "cp1250" or'
-            ' "shift_jis".'
-        ) from None
     except UnicodeDecodeError as error:
         line = _line(content, error.start)
         problem = InvalidInput(
             f"encoding: the file is not {encoding}. See line {line}.",
             advice=_ENCODING_ADVICE,
         )
+    except (LookupError, TypeError, ValueError):
+        raise InvalidInput(
+            'encoding: expected the name of an encoding, such as "cp1250" or'
+            ' "shift_jis".'
+        ) from None
     else:
         return text
     raise problem  # without the cause, which has the whole file
