@@ -226,6 +226,12 @@ accounts = st.fixed_dictionaries(
 )
 
 
+def record_of(row: Row) -> Record:
+    """Return the account of a row as a service stores it."""
+    own = {wire_name(name): value for name, value in row.items()}
+    return own | {"id": "1", "status": "approved"}
+
+
 def identity(row: Row) -> tuple[str, ...]:
     """Return what makes an account the one that it is, with a SWIFT code of the head
     office as one of eight.
@@ -240,11 +246,7 @@ def test_only_the_same_account_is_confirmed(row: Row, other: Row, listed: str) -
     """Number, codes, currency and rails of what is confirmed are those that were sent,
     as far as both have them.
     """
-    record = {wire_name(name): value for name, value in other.items()} | {
-        "id": "1",
-        "status": "approved",
-    }
-    found = compare(row, LISTS[listed](record))
+    found = compare(row, LISTS[listed](record_of(other)))
     codes = (
         {"currency", "routing_number", "sort_code", "swift_bic"}
         & row.keys()
@@ -262,11 +264,7 @@ def test_only_the_same_account_is_confirmed(row: Row, other: Row, listed: str) -
 @given(row=accounts, listed=st.sampled_from(sorted(LISTS)))
 def test_the_same_account_is_never_ruled_out(row: Row, listed: str) -> None:
     """Else it would be stored a second time."""
-    record = {wire_name(name): value for name, value in row.items()} | {
-        "id": "1",
-        "status": "approved",
-    }
-    found = compare(row, LISTS[listed](record))
+    found = compare(row, LISTS[listed](record_of(row)))
 
     assert found is not Grade.OTHER
     if listed == "whole" and {"account_number", "iban"} & {*row} and "currency" in row:
@@ -281,9 +279,4 @@ def test_the_same_account_is_never_ruled_out(row: Row, listed: str) -> None:
 )
 def test_a_mask_confirms_nothing(row: Row, listed: str) -> None:
     """Others end in the same digits."""
-    record = {wire_name(name): value for name, value in row.items()} | {
-        "id": "1",
-        "status": "approved",
-    }
-
-    assert compare(row, LISTS[listed](record)) is Grade.PERHAPS
+    assert compare(row, LISTS[listed](record_of(row))) is Grade.PERHAPS

@@ -40,6 +40,7 @@ from onboarding_model import (
 from onboarding_tables import payer_row
 from payerkit import InvalidInput
 from payerkit.runs import Report, verify_onboarding
+from payerkit.runs.limiter import StopSignal
 
 Row = dict[str, str]
 IBAN = "DE89370400440532013000"
@@ -92,29 +93,20 @@ def respell(rows: list[Row]) -> list[Row]:
     return [rows[0], rows[1] | {"currency": "USD"}, rows[2] | spelled]
 
 
-LATER_FILES: list[tuple[str, Callable[[list[Row]], list[Row]], int]] = [
-    ("longer", lambda rows: [*rows, payer_row(9)], 1),
-    ("shorter", lambda rows: rows[1:], 0),
-    ("sorted", lambda rows: rows[::-1], 0),
-    ("saved with other blanks and case", respell, 0),
-    (
-        "with a column more",
-        lambda rows: [row | {"bank_address_line2": ""} for row in rows],
-        0,
-    ),
-]
+LATER_FILES: dict[str, Callable[[list[Row]], list[Row]]] = {
+    "longer": lambda rows: [*rows, payer_row(9)],
+    "shorter": lambda rows: rows[1:],
+    "sorted": lambda rows: rows[::-1],
+    "saved with other blanks and case": respell,
+    "with a column more": lambda rows: [
+        row | {"bank_address_line2": ""} for row in rows
+    ],
+}
 
 
-@pytest.mark.parametrize(
-    ("change", "new"),
-    [case[1:] for case in LATER_FILES],
-    ids=[case[0].replace(" ", "-") for case in LATER_FILES],
-)
+@pytest.mark.parametrize("change", LATER_FILES)
 def test_a_later_file_goes_on_in_the_same_journal(
-    service: ModelService,
-    path: Path,
-    change: Callable[[list[Row]], list[Row]],
-    new: int,
+    service: ModelService, path: Path, change: str
 ) -> None:
     """What is done stays done. Before, the journal refused the file, and advised a new
     one: all was stored again.
@@ -122,38 +114,32 @@ def test_a_later_file_goes_on_in_the_same_journal(
     rows = rows_of_payers(0, 1, 2)
     run(service, rows, path)
     before = service.count("account")
-    later = change(rows)
+    later = LATER_FILES[change](rows)
     report = run(service, later, path)
 
     assert {"done"} == set(row_states(report))
-    assert new == service.count("account") - before
+    assert (change == "longer") == service.count("account") - before
     assert [] == breaches(service, later, report)
 
 
-ERRORS: list[tuple[str, Callable[[list[Row]], list[Row]]]] = [
-    ("an error of the payer", lambda rows: [rows[0] | {"email": "nonsense"}]),
-    ("an error of the account", lambda rows: [rows[0] | {"account_name": ""}]),
-    (
-        "a second row that contradicts it",
-        lambda rows: [*rows, rows[0] | {"account_name": "Another Holder"}],
-    ),
-]
+SENT = payer_row(0)
 
 
 @pytest.mark.parametrize(
-    "change",
-    [case[1] for case in ERRORS],
-    ids=[case[0].replace(" ", "-") for case in ERRORS],
+    "later",
+    [
+        [SENT | {"email": "nonsense"}],  # an error of the payer
+        [SENT | {"account_name": ""}],  # one of the account
+        [SENT, SENT | {"account_name": "Another Holder"}],  # a contradiction
+    ],
 )
 def test_what_was_stored_before_a_file_had_errors_stays_done(
-    service: ModelService, path: Path, change: Callable[[list[Row]], list[Row]]
+    service: ModelService, path: Path, later: list[Row]
 ) -> None:
     """And the errors are its reason. Before, the row was "not sent", though it is
     stored.
     """
-    rows = rows_of_payers(0)
-    run(service, rows, path)
-    later = change(rows)
+    run(service, [SENT], path)
     report = run(service, later, path)
 
     assert {"done"} == set(row_states(report))
@@ -458,31 +444,6 @@ def test_a_list_without_ibans_tells_nothing_of_an_iban(
 # Absence counts only if the list is whole
 
 
-def test_a_cut_list_proves_no_absence(service: ModelService, path: Path) -> None:
-    """The list ends after ten accounts. Before, the twelfth, whose response was lost,
-    was sent again: stored twice.
-    """
-    rows = accounts_of_one(12)
-    service.cut = 10
-    service.before = lambda kind, _: _lose(service, kind, at=11)
-    report = run(service, rows, path)
-    service.cut = None
-    again = run(service, rows, path)
-
-    assert 12 == service.count("account")
-    assert ["done"] * 11 + ["unknown"] == row_states(report)
-    assert ["done"] * 12 == row_states(again)
-    assert [] == breaches(service, rows, again)
-
-
-def _lose(
-    service: ModelService, kind: Kind, *, at: int, fault: Fault = LOST_AFTER
-) -> None:
-    """Lose the response to the account that is sent after so many others."""
-    if kind == "account" and service.count("account") == at:
-        service.next["account"].append(fault)
-
-
 @pytest.mark.parametrize("others", [7, 8])
 def test_a_long_list_with_accounts_of_others_proves_no_absence(
     service: ModelService, path: Path, others: int
@@ -564,22 +525,6 @@ def test_an_unknown_account_is_not_taken_for_another_tools(
         row_states(each) for each in reports
     ]
     assert set() == stored_twice(service)
-
-
-def test_the_list_of_one_payer_may_lag(service: ModelService, path: Path) -> None:
-    """Each payer's list is judged by its own accounts. Before, the list of another
-    payer vouched for it: sent twice.
-    """
-    rows = [*accounts_of_one(2), payer_row(5)]
-    service.lag = {rows[0]["client_user_id"]: 1000.0}
-    service.before = lambda kind, _: _lose(service, kind, at=1)
-    report = run(service, rows, path)
-    service.settle()
-    again = run(service, rows, path)
-
-    assert ["done", "unknown", "done"] == row_states(report)
-    assert ["done"] * 3 == row_states(again)
-    assert 3 == service.count("account")
 
 
 @pytest.mark.parametrize(
@@ -826,11 +771,13 @@ def test_a_masked_double_is_perhaps_one(service: ModelService, path: Path) -> No
     assert [("0", "perhaps_duplicate", "pd-1, pd-2")] == verified(service, rows, path)
 
 
-@pytest.mark.slow
 def test_a_list_that_cannot_be_read_or_is_long_tells_nothing(
-    service: ModelService, path: Path
+    service: ModelService, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither that an account is there, nor that it is missing."""
+    monkeypatch.setattr(
+        StopSignal, "wait", lambda _, seconds: service.clock.wait(seconds)
+    )
     rows = rows_of_payers(1, 2)
     run(service, rows, path)
     store_others(service, 9)
@@ -864,25 +811,6 @@ def test_a_look_refuses_a_journal_that_is_not_there(
     """A name with a slip would compare without it, and nobody would know."""
     with pytest.raises(InvalidInput, match=r"there is no file run\.journal"):
         verified(service, rows_of_payers(1), path)
-
-
-# Near duplicates
-
-
-def test_a_longer_file_with_another_spelling_stores_nothing_more(
-    service: ModelService, path: Path
-) -> None:
-    """The rows of one payer have the id in two spellings, and a person says which one
-    is right.
-    """
-    row = payer_row(1) | {"client_user_id": "Customer-1"}
-    other = row | {"client_user_id": "customer-1"}
-    run(service, [row], path)
-
-    states = row_states(run(service, [row, other, other], path))
-
-    assert ["done", "not_sent", "not_sent"] == states
-    assert (1, 1) == writes(service)
 
 
 # Nothing given up

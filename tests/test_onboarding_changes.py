@@ -60,22 +60,18 @@ def shifted() -> list[Row]:
 # A row that changed
 
 
-EDITS: list[tuple[str, list[Row], int]] = [
-    ("a typo", changed(account_number="4411223344"), 1),
-    ("a zero that was found", changed(account_number=f"0{NUMBER}"), 1),
-    ("another bank code", changed(routing_number="021000021"), 1),
-    ("a code more", changed(swift_bic="CHASUS33"), 1),
-    ("another currency", changed(currency="eur"), 1),
-    ("an IBAN in place of the number", changed(iban="GB29NWBK60161331926819"), 1),
-    ("swapped accounts", swapped(), 2),
-    ("shifted accounts", shifted(), 3),
-]
-
-
 @pytest.mark.parametrize(
     ("rows", "stopped"),
-    [case[1:] for case in EDITS],
-    ids=[case[0].replace(" ", "-") for case in EDITS],
+    [
+        (changed(account_number="4411223344"), 1),  # a typo
+        (changed(account_number=f"0{NUMBER}"), 1),  # a zero that was found
+        (changed(routing_number="021000021"), 1),  # another bank code
+        (changed(swift_bic="CHASUS33"), 1),  # a code more
+        (changed(currency="eur"), 1),
+        (changed(iban="GB29NWBK60161331926819"), 1),  # in place of the number
+        (swapped(), 2),
+        (shifted(), 3),
+    ],
 )
 @pytest.mark.parametrize("is_lost", [False, True])
 def test_a_row_that_changed_is_left_to_a_person(

@@ -47,7 +47,7 @@ from payerkit.errors import (
     WrongKey,
 )
 from payerkit.models.formats import Hidden
-from payerkit.runs import RunOptions
+from payerkit.runs import Report, RunOptions
 from payerkit.runs.limiter import RateLimiter, StopSignal, run_workers
 from payerkit.runs.progress import Progress
 from payerkit.runs.tasks import Table
@@ -209,13 +209,12 @@ PAGE = reply(404, "<html>no backend</html>", {"Content-Type": "text/html"})
 SECRET = b"secret of a test"
 
 
-def accounts(count: int, **changes: Any) -> pd.DataFrame:
-    """Return a table of accounts, each of another payer."""
-    return pd.DataFrame(
-        [
-            {**BANK_DETAILS, "clientUserId": f"row-{row}", **changes}
-            for row in range(count)
-        ]
+def add_accounts(client: Client, count: int, path: Path) -> Report:
+    """Send so many accounts, each of another payer, one after the other."""
+    rows = [{**BANK_DETAILS, "clientUserId": f"row-{row}"} for row in range(count)]
+    options = RunOptions(workers=1, progress=False)
+    return payerkit.add_bank_details(
+        client, pd.DataFrame(rows), journal=path, options=options
     )
 
 
@@ -303,34 +302,6 @@ def test_a_column_without_a_name_is_refused() -> None:
 # Responses of services and gateways
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_a_page_of_a_gateway_proves_nothing(
-    connected: Connect, path: Path, count: int
-) -> None:
-    """A gateway's 404 does not prove that an account does not exist: nothing is sent
-    again.
-    """
-    behaviours = [
-        reply(404),
-        NOTHING,
-        close,
-        NOTHING,
-        *([NOTHING, STORED] * (count - 1)),
-        PAGE,
-    ]
-    with FarEnd(behaviours) as far_end:
-        client = connected(far_end.url)
-        report = payerkit.add_bank_details(
-            client,
-            accounts(count),
-            journal=path,
-            options=RunOptions(workers=1, progress=False),
-        )
-
-        assert count == sum(request.method == "POST" for request in far_end.ledger)
-    assert ("unknown", True) == tuple(report.frame.loc[0, ["state", "retryable"]])
-
-
 def test_no_account_is_sent_before_the_list_was_read(
     connected: Connect, path: Path
 ) -> None:
@@ -338,12 +309,7 @@ def test_no_account_is_sent_before_the_list_was_read(
     taken for the new one.
     """
     with FarEnd([reply(404), PAGE]) as far_end:
-        report = payerkit.add_bank_details(
-            connected(far_end.url),
-            accounts(1),
-            journal=path,
-            options=RunOptions(progress=False),
-        )
+        report = add_accounts(connected(far_end.url), 1, path)
 
         assert {"GET"} == {request.method for request in far_end.ledger}
     assert ("not_sent", True) == tuple(report.frame.loc[0, ["state", "retryable"]])
@@ -494,12 +460,7 @@ def test_a_run_that_stops_before_reconciling_has_a_report(
     """
     behaviours = [reply(404), NOTHING, STORED, NOTHING, close, reply(401)]
     with FarEnd(behaviours) as far_end:
-        report = payerkit.add_bank_details(
-            connected(far_end.url),
-            accounts(4),
-            journal=path,
-            options=RunOptions(workers=1, progress=False),
-        )
+        report = add_accounts(connected(far_end.url), 4, path)
 
     assert ["done", "unknown", "not_sent", "not_sent"] == report.frame["state"].tolist()
     assert "API key" in report.stopped
@@ -516,12 +477,7 @@ def test_an_interrupt_between_two_steps_has_the_report(
         FarEnd([reply(404), NOTHING, close, NOTHING]) as far_end,
         pytest.raises(InterruptedRun) as caught,
     ):
-        payerkit.add_bank_details(
-            connected(far_end.url),
-            accounts(1),
-            journal=path,
-            options=RunOptions(progress=False),
-        )
+        add_accounts(connected(far_end.url), 1, path)
 
     assert 1 == caught.value.report.counts["unknown"]
 

@@ -74,14 +74,12 @@ def run(client: Client, tmp_path: Path) -> Run:
     def run(
         rows: pd.DataFrame, steps: tuple[Step, ...] = BOTH, **options: Any
     ) -> payerkit.runs.Report:
-        chosen = Options(workers=1, progress=False, **options)
-        limiter = LeapingClock().limiter()
         return run_table(
             client,
             Table(rows, steps, holder_is_payer=True),
             tmp_path / "run.journal",
-            chosen,
-            limiter=limiter,
+            Options(workers=1, **{"progress": False} | options),
+            limiter=LeapingClock().limiter(),
         )
 
     return run
@@ -514,35 +512,13 @@ def test_a_single_call_is_refused_with_a_hint(service: Service, client: Client) 
 # What the progress bar says
 
 
-@pytest.fixture
-def told(
-    client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., str]:
-    """Send a table with a progress bar; return what it shows."""
-
-    def told(rows: pd.DataFrame, steps: tuple[Step, ...] = BOTH, **options: Any) -> str:
-        chosen, limiter = (
-            Options(workers=1, **options),
-            LeapingClock().limiter(),
-        )
-        run_table(
-            client,
-            Table(rows, steps, holder_is_payer=True),
-            tmp_path / "run.journal",
-            chosen,
-            limiter=limiter,
-        )
-        return capsys.readouterr().err
-
-    return told
-
-
 def test_the_bar_counts_by_state_and_says_where_the_calls_go(
-    service: Service, told: Callable[..., str]
+    service: Service, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A rehearsal is not mistaken for the real day."""
     service.accounts = [NOT_YET]
-    shown = told(table(1, 2))
+    run(table(1, 2), progress=True)
+    shown = capsys.readouterr().err
 
     assert re.search(r"sandbox: 100%.*account 2 of 2 .* 1 waiting, 1 done", shown)
 

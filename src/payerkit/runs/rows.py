@@ -32,6 +32,7 @@ from payerkit.tables.header import (
 from payerkit.tables.mapping import name_columns
 from payerkit.tables.normalise import (
     findings_in,
+    has_labels_of_file,
     kept_words,
     origin_of,
     reading_in_words,
@@ -554,11 +555,7 @@ class Naming:
         self.origin = origin_of(rows)
         self.letters: dict[str, str] = {}
         self.readings: dict[tuple[int, str], str] = {}
-        if (
-            not self.origin.file
-            or self.labels.name != "row"
-            or not self.labels.is_unique
-        ):
+        if not self.origin.file or not has_labels_of_file(self.labels):
             return
         self.letters = {
             name: each.letters

@@ -323,7 +323,9 @@ class TableRun:
             step: [batch for batch in of_step if self._is_open(batch, unknown)]
             for step, of_step in batches.items()
         }
-        if not any(left.values()) or self._stop or self._pause(LAST_LOOK_AFTER):
+        if not any(left.values()) or self._stop:
+            return
+        if self._limiter.pause(LAST_LOOK_AFTER):
             return
         self._tried -= unknown & self._tasks.payer_keys
         for step, of_step in left.items():
@@ -351,14 +353,6 @@ class TableRun:
         if batch[0].payer_key in unknown:
             return True
         return any(task.key in unknown for task in batch)
-
-    def _pause(self, seconds: float) -> bool:
-        """Wait, and return True if the run was stopped."""
-        try:
-            return self._limiter.pause(seconds)
-        except KeyboardInterrupt:
-            self._stop.interrupt()
-            return True
 
     # What is to be sent
 
