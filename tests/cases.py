@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,14 @@ def _cell(text: str) -> Any:
         if text in {"null", "true", "false"} or text.startswith(("{", "[", '"'))
         else text
     )
+
+
+def joined(named: Mapping[str, Any], parts: Iterable[Any]) -> dict[str, Any]:
+    """Return a row that is made of parts, each of which has a name or is a dict."""
+    row: dict[str, Any] = {}
+    for part in parts:
+        row |= named.get(str(part), part)
+    return row
 
 
 def said(message: str) -> Outcome:

@@ -48,3 +48,10 @@ def as_columns(account: Mapping[str, str]) -> dict[str, str]:
         f"bank_{name}" if name in shared else name: value
         for name, value in names.items()
     }
+
+
+def typed_row(place: int, **changes: Any) -> dict[str, Any]:
+    """Return a payer with an account; no two rows share what payers do not share."""
+    account = as_columns(TYPED_ACCOUNT) | {"account_number": f"9812736455{place}"}
+    payer = TYPED_PAYER | own(place) | {"client_user_id": f"user-{place}"}
+    return payer | account | changes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ import pandas as pd
 import pytest
 
 import payerkit
+from cases import joined
 from cases import table as table_of
 from onboarding_tables import onboard
 from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.runs import RunOptions
-from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
+from published import TYPED_ACCOUNT, TYPED_PAYER, own, typed_row
 
 ID = {"client_user_id": "typed-001"}
 BANK = {
@@ -47,13 +49,7 @@ PARTS = {
 }
 
 
-def row_of(parts: list[Any]) -> dict[str, Any]:
-    """Return a row that is made of parts, each of which has a name or is a dict."""
-    return {
-        name: value
-        for part in parts
-        for name, value in PARTS.get(str(part), part).items()
-    }
+row_of = partial(joined, PARTS)
 
 
 def plan(*rows: dict[str, Any]) -> payerkit.runs.Plan:
@@ -249,24 +245,20 @@ def first_twice(ids: list[str]) -> pd.DataFrame:
 EMAILS = [f"<b>user-{place}@example.com</b>" for place in range(3)]
 
 
+def secrets_shown(found: payerkit.runs.Plan | payerkit.runs.Report) -> list[str]:
+    """Return the data of the rows that a plan or a report shows."""
+    frame = found.frame.reset_index(drop=True).to_string()
+    shown = "".join([str(found), repr(found), found._repr_html_(), frame])
+    return [each for each in [*SECRETS, "user-", "<b>u", "<script"] if each in shown]
+
+
 def test_a_plan_shows_no_personal_data() -> None:
     """Ids and labels that are e-mail addresses are masked; a plan does not show data of
     the rows.
     """
     found = payerkit.plan_onboarding(first_twice(EMAILS).set_axis(EMAILS))
-    shown = [
-        str(found),
-        repr(found),
-        found._repr_html_(),
-        found.frame.reset_index(drop=True).to_string(),
-    ]
 
-    assert [] == [
-        secret
-        for secret in [*SECRETS, "user-", "<b>u"]
-        for text in shown
-        if secret in text
-    ]
+    assert [] == secrets_shown(found)
     assert (["••••"] * 3, "as row ••••") == (
         list(found.frame["client_user_id"]),
         found.frame["payer"].iloc[2],
@@ -275,12 +267,8 @@ def test_a_plan_shows_no_personal_data() -> None:
 
 def test_a_plan_shows_where_a_warning_is_and_the_code_that_holds_it() -> None:
     """The rows are named; the code in brackets is what `hold` takes."""
-    row = TYPED_PAYER | as_columns(TYPED_ACCOUNT) | {"routing_number": "021000022"}
-    of_each: list[dict[str, str]] = [
-        {"client_user_id": f"user-{n}", "account_number": f"1111222233{n}"} | own(n)
-        for n in range(7)
-    ]
-    found = plan(*(row | each for each in of_each))
+    rows = [typed_row(place, routing_number="021000022") for place in range(7)]
+    found = plan(*rows)
 
     assert " [routing_checksum] (all rows)\n" in str(found)
 
@@ -296,19 +284,7 @@ def report(shared: Client, tmp_path: Path) -> payerkit.runs.Report:
 
 def test_a_report_shows_no_personal_data(report: payerkit.runs.Report) -> None:
     """Text, HTML and cells of a report do not show data of the rows."""
-    shown = [
-        str(report),
-        repr(report),
-        report._repr_html_(),
-        report.frame.reset_index(drop=True).to_string(),
-    ]
-
-    assert [] == [
-        secret
-        for secret in [*SECRETS, "user-", "<b>u", "<script"]
-        for text in shown
-        if secret in text
-    ]
+    assert [] == secrets_shown(report)
     assert "email: Required." in report._repr_html_()
 
 

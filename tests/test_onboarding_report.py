@@ -13,13 +13,12 @@ import pandas as pd
 import pytest
 
 from cases import said, table
-from example_reports import example_report
 from payerkit.reasons import Outcome
 from payerkit.runs import Report
 from payerkit.runs.journal import Journal, State
 from payerkit.runs.rows import Step
 from payerkit.runs.tasks import Limit, Table, Tasks
-from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
+from published import own, typed_row
 
 Known = dict[tuple[Step, int], tuple[State, dict[str, Any]]]
 """What a journal has of a row's step: its state, and the options with which it was
@@ -29,16 +28,7 @@ recorded.
 
 def rows(count: int, **changes: Any) -> pd.DataFrame:
     """Return payers with an account each."""
-    row = TYPED_PAYER | as_columns(TYPED_ACCOUNT)
-    made = [
-        row
-        | own(n)
-        | {
-            "client_user_id": f"user-{n}",
-            "account_number": f"1234567890{n}",
-        }
-        for n in range(count)
-    ]
+    made = [typed_row(place) for place in range(count)]
     return pd.DataFrame(made, dtype="object").assign(**changes)
 
 
@@ -270,9 +260,7 @@ def test_the_most_frequent_reasons_are_shown(report: Callable[..., Report]) -> N
         ("payer", row): ("refused" if row < 4 else "not_sent", {"reason": reason})
         for row, reason in reasons.items()
     }
-    table = rows(12)
-    table["account_number"] = [f"123456789{row:02}" for row in range(12)]
-    found = report(pd.concat([table, rows(1, client_user_id="last")]), known)
+    found = report(pd.concat([rows(12), rows(1, client_user_id="last")]), known)
 
     shown = [line for line in lines(found) if re.match(r" +\d", line)]
     assert [
@@ -297,11 +285,16 @@ def test_what_the_table_no_longer_has_is_told(report: Callable[..., Report]) -> 
     assert "no longer has" not in str(report(rows(3)))
 
 
-def test_pictures_group_reasons(tmp_path: Path) -> None:
+def test_pictures_group_reasons(report: Callable[..., Report]) -> None:
     """Errors first, each with its number of rows and the first of them, in words with
     blanks.
     """
-    shown = example_report(tmp_path, 60)._repr_html_()
+    states: list[State] = ["waiting", "not_sent", "duplicate", "unknown", "refused"]
+    known = both(30, "done") | {
+        ("bank_details", row): (states[row % 5], {"reason": said("Example.")})
+        for row in range(30)
+    }
+    shown = report(rows(30), known)._repr_html_()
     places = [
         shown.index(words)
         for words in (
@@ -314,7 +307,7 @@ def test_pictures_group_reasons(tmp_path: Path) -> None:
     ]
 
     assert sorted(places) == places
-    assert "rows 3, 10, 17 and 6 more" in shown
+    assert "rows 4, 9, 14 and 3 more" in shown
     assert "not_sent" not in shown
 
 

@@ -5,6 +5,7 @@ and which rows are kept back.
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ import pandas as pd
 import pytest
 
 import payerkit
+from cases import joined
 from cases import table as table_of
 from onboarding_tables import run_arguments
 from payerkit import InvalidInput
 from payerkit.runs.rows import Step
 from payerkit.runs.tasks import Table, Tasks
 from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
+from published import typed_row as row
 
 ID = "client_user_id"
 EUR = {
@@ -36,16 +39,7 @@ EUR |= {"state": "BE"}
 USD = {**TYPED_ACCOUNT, ID: "typed-001"}
 
 
-PARTS = {"EUR": EUR, "USD": USD, "PAYER": TYPED_PAYER}
-
-
-def row_of(parts: list[Any]) -> dict[str, Any]:
-    """Return a row that is made of parts, each of which has a name or is a dict."""
-    return {
-        name: value
-        for part in parts
-        for name, value in PARTS.get(str(part), part).items()
-    }
+row_of = partial(joined, {"EUR": EUR, "USD": USD, "PAYER": TYPED_PAYER})
 
 
 def table(*rows: dict[str, Any], **options: Any) -> Table:
@@ -206,19 +200,6 @@ def test_ids_are_kept_as_typed(value: str) -> None:
 
 
 Row = dict[str, Any]
-ID = "client_user_id"
-DE = {
-    "account_number": None,
-    "routing_number": None,
-    "iban": "DE89370400440532013000",
-    "currency": "EUR",
-}
-
-
-def row(place: int, **changes: Any) -> Row:
-    """Return a payer with an account; no two rows share what payers do not share."""
-    account = as_columns(TYPED_ACCOUNT) | {"account_number": f"9812736455{place}"}
-    return TYPED_PAYER | account | own(place) | {ID: f"user-{place}"} | changes
 
 
 def plan(*rows: Row, **options: Any) -> payerkit.runs.Plan:

@@ -19,7 +19,7 @@ from payerkit.runs.tasks import Limit, Table, Tasks
 from payerkit.tables import SourceTable
 from payerkit.tables.mapping import FileColumn
 from payerkit.tables.normalise import Change, Origin
-from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
+from published import typed_row
 
 THEIRS = {
     "client_user_id": "Kundennr.",
@@ -44,16 +44,9 @@ def table(
     cells: what rows of the file have in columns of the table. theirs: the sender's
     names of some columns.
     """
-    row = TYPED_PAYER | as_columns(TYPED_ACCOUNT)
-    made = [
-        row | {"client_user_id": f"user-{n}", "account_number": f"12345678{n:03}"}
-        for n in range(count)
-    ]
-    for n, record in enumerate(made):
-        record |= {"email": f"p{n}@example.com", "ssn": f"521-45-{7000 + n}"}
-    frame = pd.DataFrame(made, dtype="object").set_axis(
-        pd.RangeIndex(FIRST, FIRST + count, name="row")
-    )
+    made = [typed_row(place) for place in range(count)]
+    labels = pd.RangeIndex(FIRST, FIRST + count, name="row")
+    frame = pd.DataFrame(made, dtype="object").set_axis(labels)
     for (label, column), text in (cells or {}).items():
         frame.loc[label, column] = text
     names = list(frame.columns)
