@@ -27,7 +27,7 @@ from payerkit.frames import columns, frame_of, read_times, rows_of
 from payerkit.masking import mask
 from payerkit.models.responses import Amount, Response, read_by
 from payerkit.money.deliveries import Delivery, EventSource, read_deliveries
-from payerkit.wire import first, parse_json, read_time, wire_name
+from payerkit.wire import first, parse_json, read_time
 
 _VARIANTS = (".client_id", ".checkout")
 """Endings of events that the service sends beside the event itself: they report the
@@ -243,7 +243,7 @@ def is_signed(body: bytes, signature: object, secrets: Iterable[bytes]) -> bool:
     )
 
 
-_DTYPES = columns(
+EVENT_DTYPES = columns(
     "delivery event received_at_utc timestamp_utc client_user_id payment_details_id"
     " request_id payment_reference offramp_id kyc_status agreement_status is_compliant"
     " sub_status status amount refund_amount currency payment_currency tx_hash network"
@@ -254,7 +254,9 @@ _DTYPES = columns(
 )
 """Columns and their dtypes."""
 
-_OF_EVENT = [name for name in _DTYPES if name in Event.model_fields and name != "event"]
+_OF_EVENT = [
+    name for name in EVENT_DTYPES if name in Event.model_fields and name != "event"
+]
 """Columns that are members of an event, but for its name."""
 
 SignatureState = Literal["valid", "unchecked", "invalid", "unreadable"]
@@ -312,7 +314,7 @@ def read_events(
     if secret is not None:
         secrets = _read_secrets(secret)
     rows = _rows(read_deliveries(source), secrets)
-    return frame_of([_cells(row, reveal=reveal is True) for row in rows], _DTYPES)
+    return frame_of([_cells(row, reveal=reveal is True) for row in rows], EVENT_DTYPES)
 
 
 def events_of_sandbox(client: Client) -> pd.DataFrame | None:
@@ -323,26 +325,23 @@ def events_of_sandbox(client: Client) -> pd.DataFrame | None:
     return read_events(client.sandbox.events(), secret=secret)
 
 
-def believed_events(
-    events: Any, names: Iterable[str], *, tests: bool = False
-) -> list[dict[str, Any]]:
-    """Return the believable rows of a frame of `read_events`, by time, with some of its
-    columns; none for None.
+def believed_events(events: Any) -> list[dict[str, Any]]:
+    """Return the believable rows of a frame of `read_events`, by time; none for None.
 
-    Cells are text, or None. `is_test` is a bool. `at` is when the event happened, or
-    else arrived: it is no later than it arrived, whatever the clock of its sender says;
-    `has_time` says which of the two. The frame may come from a file. tests: with those
-    that a header calls tests, which is not signed. Raises InvalidInput for anything
-    else, also if a column is missing.
+    Cells are text, or None. `is_test` is a bool, by a header, which is not signed. `at`
+    is when the event happened, or else arrived: it is no later than it arrived,
+    whatever the clock of its sender says; `has_time` says which of the two. The frame
+    may come from a file. Raises InvalidInput for anything else, also if a column is
+    missing.
     """
     if events is None:
         return []
-    needed = [*names, "timestamp_utc", "received_at_utc", "signature", "is_test"]
-    if not isinstance(events, pd.DataFrame) or not set(needed) <= set(events.columns):
+    columns = set(getattr(events, "columns", ()))
+    if not isinstance(events, pd.DataFrame) or not EVENT_DTYPES.keys() <= columns:
         raise InvalidInput(
             "events: expected a result of read_events(), with all its columns."
         )
-    table = events[needed].astype("string")
+    table = events[list(EVENT_DTYPES)].astype("string")
     happened = read_times(table["timestamp_utc"])
     received = read_times(table["received_at_utc"])
     happened = happened.mask(happened > received)
@@ -353,8 +352,7 @@ def believed_events(
         at=happened.fillna(received),
         has_time=happened.notna(),
     )
-    believed = table[is_believed & (tests | ~is_test)]
-    return rows_of(believed.sort_values("at", kind="stable"))
+    return rows_of(table[is_believed].sort_values("at", kind="stable"))
 
 
 def rejection_reasons(events: Any) -> dict[tuple[str, str], str]:
@@ -363,11 +361,10 @@ def rejection_reasons(events: Any) -> dict[tuple[str, str], str]:
 
     Raises InvalidInput for anything but a frame of `read_events` or None.
     """
-    rows = believed_events(events, ["event", "payment_details_id", "status", "reason"])
     last = {
         row["payment_details_id"]: row
-        for row in rows  # by time
-        if row["event"] == "payment_detail.updated"
+        for row in believed_events(events)  # by time
+        if row["event"] == "payment_detail.updated" and not row["is_test"]
     }
     return {
         (account_id, str(row["status"])): row["reason"]
@@ -378,13 +375,13 @@ def rejection_reasons(events: Any) -> dict[tuple[str, str], str]:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One event. event: None if nothing of it is believed; delivery: None if it cannot
-    be read, either.
+    """One event, without members if nothing of it is believed. delivery: None if it
+    cannot be read.
     """
 
     delivery: Delivery | None
     signature: SignatureState
-    event: Event | None = None
+    event: Event
 
 
 def _rows(
@@ -399,7 +396,7 @@ def _rows(
     for delivery in deliveries:
         state = _signature_state(delivery, secrets)
         if delivery is None or state == "invalid":
-            others.append(_Row(delivery, state))
+            others.append(_Row(delivery, state, Event.read({})))
             continue
         event = _read_event(delivery.body)
         keys = _keys(delivery, event)
@@ -452,8 +449,8 @@ def _without_variants(rows: Iterable[_Row]) -> list[_Row]:
     kept: list[_Row] = []
     contents = set()
     # The events themselves come first.
-    for row in sorted(rows, key=lambda row: bool(row.event and row.event.variant)):
-        event = row.event or Event.read({})
+    for row in sorted(rows, key=lambda row: bool(row.event.variant)):
+        event = row.event
         # Their times may differ by a moment.
         content = (event.kind, *(getattr(event, name) for name in _OF_EVENT))
         if not event.variant or content not in contents:
@@ -466,36 +463,27 @@ def _time_of(row: _Row) -> datetime:
     """Return when an event happened, which is no later than it arrived; what has no
     time comes last.
     """
-    happened = None if row.event is None else row.event.timestamp
     received = None if row.delivery is None else row.delivery.received_at
-    known = [time for time in (happened, received) if time is not None]
+    known = [time for time in (row.event.timestamp, received) if time is not None]
     return min(known, default=datetime.max.replace(tzinfo=UTC))
 
 
 def _cells(row: _Row, *, reveal: bool) -> dict[str, Any]:
-    """Return the columns that have a value, masked unless they are to be revealed."""
-    cells: dict[str, Any] = {
+    """Return the columns of an event, masked unless they are to be revealed."""
+    event = row.event
+    members = {name: getattr(event, name) for name in _OF_EVENT}
+    reason = event.reason
+    if not reveal:
+        members = mask("", members)
+        reason = mask("rejectionMessage", reason)
+    cells = members | {
+        "event": event.kind or None,
+        "timestamp_utc": event.timestamp,
+        "reason": reason,
         "signature": row.signature,
-        "amount": None,
-        "refund_amount": None,
     }
     if row.delivery is not None:
         cells["delivery"] = row.delivery.id
         cells["received_at_utc"] = row.delivery.received_at
         cells["is_test"] = row.delivery.is_test
-    event = row.event
-    if event is None:
-        return cells
-    members = {name: getattr(event, name) for name in _OF_EVENT}
-    reason = event.reason
-    if not reveal:
-        members = {
-            name: mask(wire_name(name), value) for name, value in members.items()
-        }
-        reason = mask("rejectionMessage", reason)
-    return cells | {
-        **members,
-        "reason": reason,
-        "event": event.kind or None,
-        "timestamp_utc": event.timestamp,
-    }
+    return cells

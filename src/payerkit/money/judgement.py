@@ -7,10 +7,9 @@ one contradicts: then it is your move, and the doubt says what does not fit.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
 
 from payerkit._tsv import grouped
 from payerkit.explanations import count_words, explain_word
@@ -132,9 +131,9 @@ def _in_range(
     return strays[first:last]
 
 
-def stray_of_row(row: Mapping[str, Any]) -> Stray:
+def stray_of(payment: Movement) -> Stray:
     """Return a listed payment that is for none of the orders."""
-    payment = Movement.of_row(row)
+    row = payment.row
     reference = mask("reference", row["reference"])
     name = f"the payment {payment.tx_hash or row['payment_id'] or ''}".rstrip()
     if reference:

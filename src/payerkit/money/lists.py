@@ -238,27 +238,15 @@ def payments_frame(
     records: Sequence[Mapping[str, Any]], *, reveal: bool = False, doubt: str = ""
 ) -> pd.DataFrame:
     """Return one row per payment, as `list_payments` returns them."""
-    rows = []
-    kinds = {"fee_protocol"}
-    for record in records:
-        fees = _read_fees(record.get("fees"))
-        sums = _fee_sums(fees or [])
-        kinds |= sums.keys()
-        rows.append(_row(record) | sums | _fee_cells(fees))
+    rows = [_payment_row(record) for record in records]
+    types = set().union(*rows) - PAYMENT_DTYPES.keys() - {"fees", "fees_usd"}
     for row, first in zip(rows, find_duplicates(rows), strict=True):
         row["duplicate_of"] = first
-    if not reveal:  # only now: they tell duplicates apart
-        for row in rows:
+        if not reveal:  # only now: they tell duplicates apart
             row["reference"] = mask("reference", row["reference"])
-    fee_columns = ["fee_protocol", *sorted(kinds - {"fee_protocol"}), "fees_usd"]
-    dtypes = {
-        **PAYMENT_DTYPES,
-        **dict.fromkeys(fee_columns, "object"),
-        "fees": "string",
-        "duplicate_of": "Int64",
-    }
-    rows = [dict.fromkeys(fee_columns) | row for row in rows]
-    return _frame_with_doubt(rows, dtypes, doubt)
+    fee_columns = dict.fromkeys(["fee_protocol", *sorted(types), "fees_usd"], "object")
+    others = {"fees": "string", "duplicate_of": "Int64"}
+    return _frame_with_doubt(rows, PAYMENT_DTYPES | fee_columns | others, doubt)
 
 
 def find_duplicates(rows: Iterable[Mapping[str, Any]]) -> list[int | None]:
@@ -282,8 +270,8 @@ def find_duplicates(rows: Iterable[Mapping[str, Any]]) -> list[int | None]:
     return duplicates
 
 
-def _row(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a payment but those of its fees; its reference is shown."""
+def _payment_row(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a payment; its reference is shown."""
     request = record.get("request")
     if not isinstance(request, dict):
         request = {}
@@ -292,11 +280,13 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     }
     for name in _OF_REQUEST:
         cells[name] = cell_text(request.get(wire_name(name)))
-    return cells | {
+    return {
+        **cells,
         "payment_id": cell_text(record.get("id")),
         "timestamp_utc": read_time(record.get("timestamp"), milliseconds=True),
         "amount": read_decimal(record.get("amount")),
         "has_been_paid": _boolean(request.get("hasBeenPaid")),
+        **_fee_cells(record.get("fees")),
     }
 
 
@@ -319,11 +309,14 @@ class Fee(NamedTuple):
         return f"{self.kind} {amount} {self.currency}".rstrip()
 
 
-def _read_fees(value: object) -> list[Fee] | None:
-    """Return the fees of a payment; None if the service does not say them."""
+def _fee_cells(value: object) -> dict[str, Any]:
+    """Return the columns of the fees of a payment: the sum of each type, None if it
+    cannot be added up; all of them as text, such as "protocol 0.0255 USDC-sepolia"; and
+    their sum in US dollars. None if the service does not say the fees.
+    """
     if not isinstance(value, list):
-        return None
-    return [
+        return {}
+    fees = [
         Fee(
             # "crypto-to-fiat" is documented.
             our_name(cell_text(fee.get("type")) or "unknown").replace("-", "_"),
@@ -334,28 +327,16 @@ def _read_fees(value: object) -> list[Fee] | None:
         for fee in value
         if isinstance(fee, dict)
     ]
-
-
-def _fee_sums(fees: Iterable[Fee]) -> dict[str, Decimal | None]:
-    """Return the sum of the fees of each type, by its column; None if they cannot be
-    added up. A type that is no word has no column.
-    """
-    sums: dict[str, Decimal | None] = {}
-    named = [fee for fee in fees if _FEE_TYPE.fullmatch(fee.kind)]
-    for kind, same in grouped((fee.kind, fee) for fee in named).items():
+    cells: dict[str, Any] = {
+        "fees": "; ".join(str(fee) for fee in fees) or None,
+        "fees_usd": total_of(fee.in_usd for fee in fees),
+    }
+    for kind, same in grouped((fee.kind, fee) for fee in fees).items():
+        if not _FEE_TYPE.fullmatch(kind):  # a type that is no word has no column
+            continue
         is_one = len({fee.currency.lower() for fee in same}) == 1
-        sums[f"fee_{kind}"] = total_of(fee.amount for fee in same) if is_one else None
-    return sums
-
-
-def _fee_cells(fees: Sequence[Fee] | None) -> dict[str, Any]:
-    """Return the columns of all fees: as text, such as "protocol 0.0255 USDC-sepolia",
-    and their sum in US dollars.
-    """
-    if fees is None:
-        return {"fees": None, "fees_usd": None}
-    text = "; ".join(str(fee) for fee in fees)
-    return {"fees": text or None, "fees_usd": total_of(fee.in_usd for fee in fees)}
+        cells[f"fee_{kind}"] = total_of(fee.amount for fee in same) if is_one else None
+    return cells
 
 
 def total_of(amounts: Iterable[Decimal | None]) -> Decimal | None:
@@ -590,22 +571,18 @@ def list_requests(
     if doubt:
         # The caller is above two decorators.
         warnings.warn(PaymentListWarning(doubt), stacklevel=4)
-    rows = read_requests(records, reference)
-    if reveal is not True:
-        rows = mask("", rows)
-    return requests_frame(rows, doubt)
+    return requests_frame(records, reference, reveal=reveal is True, doubt=doubt)
 
 
-def requests_frame(rows: Iterable[dict[str, Any]], doubt: str) -> pd.DataFrame:
-    """Return the rows of `read_requests` as `list_requests` returns them."""
-    return _frame_with_doubt(rows, REQUEST_DTYPES, doubt)
-
-
-def read_requests(
-    records: Iterable[Mapping[str, Any]], reference: str | None = None
-) -> list[dict[str, Any]]:
-    """Return the cells of requests, each request once, as the last page has it.
-    reference: only those that have it.
+def requests_frame(
+    records: Iterable[Mapping[str, Any]],
+    reference: str | None = None,
+    *,
+    reveal: bool,
+    doubt: str,
+) -> pd.DataFrame:
+    """Return one row per request, as the last page has it, as `list_requests` returns
+    them. reference: only those that have it.
     """
     rows: dict[Any, dict[str, Any]] = {}
     for place, record in enumerate(records):
@@ -617,11 +594,14 @@ def read_requests(
             "amount": read_decimal(record.get("amount")),
             "has_been_paid": _boolean(record.get("hasBeenPaid")),
         }
-    return [
+    wanted = [
         row
         for row in rows.values()
         if reference is None or id_key(row["reference"] or "") == id_key(reference)
     ]
+    if not reveal:
+        wanted = mask("", wanted)
+    return _frame_with_doubt(wanted, REQUEST_DTYPES, doubt)
 
 
 def has_terms(row: Mapping[str, Any], order: Any) -> bool:

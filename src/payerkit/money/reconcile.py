@@ -24,7 +24,7 @@ from payerkit.money.judgement import (
     Judgement,
     Strays,
     judge,
-    stray_of_row,
+    stray_of,
     surplus_of,
 )
 from payerkit.money.lists import (
@@ -36,7 +36,6 @@ from payerkit.money.lists import (
     payments_frame,
     read_all_pages,
     read_period,
-    read_requests,
     requests_frame,
 )
 from payerkit.money.sources import Case, EventIndex, Movement, PayoutEvent, last_words
@@ -165,7 +164,7 @@ def reconcile(
             events = events_of_sandbox(client)
     if requests is None and client is not None:
         records, doubt = read_all_pages(client, "requests", {})
-        requests = requests_frame(read_requests(records), doubt)
+        requests = requests_frame(records, reveal=True, doubt=doubt)
     if requests is not None:
         listed = rows_of(_checked(requests, REQUEST_DTYPES, "requests"))
         _find_requests(cases, listed)
@@ -177,22 +176,23 @@ def reconcile(
             if doubt:  # the caller is above one decorator
                 warnings.warn(PaymentListWarning(doubt), stacklevel=3)
     unmatched = _match(cases, read_paid(payments))
-    unknown = [row for row in unmatched if not row["why"]]
+    unknown = [payment.row for payment in unmatched if not payment.row["why"]]
     _check_references(cases, unknown, "payments")
     index = EventIndex(events)
     for case in cases:
         case.read_events(index)
+    strays = [stray_of(payment) for payment in unmatched]
     surpluses = [surplus_of(case) for case in cases]
-    strays = [stray_of_row(row) for row in unmatched]
+    strays += [surplus for surplus in surpluses if surplus is not None]
     context = Context(
-        Strays([*strays, *(surplus for surplus in surpluses if surplus is not None)]),
+        Strays(strays),
         has_events=events is not None,
         payments_doubt=doubt_of(payments),
         requests_doubt=doubt_of(requests),
         unbelieved=index.unbelieved,
     )
     order_rows = [_order_row(case, judge(case, context)) for case in cases]
-    other_rows = [_unmatched_row(row, index) for row in unmatched]
+    other_rows = [_unmatched_row(payment, index) for payment in unmatched]
     if from_date is None and to_date is None:
         return frame_of([*order_rows, *other_rows], _DTYPES)
     rows = [
@@ -200,11 +200,7 @@ def reconcile(
         for row, case in zip(order_rows, cases, strict=True)
         for payment in case.payments
     ]
-    rows += [
-        row | _payment_cells(Movement.of_row(payment))
-        for row, payment in zip(other_rows, unmatched, strict=True)
-    ]
-    return frame_of(_of_period(rows, first, last), _PAYMENT_DTYPES)
+    return frame_of(_of_period([*rows, *other_rows], first, last), _PAYMENT_DTYPES)
 
 
 def _payment_cells(payment: Movement) -> dict[str, Any]:
@@ -309,11 +305,9 @@ def _find_requests(cases: Sequence[Case], rows: Iterable[dict[str, Any]]) -> Non
         _meant(row, by_order, "A request")
 
 
-def _match(
-    cases: Iterable[Case], rows: Iterable[dict[str, Any]]
-) -> list[dict[str, Any]]:
+def _match(cases: Iterable[Case], rows: Iterable[dict[str, Any]]) -> list[Movement]:
     """Give each payment to its order, and return those that are for none, or for one of
-    several, with `why`.
+    several, with `why` in its row.
 
     Orders that could be meant by the same payment are marked, whether there is one or
     not.
@@ -328,7 +322,7 @@ def _match(
         if len(candidates) == 1:
             candidates[0].payments.append(Movement.of_row(row))
         else:
-            unmatched.append({**row, "why": why})
+            unmatched.append(Movement.of_row({**row, "why": why}))
     return unmatched
 
 
@@ -360,7 +354,7 @@ def _meant(
 
 
 def _check_references(
-    cases: Iterable[Case], rows: Iterable[dict[str, Any]], name: str
+    cases: Iterable[Case], rows: Iterable[Mapping[str, Any]], name: str
 ) -> None:
     """Raise InvalidInput if an order may be meant by a row whose reference is masked:
     paid again, it costs twice.
@@ -422,23 +416,17 @@ def _first(rows: Iterable[Mapping[str, Any]], name: str) -> Any:
     return next((row[name] for row in rows if row.get(name)), None)
 
 
-def _unmatched_row(row: dict[str, Any], index: EventIndex) -> dict[str, Any]:
+def _unmatched_row(payment: Movement, index: EventIndex) -> dict[str, Any]:
     """Return the row of a payment that is for none of the orders."""
-    payment = Movement.of_row(row)
+    row = payment.row
     events = index.of_request(ids_of(row))
     words = last_words([event for event in events if event.status and event.counts])
     return {
         "reference": mask("reference", row["reference"]),
         "request_id": row["request_id"],
-        "amount": None,
         "state": "unmatched",
         "payments": 1,
-        "paid_amount": payment.amount,
-        "payment_currency": payment.currency,
-        "short": None,
-        "over": None,
-        "paid_at_utc": payment.time,
-        "tx_hash": payment.tx_hash,
+        **_payment_cells(payment),
         **_bank_cells(words),
         "whose_move": "you",
         "what_to_do": "Find out what it pays.",

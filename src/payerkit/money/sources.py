@@ -160,21 +160,6 @@ def _may_be_after(event: PayoutEvent, latest: PayoutEvent) -> bool:
     return latest.time - event.time <= _LATE
 
 
-_NEEDED = (
-    "event",
-    "request_id",
-    "payment_reference",
-    "offramp_id",
-    "sub_status",
-    "amount",
-    "refund_amount",
-    "currency",
-    "payment_currency",
-    "tx_hash",
-    "reason",
-)
-
-
 class EventIndex:
     """The believable events about payments and payouts in a frame of `read_events`, by
     the ids of their requests. unbelieved: how many there are, if none is believed.
@@ -183,7 +168,7 @@ class EventIndex:
     """
 
     def __init__(self, events: Any) -> None:
-        rows = believed_events(events, _NEEDED, tests=True)
+        rows = believed_events(events)
         self.unbelieved = 0 if rows or events is None else len(events)
         self._by_id: dict[tuple[str, str], dict[int, PayoutEvent]] = {}
         for place, row in enumerate(rows):
