@@ -17,17 +17,20 @@ from far_end import reply
 from payerkit import (
     PaymentPolicy,
     check_payment,
-    create_request,
     explain,
     request_payment,
 )
 from payerkit._tsv import rows
 from payerkit.money import payout_checklist
 from payout_service import CHASE, COMPLIANT, ORDER, PayoutService, client_of
-from published import BANK_DETAILS, PAYER
 from test_check_payout import paying
-
-USER = str(PAYER["clientUserId"])
+from test_service_payouts import (
+    USER,
+    account_of,
+    new_payment,
+    new_request,
+    on_board,
+)
 
 
 @pytest.mark.parametrize(
@@ -139,35 +142,28 @@ def test_a_payout_by_the_checklist_is_ok_under_a_policy_and_arrives(
     tmp_path: Path,
 ) -> None:
     """From the order to the bank: the lines of findings that a person confirms make the
-    next honest payout ok.
+    next honest payout ok, until it is paid.
     """
     file = tmp_path / "policy.toml"
     with payerkit.sandbox(seed=1, clock="manual", accounts_after=0) as client:
-        payerkit.create_payer(client, PAYER)
-        payerkit.update_agreement(client, USER)
-        client.sandbox.complete_kyc(USER)
-        account = payerkit.create_payment_detail(client, USER, BANK_DETAILS)
-        ids = {"client_user_id": USER, "payment_details_id": str(account.id)}
-        order = {
-            "amount": "25.50",
-            "invoice_currency": "USD",
-            "payment_currency": "USDC-sepolia",
-        }
-        earlier = request_payment(client, create_request(client, order), **ids)
+        on_board(client)
+        ids = {"client_user_id": USER, "payment_details_id": account_of(client)}
+        earlier = new_payment(client)
         client.sandbox.pay(earlier)
         lines = [each.policy_lines for each in check_payment(earlier).warnings]
         tables_last = sorted(lines, key=lambda text: text.startswith("["))
         file.write_text("\n".join(tables_last), "utf-8")
         policy = PaymentPolicy.read(file)
 
-        points = payout_checklist(client, order, **ids)
-        request = create_request(client, order)
+        request = new_request(client)
+        points = payout_checklist(client, request.order, **ids)
         to_pay = request_payment(client, request, **ids)
         verdicts = [
             check_payment(to_pay, client=client, policy=each).verdict
             for each in (None, policy)
         ]
         client.sandbox.pay(to_pay)
+        after = check_payment(to_pay, client=client, policy=policy)
         client.sandbox.advance(days=3)
         found = payerkit.trace(client, request, payment=to_pay, policy=policy)
 
@@ -177,4 +173,5 @@ def test_a_payout_by_the_checklist_is_ok_under_a_policy_and_arrives(
     ].dropna()
 
     assert ("look", ["look", "ok"]) == (points.verdict, verdicts)
+    assert ("stop", {"paid_already"}) == (after.verdict, codes(after, "error"))
     assert ("at_the_bank", "fiat_sent") == (found.state, steps.iloc[-1])

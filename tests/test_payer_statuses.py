@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -364,22 +363,6 @@ FAILED_ACCOUNT = {
 }
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"headers": {"x-request-network-test": "true"}},
-        {"headers": {"x-request-network-signature": "0" * 64}},
-    ],
-)
-def test_tests_and_forgeries_say_nothing(read: Read, more: dict[str, Any]) -> None:
-    """They are in the frame of events, and in no payer's reason."""
-    line = {"body": json.dumps(FAILED_ACCOUNT), **more}
-    is_forged = "x-request-network-signature" in more["headers"]
-    events = payerkit.read_events([line], secret="secret" if is_forged else None)
-    with StatusService({"user-1": READY}, {"user-1": [account("failed")]}) as service:
-        assert [None] == cells(read(service, events=events), "reason")
-
-
 def test_a_reason_is_masked_unless_it_is_to_be_shown(read: Read) -> None:
     """Whatever the events show."""
     reason = "Account of zoe@example.com closed"
@@ -393,12 +376,3 @@ def test_a_reason_is_masked_unless_it_is_to_be_shown(read: Read) -> None:
     assert ["Account of •••• closed", reason] == [
         frame["reason"][0] for frame in frames
     ]
-
-
-def test_events_may_come_from_a_file(read: Read, tmp_path: Path) -> None:
-    """Saved as CSV and read as text, they say the same."""
-    payerkit.read_events([FAILED_ACCOUNT]).to_csv(tmp_path / "events.csv", index=False)
-    with StatusService({"user-1": READY}, {"user-1": [account("failed")]}) as service:
-        frame = read(service, events=pd.read_csv(tmp_path / "events.csv", dtype=str))
-
-    assert ["Beneficiary name mismatch"] == cells(frame, "reason")

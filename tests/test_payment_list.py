@@ -57,7 +57,7 @@ A, B, C, D, E = many(5)
 def whole(payments: list[dict[str, Any]], cap: int, *, says_end: bool) -> Behaviour:
     """Return a service that has these payments, and lists only some on a page.
 
-    says_end: whether it says where the list ends.
+    says_end: whether it says that more follow, or none; it does not count them.
     """
 
     def behave(connection: socket, request: Received) -> bool | None:
@@ -66,8 +66,7 @@ def whole(payments: list[dict[str, Any]], cap: int, *, says_end: bool) -> Behavi
         end = start + min(int(query["limit"]), cap)
         content: dict[str, Any] = {"payments": payments[start:end]}
         if says_end:
-            is_last = end >= len(payments)
-            content = page(payments[start:end], total=len(payments), more=not is_last)
+            content = page(payments[start:end], more=end < len(payments))
         return reply(200, json.dumps(content))(connection, request)
 
     return behave
@@ -214,25 +213,28 @@ def test_what_cannot_be_asked_is_not_sent(filters: dict[str, Any], words: str) -
 
 
 @pytest.mark.parametrize(
-    ("bodies", "calls"),
+    ("bodies", "count", "calls"),
     [
-        ([page([PAYMENT], more=True)], 2),  # the same page again, without end
-        (
-            [page([PAYMENT], more=True), page([], more=True)],
-            2,
-        ),  # nothing, and more to follow
-        ([page([PAYMENT], total=5, more=False)], 1),  # fewer than it counts
-        ([page([PAYMENT], total=3, more=None)], 2),
+        # The same page again, without end.
+        ([page([PAYMENT], more=True)], 1, 2),
+        # Nothing, and more to follow.
+        ([page([PAYMENT], more=True), page([], more=True)], 1, 2),
+        # Fewer than it counts.
+        ([page([PAYMENT], total=5, more=False)], 1, 1),
+        ([page([PAYMENT], total=3, more=None)], 1, 2),
+        # No row to say it in.
+        ([page([], total=3)], 0, 1),
     ],
 )
 def test_a_list_that_may_lack_payments_is_told(
-    bodies: list[object], calls: int
+    bodies: list[object], count: int, calls: int
 ) -> None:
-    """At the caller's line, after as few calls as it takes."""
+    """At the caller's line, after as few calls as it takes; the frame keeps it."""
     with pytest.warns(PaymentListWarning, match="may be missing") as caught:
         frame, queries = ask(bodies)
 
-    assert (1, calls) == (len(frame), len(queries))
+    assert (count, calls) == (len(frame), len(queries))
+    assert "may be missing" in frame.attrs["list_doubt"]
     assert [__file__] == [warning.filename for warning in caught]
 
 
@@ -281,24 +283,6 @@ def test_a_list_that_changes_while_it_is_read_is_told(
     assert words in frame["list_doubt"][0]
 
 
-@pytest.mark.parametrize(
-    ("pages", "offsets"),
-    [
-        ([page([A, B], total=3, more=True), page([B, C], total=3)], "0 1"),
-        # The word that no more follow is enough: a full page may be the last.
-        ([page([A, B], more=True), page([B, C], more=False)], "0 1"),
-        # New ones came last.
-        ([listed(A, B, C), listed(C, D, E), listed(E)], "0 2 4"),
-    ],
-)
-def test_a_whole_list_is_not_doubted(pages: list[Any], offsets: str) -> None:
-    """Each page begins with the last payment of the page before, as it was asked."""
-    frame, queries = ask(pages)
-
-    assert offsets.split() == [query["offset"] for query in queries]
-    assert frame["list_doubt"].isna().all()
-
-
 def test_payments_without_an_id_are_not_those_of_one_request() -> None:
     """A record without an id of its own is known by all of it."""
     anonymous = [
@@ -312,19 +296,12 @@ def test_payments_without_an_id_are_not_those_of_one_request() -> None:
     assert frame["list_doubt"].isna().all()
 
 
-def test_an_empty_list_keeps_its_doubt() -> None:
-    """It has no row to say it in."""
-    with pytest.warns(PaymentListWarning, match="counts 3 payments"):
-        frame, _ = ask([page([], total=3)])
-
-    assert "counts 3 payments" in frame.attrs["list_doubt"]
-
-
 @pytest.mark.parametrize(
     ("count", "cap", "offsets", "says_end"),
     [
         # The next page begins with the last of what came.
         (7, 3, "0 2 4", True),
+        (3, 2, "0 1", True),  # a full page may be the last
         (0, 100, "0", False),
         (1, 100, "0 0", False),
         (4, 2, "0 1 2 3", False),
@@ -334,13 +311,14 @@ def test_an_empty_list_keeps_its_doubt() -> None:
 def test_a_list_is_read_to_its_end(
     count: int, cap: int, offsets: str, says_end: bool
 ) -> None:
-    """However short its pages are; to a page with nothing new, if the service does not
-    say where it ends.
+    """And is not doubted, however short its pages are; to a page with nothing new, if
+    the service does not say where it ends.
     """
     frame, queries = ask([whole(many(count), cap, says_end=says_end)])
 
     assert [f"pay-{number}" for number in range(count)] == frame["payment_id"].tolist()
     assert offsets.split() == [each["offset"] for each in queries]
+    assert frame["list_doubt"].isna().all()
 
 
 SECOND, NO_ID = PAYMENT | {"id": "pay-2"}, PAYMENT | {"id": None}

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,20 +16,14 @@ import pytest
 import payerkit
 from cases import table
 from payerkit import InvalidInput, PaymentOrder, PayoutOrder, reconcile
-from payerkit.frames import columns, frame_of
+from payerkit.frames import frame_of
 from payerkit.models import Payment, PaymentRequest, Payout
+from payerkit.money.events import EVENT_DTYPES
 from payerkit.money.lists import REQUEST_DTYPES, payments_frame
-from published import ANSWERS, BANK_DETAILS, ORDER, PAYER
+from published import ANSWERS, ORDER
+from test_service_payouts import USER, account_of, on_board
 
 ORDERED = {"reference": "invoice-1", "amount": "25.50", "invoice_currency": "USD"}
-EVENTS = columns(
-    "delivery event received_at_utc timestamp_utc request_id payment_reference"
-    " offramp_id sub_status amount refund_amount currency payment_currency tx_hash"
-    " reason signature is_test",
-    time="received_at_utc timestamp_utc",
-    boolean="is_test",
-    object="amount refund_amount",
-)
 
 
 def paid(number: int = 1, **changes: Any) -> dict[str, Any]:
@@ -75,7 +68,7 @@ def told(*events: str | dict[str, Any]) -> pd.DataFrame:
         | ({"sub_status": event} if isinstance(event, str) else event)
         for number, event in enumerate(events)
     ]
-    return frame_of(rows, EVENTS)
+    return frame_of(rows, EVENT_DTYPES)
 
 
 def state_of(
@@ -109,11 +102,13 @@ def words_of(row: Any) -> str:
 
 
 def test_a_paid_order() -> None:
-    """Paid in crypto; without events, nothing is known of the bank."""
-    row = state_of([paid()])
+    """Paid in crypto; without events, nothing is known of the bank. Ids are shown as
+    the service writes them.
+    """
+    row = state_of([paid(requestId="01Ab")])
 
     assert ("paid", True, 1) == (row["state"], row["paid"], row["times_paid"])
-    assert (Decimal("25.50"), "USDC-sepolia", "01ab") == (
+    assert (Decimal("25.50"), "USDC-sepolia", "01Ab") == (
         row["paid_amount"],
         row["payment_currency"],
         row["request_id"],
@@ -725,48 +720,30 @@ def test_a_masked_reference_hides_nothing(masked: dict[str, Any], name: str) -> 
     assert [state] == found["state"].tolist()
 
 
-def test_ids_stay_as_the_service_writes_them() -> None:
-    """They are compared without regard to case, and shown with it."""
-    assert "01Ab" == state_of([paid(1, requestId="01Ab")])["request_id"]
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[payerkit.client.SandboxClient]:
-    """Give a sandbox with a compliant payer and an approved account."""
-    with payerkit.sandbox(seed=1, clock="manual", accounts_after=0) as client:
-        payerkit.create_payer(client, PAYER)
-        payerkit.update_agreement(client, PAYER["clientUserId"])
-        client.sandbox.complete_kyc(PAYER["clientUserId"])
-        payerkit.create_payment_detail(client, PAYER["clientUserId"], BANK_DETAILS)
-        yield client
-
-
-def test_a_client_reads_what_is_not_given(
-    client: payerkit.client.SandboxClient,
-) -> None:
+def test_a_client_reads_what_is_not_given() -> None:
     """Requests, the payments of these orders alone, and the sandbox's events; an order
     may have only its reference. One is paid, one twice, one never, and one was not
     requested.
     """
-    user = PAYER["clientUserId"]
-    account = payerkit.list_payment_details(client, user)["id"][0]
     token = "USDC-sepolia"
     orders = [
         {"reference": f"order-{number}", "amount": amount, "invoice_currency": "USD"}
         for number, amount in enumerate(("25.50", "26.50", "27.50", "28.50"))
     ]
-    requests = [
-        payerkit.create_request(client, order | {"payment_currency": token})
-        for order in orders[:3]
-    ]
-    for request, times in zip(requests, (1, 2, 0), strict=True):
-        payment = payerkit.request_payment(
-            client, request, client_user_id=user, payment_details_id=account
-        )
-        for _ in range(times):
-            client.sandbox.pay(payment)
-            client.sandbox.advance(hours=1)
-    found = reconcile(orders, client=client)
+    with payerkit.sandbox(seed=1, clock="manual", accounts_after=0) as client:
+        on_board(client)
+        to = {"client_user_id": USER, "payment_details_id": account_of(client)}
+        requests = [
+            payerkit.create_request(client, order | {"payment_currency": token})
+            for order in orders[:3]
+        ]
+        for request, times in zip(requests, (1, 2, 0), strict=True):
+            payment = payerkit.request_payment(client, request, **to)
+            for _ in range(times):
+                client.sandbox.pay(payment)
+                client.sandbox.advance(hours=1)
+        found = reconcile(orders, client=client)
+        payments = payerkit.list_payments(client, payment_currency=token)
 
     assert [
         ("at_the_bank", "nobody", requests[0].request_id),
@@ -776,7 +753,6 @@ def test_a_client_reads_what_is_not_given(
     ] == list(
         found[["state", "whose_move", "request_id"]].itertuples(index=False, name=None)
     )
-    payments = payerkit.list_payments(client, payment_currency=token)
     given = reconcile(requests[:2], payments)
     assert ["paid", "paid_twice"] == given["state"].tolist()
 

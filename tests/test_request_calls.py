@@ -47,12 +47,7 @@ def request_payment(
 
 def created() -> PaymentRequest:
     """Return a request as `create_request` returns it."""
-    order = PayoutOrder(
-        amount="25.50",
-        invoice_currency="USD",
-        payment_currency="USDC-sepolia",
-        reference="invoice-001",
-    )
+    order = PayoutOrder(**PAYOUT, reference="invoice-001")
     return PaymentRequest.read(CREATED, order=order)
 
 

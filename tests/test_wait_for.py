@@ -105,7 +105,7 @@ def test_a_service_that_wants_to_be_called_later_does_not_make_the_wait_longer(
     """The time of the wait holds for the calls in it, too."""
     with FarEnd([response]) as far, within(5):
         report = payerkit.wait_for(
-            connected(far.url), ["a", "b"], timeout=1, progress=False
+            connected(far.url), ["a", "b"], timeout=0.3, progress=False
         )
 
     assert "The time was over" in report.stopped
