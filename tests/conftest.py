@@ -152,8 +152,8 @@ LEFT_OUT: dict[str, str] = {
     "browser": "are in a browser",
     "postgres": "need a PostgreSQL server",
     "node": "need a node (anvil)",
-    "slow": "take a second or more",
     "soak": 'take minutes (`pytest -m soak`; they are left out of `pytest -m ""`, too)',
+    "slow": "take a second or more",
 }
 """Why a test may be left out, by the marker that says so: what comes first is told."""
 

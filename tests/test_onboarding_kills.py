@@ -75,8 +75,9 @@ class Case:
         return [*sending, Kill(LOOKS, 2), Kill(SAVING, 1)]
 
 
+LONG = [pytest.mark.soak, pytest.mark.timeout(900)]
 CASES = [
-    pytest.param(Case(seed=1, payers=956, workers=16), marks=pytest.mark.soak),
+    pytest.param(Case(seed=1, payers=956, workers=16), marks=LONG),
     Case(seed=1, payers=239, workers=16),
     Case(seed=4, payers=143, workers=3, latency=0.02),
 ]
