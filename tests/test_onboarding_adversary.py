@@ -570,19 +570,6 @@ def test_a_success_without_what_was_asked_for_is_looked_up(
     assert (0 if is_lost else 1) == len(service.accounts)
 
 
-def test_a_status_that_says_nothing_makes_no_payer_done(
-    service: ModelService, path: Path
-) -> None:
-    """The response to the payer was lost, and so is what its status says. Before, `{}`
-    made it `done`.
-    """
-    service.next["payer"].append(LOST_BEFORE)
-    service.next["status"].extend([Fault(status=200, body={"message": "busy"})] * 2)
-    rows = rows_of_payers(1)
-
-    assert ["done"] == states_after(service, rows, path)
-
-
 # Late writes
 
 
@@ -828,16 +815,6 @@ def test_a_payer_is_sent_until_it_is_known(
     service.has_status = has_status
     service.next["payer"].extend([fault] * 5)
     rows = rows_of_payers(1)
-
-    assert ["done"] == states_after(service, rows, path)
-
-
-def test_a_kill_is_no_try(service: ModelService, path: Path) -> None:
-    """Four runs are killed while the payer is sent. The fifth is done."""
-    rows = rows_of_payers(1)
-    for _ in range(4):
-        service.next["payer"].append(LOST_BEFORE)
-        assert is_killed(service, rows, path, "payer", 1, steps=0)
 
     assert ["done"] == states_after(service, rows, path)
 

@@ -101,22 +101,28 @@ def test_a_second_process_is_refused_while_the_first_runs(
     assert [("bank_details", "done")] == states(onboard(client, table(1), path))
 
 
-def test_the_journal_of_another_sandbox_is_set_aside(
-    client: SandboxClient, path: Path
+def test_a_second_practice_session_begins_anew(
+    client: SandboxClient, tmp_path: Path
 ) -> None:
-    """Another sandbox does not have the payers of the first one, which may be gone."""
-    onboard(client, table(1), path)
-    before = path.read_bytes()
+    """The sandbox of yesterday is gone, and its payers with it: its journal is set
+    aside.
+    """
+    file = tmp_path / "mine.csv"
+    table(1, holder_is_payer="yes").to_csv(file, index=False)
+    before = payerkit.onboard(client, file, options=QUIET).journal.read_bytes()
     with payerkit.sandbox(seed=1) as other:
-        report = onboard(other, table(1), path)
+        report = payerkit.onboard(other, file, options=QUIET)
         sent = written(other)
-    aside = path.with_name("run.journal.old-1")
+    aside = tmp_path / "mine.csv.journal.old-1"
 
     assert [("bank_details", "done")] == states(report)
     assert {PAYER: 1, ACCOUNT: 1} == sent
-    assert "it was set aside as run.journal.old-1" in str(report)
+    assert (
+        "mine.csv.journal was the journal of another sandbox: it was set aside as"
+        " mine.csv.journal.old-1, and a new one begun." in str(report)
+    )
     assert before == aside.read_bytes()
-    assert aside.with_name("run.journal.old-1.secret").is_file()
+    assert aside.with_name(f"{aside.name}.secret").is_file()
 
 
 def test_another_service_is_refused(path: Path, service: ModelService) -> None:
@@ -159,19 +165,6 @@ def test_each_service_has_a_journal_beside_the_file(
         "payers.csv.journal",
         "payers.csv.two.example.com.journal",
     ] == [report.journal.name for report in reports[1:]]
-
-
-def test_a_second_practice_session_begins_anew(tmp_path: Path) -> None:
-    """The sandbox of yesterday is gone, and its payers with it."""
-    file = tmp_path / "mine.csv"
-    table(1, holder_is_payer="yes").to_csv(file, index=False)
-    for _ in range(2):
-        with payerkit.sandbox() as client:
-            report = payerkit.onboard(client, file, options=QUIET)
-            accounts = written(client)[ACCOUNT]
-
-    assert (1, 1) == (report.counts["done"], accounts)
-    assert "mine.csv.journal was the journal of another sandbox" in str(report)
 
 
 def test_the_journal_of_a_sample_is_where_the_process_is(

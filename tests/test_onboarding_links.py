@@ -15,13 +15,10 @@ import pandas as pd
 import pytest
 
 import payerkit
-from far_end import FarEnd, reply, reset
+from far_end import FarEnd, reply
 from onboarding_service import Service
 from onboarding_tables import onboard, payer_row
 from payerkit.client import Client
-from payerkit.runs.options import Options
-from payerkit.runs.run import run_table
-from payerkit.runs.tasks import Table
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="files have no mode there")
 Send = Callable[..., payerkit.runs.Report]
@@ -159,27 +156,6 @@ def test_a_payer_with_accounts_has_one_row(send: Send, tmp_path: Path) -> None:
     assert [HEADER, row(1, *links(1).values()), row(2, *links(2).values())] == read(
         tmp_path
     )
-
-
-def test_links_that_were_lost_are_asked_for_again(
-    connected: Callable[..., Client], tmp_path: Path
-) -> None:
-    """The response with the links was lost: the payer is sent again, which makes no
-    second one.
-    """
-    answers = [
-        reply(200, json.dumps(links(place) | {"userId": f"u-{place}"}))
-        for place in (1, 2)
-    ]
-    service = Service(payers=[reset, *answers])
-    rows = Table(table(1, 2), holder_is_payer=True)
-    with FarEnd([service]) as far_end:
-        options = Options(workers=1, progress=False)
-        client = connected(far_end.url)
-        report = run_table(client, rows, tmp_path / "run.journal", options)
-
-    assert ["done", "done"] == report.frame["state"].tolist()
-    assert report.frame["agreement_url"].notna().all()
 
 
 @POSIX

@@ -4,13 +4,11 @@ a spreadsheet.
 
 from __future__ import annotations
 
-import datetime as dt
 import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pandas as pd
 import pytest
 
@@ -26,17 +24,6 @@ def csv_file(folder: Path, content: str | bytes) -> Path:
     path = folder / "table.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
-
-
-def workbook(folder: Path, *rows: list[Any]) -> Path:
-    """Return an Excel file with these rows in its first sheet, and a second sheet."""
-    book = openpyxl.Workbook()
-    sheet = book.worksheets[0]
-    for row in rows:
-        sheet.append(row)
-    book.create_sheet("Notes").append(["not a table"])
-    book.save(folder / "table.xlsx")
-    return folder / "table.xlsx"
 
 
 @pytest.mark.parametrize(
@@ -67,55 +54,6 @@ def test_unreadable_sources_are_refused(
     """A source that cannot be read is refused with the reason."""
     with pytest.raises(InvalidInput, match=words):
         payerkit.read_payers(tmp_path / source if isinstance(source, str) else source)
-
-
-def test_excel_cells_become_text(tmp_path: Path) -> None:
-    """Numbers, dates and words of the first sheet become text; blank rows count in the
-    numbering and are left out.
-    """
-    path = workbook(
-        tmp_path,
-        ["client_user_id", "postcode", "date_of_birth", "phone", "country", None],
-        ["007", 10001, dt.date(1985, 12, 12), 12125551234, "NA"],
-        [None] * 5,
-        [
-            "user 8",
-            "01234",
-            dt.datetime(1985, 12, 12, tzinfo=None),  # noqa: DTZ001 - Excel has none
-            "+12125551234",
-            None,
-        ],
-        [9, None, "1985-12-12", 12125551234.0, "n/a"],
-    )
-    expected = {
-        2: ["007", "10001", "1985-12-12", "12125551234", "NA"],
-        4: ["user 8", "01234", "1985-12-12", "+12125551234", None],
-        5: ["9", None, "1985-12-12", "12125551234", "n/a"],
-    }
-
-    assert expected == cells_of(payerkit.read_payers(path))
-
-
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        ([], "No column is a known field"),  # the other sheet has a note
-        (
-            [["client_user_id", "email", "email"], ["a", "b", "c"]],
-            r"email \(C\): a second column for email",
-        ),
-        (
-            [["client_user_id", None, "email"], ["a", "b", "c"]],
-            "a column without a name; row 2 has a cell in it",
-        ),
-    ],
-)
-def test_invalid_excel_sheets_are_refused(
-    rows: list[list[Any]], words: str, tmp_path: Path
-) -> None:
-    """A sheet without a proper header is refused, with the row to look at."""
-    with pytest.raises(InvalidInput, match=words):
-        payerkit.read_payers(workbook(tmp_path, *rows))
 
 
 def test_a_dataframe_keeps_its_index_and_is_not_changed() -> None:

@@ -13,14 +13,12 @@ from onboarding_model import (
     LOST_AFTER,
     LOST_BEFORE,
     SETTLE,
-    TIMED_OUT,
     Fault,
     Killed,
     ModelService,
     api_error,
     breaches,
     late,
-    masked,
     reasons,
     row_states,
     run,
@@ -32,7 +30,6 @@ PAYERS = 8
 
 
 ROWS = [payer_row(place) for place in range(PAYERS)]
-IDS = [row["client_user_id"] for row in ROWS]
 
 
 def faults_of(fault: Fault, unknown: int) -> list[Fault]:
@@ -82,21 +79,6 @@ def test_a_limit_holds_for_what_follows(
         service, ROWS, path, limit=2, workers=workers
     )
     assert (3, 2) == (service.count("payer"), service.count("account"))
-
-
-@pytest.mark.parametrize("fault", [LOST_AFTER, TIMED_OUT])
-def test_a_first_look_settles_no_doubt(
-    service: ModelService, path: Path, fault: Fault
-) -> None:
-    """What a list does not show for certain is decided by the look after the delay, as
-    before.
-    """
-    began = service.clock.now()
-    service.listed = masked
-    service.next["account"].append(fault)
-
-    assert ["unknown"] == states_after(service, ROWS[:1], path)
-    assert service.clock.now() - began >= SETTLE
 
 
 # Runs with a limit
