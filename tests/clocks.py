@@ -62,9 +62,10 @@ class LeapingClock:
 
     def limiter(self, rate: float | None = None, *, workers: int = 32) -> RateLimiter:
         """Return a limiter with this clock."""
-        return RateLimiter(
-            Pace(rate, clock=self.now), self._stop, workers=workers, wait=self.wait
-        )
+        pace = Pace(rate, clock=self.now)
+        limiter = RateLimiter(pace, self._stop, wait=self.wait)
+        limiter.workers = workers
+        return limiter
 
 
 class SteppedClock:

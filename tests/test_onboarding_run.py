@@ -25,7 +25,7 @@ from pydantic import SecretStr
 
 import payerkit
 from cases import table
-from clocks import HandClock, LeapingClock
+from clocks import LeapingClock
 from far_end import FarEnd, Received, close, message, reply
 from onboarding_tables import make_task, onboard, run_arguments
 from payerkit import InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
@@ -36,7 +36,6 @@ from payerkit.client.pace import (
     MAX_FOREIGN,
     MAX_RATE_LIMITED,
     RUN_RETRIES,
-    Pace,
 )
 from payerkit.errors import (
     InterruptedRun,
@@ -509,7 +508,7 @@ def test_a_run_goes_on_without_its_progress_bar() -> None:
         def close(self) -> None:
             raise AssertionError("there is nothing to close")
 
-    progress = Progress(shown=False)
+    progress = Progress(shown=False, where="")
     progress._bar = Gone()
     with progress:
         progress.count("done")
@@ -539,8 +538,7 @@ def refusal(
 @pytest.fixture
 def limiter() -> RateLimiter:
     """Return a limiter whose waits take no time."""
-    clock = HandClock()
-    return RateLimiter(Pace(None, clock=clock.now), StopSignal(), wait=clock.wait)
+    return LeapingClock().limiter()
 
 
 def call(limiter: RateLimiter, error: PayerkitError | None, kind: str) -> None:

@@ -176,7 +176,8 @@ def test_a_run_keeps_the_pace_of_its_client(meet: Meet, clock: HandClock) -> Non
     """The calls of a run leave at the client's rate, after the calls before it."""
     far, client = meet(GOOD, reply(404), rate=5)
     status(client)
-    limiter = RateLimiter(client.pace, workers=1, wait=clock.wait)
+    limiter = RateLimiter(client.pace, wait=clock.wait)
+    limiter.workers = 1
     request_each(
         client,
         ["a", "b", "c"],

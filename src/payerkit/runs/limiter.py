@@ -28,7 +28,7 @@ from payerkit.errors import (
 )
 from payerkit.reasons import Outcome
 from payerkit.runs.match import AccountList, account_list_call
-from payerkit.runs.options import MAX_WORKERS, RunOptions
+from payerkit.runs.options import MAX_WORKERS
 from payerkit.runs.progress import Progress
 
 T = TypeVar("T")
@@ -89,9 +89,8 @@ class RateLimiter:
     """Make the calls of a run at the client's pace, and stop the run if going on is
     useless.
 
-    workers: calls at the same time. wait: waits some seconds, and returns True if the
-    run was stopped meanwhile; another one for tests. Raises InvalidInput for another
-    number of workers.
+    wait: waits some seconds, and returns True if the run was stopped meanwhile; another
+    one for tests.
     """
 
     def __init__(
@@ -99,11 +98,10 @@ class RateLimiter:
         pace: Pace,
         stop: StopSignal | None = None,
         *,
-        workers: int = MAX_WORKERS,
         wait: Callable[[float], bool] | None = None,
     ) -> None:
         self.stop = StopSignal() if stop is None else stop
-        self.workers = RunOptions(workers=workers).workers
+        self.workers = MAX_WORKERS
         self.clock = pace.clock
         self._pace = pace
         self.pause = wait or self.stop.wait

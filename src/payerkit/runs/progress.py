@@ -27,7 +27,7 @@ class Progress:
     before the bar, such as the environment that the calls go to.
     """
 
-    def __init__(self, *, shown: bool, where: str = "") -> None:
+    def __init__(self, *, shown: bool, where: str) -> None:
         self._states: list[str] = []  # a thread adds to it at once
         self._drawn_at = 0.0
         self._bar: Any = None
@@ -39,7 +39,7 @@ class Progress:
                 total=0,
                 bar_format=_BAR,
                 dynamic_ncols=True,
-                desc=f"{where}: " if where else None,
+                desc=f"{where}: ",
                 delay=1e-6,
             )
 

@@ -87,9 +87,12 @@ class Table:
         if isinstance(rows, str | Path):
             read = read_payers if "payer" in steps else read_bank_details
             rows = read(rows)
-        checks: Any = {"holder_is_payer": holder_is_payer, "placeholders": placeholders}
         self.rows, self.columns = read_rows(
-            rows, steps, takes_examples=takes_examples, **checks
+            rows,
+            steps,
+            holder_is_payer=holder_is_payer,
+            placeholders=placeholders,
+            takes_examples=takes_examples,
         )
         self.payers = _grouped(self.rows, lambda row: row.client_user_id or "")
         for number, group in enumerate(self.payers):
