@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import payerkit
+from payerkit.cli import main as cli
 from payerkit.cli.arguments import parse
-from payerkit_sandbox.settings import CommandSettings
+from payerkit_sandbox.settings import API_KEY_VARIABLE, CommandSettings
 from published import PAYER
 
 
@@ -31,3 +32,15 @@ def test_a_sandbox_in_a_notebook_logs_nothing(
         payerkit.create_payer(client, PAYER)
 
     assert ("", "") == capfd.readouterr()
+
+
+@pytest.mark.parametrize("keys", ["a key", "alice:one,alice:two", "Alice:key"])
+def test_unclear_keys_are_refused_by_their_variable(
+    keys: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command has no argument for them."""
+    monkeypatch.setenv(API_KEY_VARIABLE, keys)
+
+    assert 1 == cli.main(["sandbox"])
+    message = f"payerkit sandbox: The sandbox cannot start. {API_KEY_VARIABLE}: "
+    assert capsys.readouterr().err.startswith(message)

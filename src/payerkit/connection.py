@@ -400,7 +400,7 @@ def sandbox(
         ...     create_payer(local, payer).kyc_status
         'not_started'
     """
-    service = open_service(
+    service = _open_service(
         db=db,
         api_keys=api_keys,
         port=port,
@@ -440,12 +440,11 @@ replaces its own), and by file.
 """
 
 
-def open_service(
+def _open_service(
     *,
     db: str | Path | None,
-    host: str = "127.0.0.1",
     port: int,
-    api_keys: Mapping[str, str] | None = None,
+    api_keys: Mapping[str, str] | None,
     **settings: Any,
 ) -> Service:
     """Return the embedded service, listening but not answering yet; it replaces a
@@ -468,13 +467,7 @@ def open_service(
         replaced = _running.pop(port, None)
         if replaced is not None:
             replaced.close()
-        return Service(
-            checked,
-            db=db,
-            host=host,
-            port=port,
-            api_keys=api_keys,
-        )
+        return Service(checked, db=db, port=port, api_keys=api_keys)
     except SetupError as error:
         problem = InvalidInput(f"The sandbox cannot start. {error}")
     raise problem
