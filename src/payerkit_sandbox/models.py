@@ -145,9 +145,17 @@ class BillRow(Base):
         return sum(payment.body["units"] for payment in self.payments)
 
     @property
+    def left(self) -> int:
+        """What is left to pay once something is paid, in base units: negative if it
+        was too much.
+        """
+        requested: int = self.payments[0].body["requested"]
+        return requested - self.paid
+
+    @property
     def is_paid(self) -> bool:
         """Whether the order is paid in full."""
-        return bool(self.payments) and self.paid >= self.payments[0].body["requested"]
+        return bool(self.payments) and self.left <= 0
 
     @property
     def ids(self) -> dict[str, str]:

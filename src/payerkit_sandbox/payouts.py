@@ -353,7 +353,7 @@ def without_what_is_paid(session: WorldSession, order: Order, bill: BillRow) -> 
     """Return an order of what is left to pay, or the whole if that is nothing."""
     if not bill.payments or bill.is_paid:
         return order
-    return part_of(session, order, bill.payments[0].body["requested"] - bill.paid)
+    return part_of(session, order, bill.left)
 
 
 @router.get("/v2/request/{requestId}")
@@ -363,8 +363,8 @@ def get_request_status(request_id: RequestPathId, session: SessionDep) -> Reques
     order = order_of_body(session, bill.body)
     payments = [_listed(payment) for payment in bill.payments]
     excess = 0
-    if payments:
-        excess = max(0, bill.paid - bill.payments[0].body["requested"])
+    if bill.is_paid:
+        excess = -bill.left
     amount = Fraction(bill.body["amount"])
     paid = format_units(bill.paid, order.currency)
     fees: list[ListedFee] = []
