@@ -120,20 +120,6 @@ def test_quickstart_works_against_another_process_by_one_line(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_throw_away_sandbox_tells_its_key(tmp_path: Path) -> None:
-    """Without a database nobody could know the key, so it is printed, and it opens the
-    sandbox.
-    """
-    with running("sandbox", "--port", "0", folder=tmp_path) as (printed, _process):
-        key = word(printed, "sandbox_")
-        response = requests.get(
-            f"{word(printed)}/v2/payer/x", headers={"x-api-key": key}, timeout=20
-        )
-
-    assert 404 == response.status_code
-
-
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="these signals are a matter of POSIX")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_sandbox_misbehaves_in_silence_until_a_signal(

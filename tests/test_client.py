@@ -148,7 +148,8 @@ def outcome(
     return caught.value
 
 
-@pytest.mark.parametrize(("why", "name"), list(product(REFUSALS, CALLS)))
+@pytest.mark.parametrize("name", ["create_payment_detail", "get_payer_status"])
+@pytest.mark.parametrize("why", REFUSALS)
 def test_refusals(name: str, why: str, connected: Connect) -> None:
     """What the service refused is told as refused, by its class, and sent once."""
     behaviour, kind, status = fault(why)
@@ -339,36 +340,26 @@ def test_a_limit_is_waited_out_exactly(name: str, connected: Connect) -> None:
         assert ([7.0], 2) == (waits, len(far.ledger))
 
 
-def test_a_limit_with_a_date_is_waited_out(connected: Connect) -> None:
-    """Retry-After as a date means the same as seconds."""
+@pytest.mark.parametrize("hours", [None, -5, 0, 5])
+def test_a_limit_with_a_date_is_one_of_the_services_clock(
+    hours: int | None, connected: Connect
+) -> None:
+    """A clock that is hours off, here or there, makes no wait longer or shorter. A
+    service that does not tell its time has that of this machine.
+    """
     waits: list[float] = []
-    when = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
-    with FarEnd(
-        [reply(429, "{}", {"Retry-After": when}), good("get_payer_status")]
-    ) as far:
+    there = datetime.now(UTC) + timedelta(hours=hours or 0)
+    until = format_datetime(there + timedelta(seconds=20), usegmt=True)
+    headers = {"Retry-After": until}
+    if hours is not None:
+        headers["Date"] = format_datetime(there, usegmt=True)
+    with FarEnd([reply(429, "{}", headers), good("get_payer_status")]) as far:
         READS["get_payer_status"](connected(far.url, sleep=waits.append))
 
     assert 15 < waits[0] <= 20
 
 
-@pytest.mark.parametrize("hours", [-5, 0, 5])
-def test_a_limit_with_a_date_is_one_of_the_services_clock(
-    hours: int, connected: Connect
-) -> None:
-    """A clock that is hours off, here or there, makes no wait longer or shorter."""
-    waits: list[float] = []
-    there = datetime.now(UTC) + timedelta(hours=hours)
-    headers = {
-        "Date": format_datetime(there, usegmt=True),
-        "Retry-After": format_datetime(there + timedelta(seconds=20), usegmt=True),
-    }
-    with FarEnd([reply(429, "{}", headers), good("get_payer_status")]) as far:
-        READS["get_payer_status"](connected(far.url, sleep=waits.append))
-
-    assert 19 <= waits[0] <= 20
-
-
-SHORT = Timeout(connect=1, read=30, total=0.3)
+SHORT = Timeout(connect=1, read=30, total=0.2)
 
 
 def drips(length: int) -> dict[str, Behaviour]:
@@ -404,14 +395,14 @@ def test_the_deadline_ends_a_response_that_drips(
 
 
 @pytest.mark.parametrize("name", ["create_payer", "get_payer_status"])
-@pytest.mark.parametrize("part", drips(50))
+@pytest.mark.parametrize("part", drips(20))
 def test_a_response_that_trickles_past_the_deadline_says_so(
     name: str, part: str, connected: Connect
 ) -> None:
     """The error says that time ran out, and not what the rest of the response looked
     like.
     """
-    with FarEnd([drips(50)[part]]) as far:
+    with FarEnd([drips(20)[part]]) as far:
         error = outcome(far.url, CALLS[name], connected, timeout=SHORT)
 
     assert "TimeoutError: no complete response before the deadline" in str(error)
@@ -698,6 +689,7 @@ def test_many_threads_share_a_client(connected: Connect) -> None:
 
 def interrupt(connection_: socket.socket, request: Received) -> None:
     """Interrupt the main thread, as Ctrl+C does, and keep it waiting for an answer."""
+    time.sleep(0.1)  # by then it waits: a signal before that would wake nobody
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
     hang(connection_, request)
 

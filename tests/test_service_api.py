@@ -388,21 +388,6 @@ def test_models_and_service_have_the_same_fields(
     assert known == {name: name in schema["required"] for name in schema["properties"]}
 
 
-def test_all_invalid_fields_of_an_order_are_named(plain: Caller) -> None:
-    """One response names every invalid field of an order."""
-    order = {
-        "payee": "0x1",
-        "amount": "x",
-        "invoiceCurrency": "USD",
-        "paymentCurrency": "fUSDC-sepola",
-    }
-    error = plain("POST", "/v1/pay", order).json()
-
-    assert ["payee", "amount", "paymentCurrency"] == [
-        error["field"] for error in error["errors"]
-    ]
-
-
 def test_second_registration_updates(call: Caller) -> None:
     """A second registration keeps user id, states and links, and stores the new
     data.
@@ -444,26 +429,52 @@ def test_a_registration_knows_two_states_and_the_status_by_id_all(
 
 
 TEST_EMAILS = [
-    ("KYC-Retry-Required@Example.com", "retry_required", "not_started"),
-    ("kyc-approved+agreement-completed@example.com", "approved", "completed"),
-    ("kyc-unheard-of@example.com", "not_started", "not_started"),
+    # e-mail, identity check, agreement, whether the payer is compliant
+    ("KYC-Retry-Required@Example.com", "retry_required", "not_started", False),
+    ("kyc-approved+agreement-completed@example.com", "approved", "completed", True),
+    ("kyc-completed+agreement-signed@example.com", "completed", "signed", True),
+    (
+        "kyc-full-clearance+agreement-signed@example.com",
+        "full_clearance",
+        "signed",
+        True,
+    ),
+    (
+        "kyc-prechecks-completed+agreement-signed@example.com",
+        "prechecks_completed",
+        "signed",
+        False,
+    ),
+    ("kyc-pending+agreement-completed@example.com", "pending", "completed", False),
+    ("kyc-approved@example.com", "approved", "not_started", False),
+    ("kyc-approved+agreement-pending@example.com", "approved", "pending", False),
+    ("kyc-unheard-of@example.com", "not_started", "not_started", False),
     (
         "kyc-rejected@example.org",
         "not_started",
         "not_started",
+        False,
     ),  # another domain is no test value
 ]
 
 
-@pytest.mark.parametrize(("email", "kyc", "agreement"), TEST_EMAILS)
+@pytest.mark.parametrize(("email", "kyc", "agreement", "is_compliant"), TEST_EMAILS)
 def test_test_emails_lead_to_states(
-    plain: Caller, email: str, kyc: str, agreement: str
+    plain: Caller, email: str, kyc: str, agreement: str, is_compliant: bool
 ) -> None:
-    """A documented e-mail sets the payer's state at once."""
+    """A documented e-mail sets the payer's state at once; a payer is compliant when the
+    check is passed and the agreement is signed.
+    """
     plain("POST", "/v2/payer", {**PAYER, "clientUserId": email, "email": email})
     response = plain("GET", f"/v2/payer/{email}").json()
+    user_id = response.pop("userId")
 
-    assert (kyc, agreement) == (response["kycStatus"], response["agreementStatus"])
+    assert {
+        "kycStatus": kyc,
+        "agreementStatus": agreement,
+        "isCompliant": is_compliant,
+    } == response
+    assert user_id
 
 
 REFUSALS = [

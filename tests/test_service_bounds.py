@@ -1,12 +1,9 @@
 """Bounds on callers: memory, connections, time, host names, limits; caches; a subpath
 behind a proxy.
-
-For cases that no socket can produce, the middleware is called as by a server.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 from collections.abc import Iterable, Iterator
@@ -14,13 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from http.client import HTTPResponse
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
-from unittest.mock import AsyncMock
 
 import pytest
 import requests
-from sqlalchemy.exc import OperationalError
 
 import payerkit
 from cases import table
@@ -28,11 +21,9 @@ from clocks import within
 from payerkit.client import SandboxClient
 from payerkit_sandbox import app as service_app
 from payerkit_sandbox import server
-from payerkit_sandbox.app import Guard, create_app
 from payerkit_sandbox.failures import HttpError
-from payerkit_sandbox.faults import FaultInjector
 from payerkit_sandbox.settings import Settings
-from payerkit_sandbox.worlds import CallLimits, Identifiers, World
+from payerkit_sandbox.worlds import CallLimits
 from published import PAYER
 
 
@@ -280,121 +271,58 @@ def test_a_sandbox_works_below_a_path() -> None:
     assert (200, 200) == (opened.status_code, signed.status_code)
 
 
-KEY = "key-of-a-test"
-SCOPE = {"type": "http", "method": "GET", "scheme": "http", "server": ("127.0.0.1", 80)}
-SCOPE |= {"path": "/v2/payer/x", "raw_path": b"/v2/payer/x", "query_string": b""}
-
-
-def one_world(database: Any = None) -> Any:
-    """Return one world behind one key."""
-    settings = Settings()
-    faults = FaultInjector("", b"")
-    limits = CallLimits(settings)
-    world = World(1, database, settings, Identifiers(), faults, limits)
-    return SimpleNamespace(
-        identity="an identity",
-        of_key={KEY: world}.get,
-        database=database,
-        settings=settings,
-    )
-
-
-def call(
-    app: Any, messages: list[dict[str, Any]], **scope: Any
-) -> tuple[int, dict[str, str], bytes]:
-    """Return status, headers and body of an application's response."""
-    sent: list[dict[str, Any]] = []
-    waiting = iter(messages)
-
-    async def receive() -> dict[str, Any]:
-        return next(waiting)
-
-    async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
-
-    full = {
-        **SCOPE,
-        "headers": [
-            (b"x-api-key", KEY.encode()),
-            (b"host", b"localhost"),
-            *scope.pop("headers", []),
-        ],
-    }
-    try:
-        asyncio.run(app({**full, **scope}, receive, send))
-    except (
-        RuntimeError,
-        OperationalError,
-    ):  # the framework raises it again after responding, for the server's log
-        assert sent
-    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return (
-        sent[0]["status"],
-        headers,
-        b"".join(message.get("body", b"") for message in sent[1:]),
-    )
-
-
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (RuntimeError("secret detail"), 500),
-        (OperationalError("SELECT secret", {}, ValueError()), 503),
-    ],
-)
-def test_failures_get_the_published_format_and_the_header(
-    error: Exception, status: int
+def test_a_mistake_of_the_sandbox_gets_the_published_format_and_the_header(
+    client: SandboxClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An internal error gets the published format and the header, without details."""
-    turns = SimpleNamespace(acquire=AsyncMock(side_effect=error))
-    app = create_app(one_world(SimpleNamespace(reads=turns)))
-    received, headers, body = call(app, [{"type": "http.request"}])
 
-    assert (status, status, "an identity") == (
-        received,
-        json.loads(body)["statusCode"],
-        headers["x-payerkit-sandbox"],
+    def fail(*_: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("payerkit_sandbox.payers.find_payer", fail)
+    headers = {"x-api-key": client.reveal_key()}
+    response = requests.get(
+        f"{client.base_url}/v2/payer/x", headers=headers, timeout=20
     )
-    assert b"secret" not in body
+
+    assert (500, 500) == (response.status_code, response.json()["statusCode"])
+    assert "x-payerkit-sandbox" in response.headers
+    assert "secret" not in response.text
 
 
-async def unreachable(*_: object) -> None:
-    """Fail: this application must not be called."""
-    raise AssertionError
-
-
-JSON = [(b"content-type", b"application/json")]
-
-
-@pytest.mark.parametrize(
-    ("messages", "headers", "status"),
-    [
-        ([{"type": "http.disconnect"}], JSON, 400),  # the client gave up
-        (
-            [{"type": "http.request", "body": b"x" * 6, "more_body": True}] * 2,
-            JSON,
-            413,
-        ),  # in pieces, without a length
-    ],
-)
-def test_bodies_are_bounded_before_they_are_read(
-    monkeypatch: pytest.MonkeyPatch,
-    messages: list[Any],
-    headers: list[Any],
-    status: int,
+def test_a_body_is_bounded_before_it_is_read(
+    monkeypatch: pytest.MonkeyPatch, client: SandboxClient
 ) -> None:
-    """A body that is too large or incomplete never reaches the application."""
+    """Also in pieces, without a length."""
     monkeypatch.setattr(service_app, "MAX_BODY", 10)
-
-    assert (
-        call(
-            Guard(unreachable, one_world()),
-            messages,
-            method="POST",
-            headers=headers,
-        )[0]
-        == status
+    headers = {"x-api-key": client.reveal_key(), "Content-Type": "application/json"}
+    response = requests.post(
+        f"{client.base_url}/v2/payer",
+        data=iter([b"x" * 6] * 2),
+        headers=headers,
+        timeout=20,
     )
+
+    assert 413 == response.status_code
+
+
+def test_a_body_that_breaks_off_stores_nothing(
+    client: SandboxClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Though all that arrived is a valid one."""
+    body = json.dumps(PAYER | {"clientUserId": "broken-off"}).encode()
+    head = (
+        f"POST /v2/payer HTTP/1.1\r\nHost: localhost\r\nx-api-key:"
+        f" {client.reveal_key()}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body) + 1}\r\n\r\n"
+    )
+    with closing(connect(client)) as opened:
+        opened.sendall(head.encode() + body)
+    payerkit.create_payer(client, PAYER)  # which waits for those before it
+    with pytest.raises(payerkit.errors.NotFound):
+        payerkit.get_payer_status(client, "broken-off")
+
+    assert [] == [each for each in caplog.records if each.levelname == "ERROR"]
 
 
 def test_no_limit_counts_the_controls() -> None:

@@ -19,11 +19,11 @@ from payerkit_sandbox.accounts import add_account, listed_account
 from payerkit_sandbox.clock import advance
 from payerkit_sandbox.database import open_database
 from payerkit_sandbox.failures import SetupError
-from payerkit_sandbox.models import AccountRow, PayerRow, WorldRow
-from payerkit_sandbox.payers import complete_step, find_payer, has_passed, save_payer
+from payerkit_sandbox.models import AccountRow, WorldRow
+from payerkit_sandbox.payers import complete_step, find_payer, save_payer
 from payerkit_sandbox.server import Service
 from payerkit_sandbox.settings import Settings
-from payerkit_sandbox.worlds import Identifiers, World
+from payerkit_sandbox.worlds import World
 from published import BANK_DETAILS, PAYER
 from stores import open_world, open_worlds
 
@@ -229,43 +229,12 @@ def test_a_database_that_cannot_be_opened_is_reported(db: Any, words: str) -> No
         open_database(db)
 
 
-@pytest.mark.parametrize(
-    ("kyc", "agreement", "compliant"),
-    [
-        ("approved", "completed", True),
-        ("completed", "signed", True),
-        ("full_clearance", "signed", True),
-        ("prechecks_completed", "signed", False),
-        ("pending", "completed", False),
-        ("approved", "not_started", False),
-        ("approved", "pending", False),
-    ],
-)
-def test_compliance_requires_both(kyc: str, agreement: str, compliant: bool) -> None:
-    """A payer is compliant when the check is passed and the agreement is signed."""
-    assert compliant == has_passed(PayerRow(kyc=kyc, agreement=agreement))
-
-
 @table("service_settings")
 def test_invalid_settings_are_refused(options: dict[str, Any]) -> None:
     """An invalid setting is refused by name."""
     (name,) = options
     with pytest.raises(SetupError, match=name):
         Settings(**options)
-
-
-def test_seeded_ids_depend_on_their_subject() -> None:
-    """Equal seeds and subjects give equal ids, other subjects other ids; without a seed
-    ids are random.
-    """
-    seeded = [
-        Identifiers(1).uuid("payer", "a"),
-        Identifiers(1).uuid("payer", "a"),
-        Identifiers(1).uuid("payer", "b"),
-    ]
-
-    assert (seeded[0], True) == (seeded[1], seeded[0] != seeded[2])
-    assert Identifiers().uuid("payer", "a") != Identifiers().uuid("payer", "a")
 
 
 def test_of_two_signatures_at_once_one_counts(database: str | Path) -> None:
