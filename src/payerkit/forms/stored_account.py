@@ -14,11 +14,12 @@ from payerkit.findings import Finding
 from payerkit.models import PaymentRequest, Payout
 from payerkit.models.base import RequestModel
 from payerkit.models.fields import check_field, error_finding, field, fields_of
-from payerkit.models.formats import ChosenId, Id, Reference, Text, WayOfPayment
+from payerkit.models.formats import ChosenId, Id, Text, WayOfPayment
 from payerkit.models.requests import (
     InvoiceCurrency,
+    OrderAmount,
+    OrderReference,
     PaymentOrder,
-    PayoutAmount,
     PayoutOrder,
     TokenToPay,
 )
@@ -97,7 +98,7 @@ class PaymentEntry(RequestModel):
             applies_to="account",
         ),
     ]
-    amount: PayoutAmount
+    amount: OrderAmount
     invoice_currency: InvoiceCurrency
     payment_currency: TokenToPay
     wallet: Annotated[
@@ -112,19 +113,7 @@ class PaymentEntry(RequestModel):
             section="Order",
         ),
     ] = None
-    reference: Annotated[
-        Reference | None,
-        field(
-            title="Your reference",
-            help=(
-                "Such as an invoice number, by which a paid request is found again; a"
-                " unique one if left out."
-            ),
-            example="invoice-001",
-            section="Order",
-            applies_to="account",
-        ),
-    ] = None
+    reference: OrderReference = None
 
     @classmethod
     def of(  # type: ignore[override]  # the fields make one of two orders

@@ -580,6 +580,37 @@ class BankDetails(RequestModel):
     ]
 
 
+OrderAmount = Annotated[
+    ExactAmount,
+    field(
+        title="Amount",
+        help="In the invoice currency, as a decimal number.",
+        example="10",
+        section="Order",
+    ),
+]
+InvoiceCurrency = Annotated[
+    Text,
+    field(
+        title="Invoice currency",
+        help="Currency id of the invoice; for an account, its own.",
+        example="USD",
+        section="Order",
+        lookup="currencies",
+    ),
+]
+TokenToPay = Annotated[
+    Text,
+    field(
+        title="Payment currency",
+        help="Currency id of the token that pays.",
+        example="USDC-sepolia",
+        section="Order",
+        lookup="tokens",
+    ),
+]
+
+
 class PaymentOrder(RequestModel):
     """A payment to initiate (specification 2.7): the payee's wallet, the amount, its
     currency, the token that pays.
@@ -608,15 +639,7 @@ class PaymentOrder(RequestModel):
             section="Order",
         ),
     ]
-    amount: Annotated[
-        ExactAmount,
-        field(
-            title="Amount",
-            help="In the invoice currency, as a decimal number.",
-            example="10",
-            section="Order",
-        ),
-    ]
+    amount: OrderAmount
     invoice_currency: Annotated[
         Text,
         field(
@@ -627,45 +650,20 @@ class PaymentOrder(RequestModel):
             lookup="currencies",
         ),
     ]
-    payment_currency: Annotated[
-        Text,
-        field(
-            title="Payment currency",
-            help="Currency id of the token that pays.",
-            example="ETH-sepolia-sepolia",
-            section="Order",
-            lookup="tokens",
+    payment_currency: TokenToPay
+
+
+OrderReference = Annotated[
+    Reference | None,
+    field(
+        title="Your reference",
+        help=(
+            "An invoice number or the like, by which a paid request is found again; a"
+            " unique one if left out."
         ),
-    ]
-
-
-PayoutAmount = Annotated[
-    ExactAmount,
-    field(
-        title="Amount",
-        help="In the invoice currency, as a decimal number.",
-        example="25.50",
+        example="invoice-001",
         section="Order",
-    ),
-]
-InvoiceCurrency = Annotated[
-    Text,
-    field(
-        title="Invoice currency",
-        help="Currency id of the invoice; for an account, its own.",
-        example="USD",
-        section="Order",
-        lookup="currencies",
-    ),
-]
-TokenToPay = Annotated[
-    Text,
-    field(
-        title="Payment currency",
-        help="Currency id of the token that pays.",
-        example="USDC-sepolia",
-        section="Order",
-        lookup="tokens",
+        applies_to="account",
     ),
 ]
 
@@ -690,21 +688,10 @@ class PayoutOrder(RequestModel):
         ('25.50', None)
     """
 
-    amount: PayoutAmount
+    amount: OrderAmount
     invoice_currency: InvoiceCurrency
     payment_currency: TokenToPay
-    reference: Annotated[
-        Reference | None,
-        field(
-            title="Your reference",
-            help=(
-                "Such as an invoice number, by which a paid request is found again; a"
-                " unique one if left out."
-            ),
-            example="invoice-001",
-            section="Order",
-        ),
-    ] = None
+    reference: OrderReference = None
 
     @property
     def payee(self) -> None:
