@@ -94,11 +94,14 @@ def options_of(field: RequestField) -> dict[str, str]:
 
 @cache
 def _local_words() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    """Return the rows of the table of local words, by country and field."""
-    by_country: dict[str, dict[str, Mapping[str, str]]] = {}
+    """Return the rows of the table of local words by field, for each country and for
+    each currency.
+    """
+    by_place: dict[str, dict[str, Mapping[str, str]]] = {}
     for row in rows(__package__, "local_words"):
-        by_country.setdefault(row["country"], {})[row["field"]] = row
-    return by_country
+        for place in (row["country"], row["currency"]):
+            by_place.setdefault(place, {})[row["field"]] = row
+    return by_place
 
 
 def local_fields(
@@ -111,29 +114,15 @@ def local_fields(
     examples. The fields are drawn for the US, which stay as they are.
     """
     local = dict(fields)
-    place = _place(
-        str(values.get("country", "")).upper(), str(values.get("currency", "")).upper()
-    )
-    for name, words in _local_words().get(place, {}).items():
+    place = str(values.get("country") or values.get("currency") or "US").upper()
+    if place in {"US", "USD"}:
+        return local
+    known = _local_words()
+    for name, words in known.get(place, known["*"]).items():
         if name in local:
             title = words["title"] or local[name].title
             local[name] = replace(local[name], title=title, example=words["example"])
     return local
-
-
-def _place(country: str, currency: str) -> str:
-    """Return the country whose words fit, "*" for any other one, or "" for the US."""
-    known = _local_words()
-    if not country and currency:
-        by_currency = [
-            place
-            for place, words in known.items()
-            if any(row["currency"] == currency for row in words.values())
-        ]
-        country = by_currency[0] if by_currency else currency
-    if country in {"", "US", "USD"}:
-        return ""
-    return country if country in known else "*"
 
 
 class Note(NamedTuple):
