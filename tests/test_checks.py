@@ -75,16 +75,16 @@ def test_every_rule_has_examples() -> None:
 
 
 @pytest.fixture
-def break_rule(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Return what makes a rule find all that it reads, or nothing, by its code."""
+def break_rule(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Return what makes a rule find all that it reads, by its code."""
 
-    def broken(rule: Rule, words: dict[str, str] | None) -> Rule:
+    def broken(rule: Rule) -> Rule:
+        words = defaultdict[str, str](str)
         checker = functools.wraps(rule.checker)(lambda *_, **__: words)
         return replace(rule, checker=checker)
 
-    def change(code: str, *, finds_all: bool) -> None:
-        words = defaultdict[str, str](str) if finds_all else None
-        changed = [broken(rule, words) if rule.code == code else rule for rule in RULES]
+    def change(code: str) -> None:
+        changed = [broken(rule) if rule.code == code else rule for rule in RULES]
         monkeypatch.setattr(records, "RULES", changed)
         records.rules_of.cache_clear()
         records._rules_by_reads.cache_clear()
@@ -94,28 +94,20 @@ def break_rule(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]
     records._rules_by_reads.cache_clear()
 
 
-@pytest.mark.parametrize("finds_all", [True, False])
 @pytest.mark.parametrize("code", sorted({rule.code for rule in RULES}))
 def test_a_broken_checker_fails_an_example(
-    code: str, break_rule: Callable[..., None], *, finds_all: bool
+    code: str, break_rule: Callable[[str], None]
 ) -> None:
-    """A rule that finds all that it reads fails one of its good examples, and one that
-    finds nothing fails all of its bad ones.
+    """A rule that finds all that it reads has a finding for one of its good
+    examples.
     """
-    break_rule(code, finds_all=finds_all)
-    verdicts = [
-        (
-            code in codes(CHECKS[example.body](example.record(example.bad))),
-            code in codes(CHECKS[example.body](example.record(example.good))),
-        )
+    break_rule(code)
+
+    assert any(
+        code in codes(CHECKS[example.body](example.record(example.good)))
         for example in EXAMPLES
         if example.code == code
-    ]
-
-    if finds_all:
-        assert (True, True) in verdicts
-    else:
-        assert {(False, False)} == set(verdicts)
+    )
 
 
 def test_a_rule_warns_or_informs_and_never_blocks() -> None:
