@@ -10,15 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64decode
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Browser, Locator
+from playwright.sync_api import Locator
 
 from browser.chromium import open_browser
-from browser.jupyter_pages import Jupyter, write_notebook
+from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
 from drawings import box, image, label
 
 PICTURES = Path(__file__).parent.parent / "notebooks" / "pictures"
@@ -76,14 +74,13 @@ def who_is_who() -> bytes:
     )
 
 
-@contextmanager
-def drawn(browser: Browser, jupyter: Jupyter, name: str) -> Iterator[Locator]:
+def drawn(page: NotebookPage, name: str) -> Locator:
     """Show in JupyterLab what a screenshot is of."""
-    path = jupyter.folder / f"{name}.ipynb"
-    write_notebook(path, START + SCREENSHOTS[name])
-    with jupyter.open(browser, path.name, viewport=(1000, 1600)) as page:
-        page.run_all()
-        yield page.page.locator(".payerkit, .pk-card").first
+    page.page.set_viewport_size({"width": 1000, "height": 1600})
+    page.draw(START + SCREENSHOTS[name])
+    shown = page.page.locator(".payerkit, .pk-card").first
+    shown.wait_for()
+    return shown
 
 
 def words(shown: Locator) -> list[str]:
@@ -104,14 +101,16 @@ def main() -> None:
         open_browser() as browser,
         Jupyter(Path(folder)) as jupyter,
     ):
-        for name in SCREENSHOTS:
-            with drawn(browser, jupyter, name) as shown:
+        write_notebook(Path(folder) / "pictures.ipynb", "", "")
+        with jupyter.open(browser, "pictures.ipynb") as page:
+            for name in SCREENSHOTS:
+                shown = drawn(page, name)
                 picture = shown.screenshot(path=PICTURES / name)
                 written[name] = {
                     "sha256": hashlib.sha256(picture).hexdigest(),
                     "words": words(shown),
                 }
-            print(name)
+                print(name)
     WORDS.write_text(json.dumps(written, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 

@@ -4,7 +4,9 @@
   const found = new Set();
   const name = (node) => `${node.tagName.toLowerCase()}.${[...node.classList].join('.')} "${node.textContent.trim().slice(0, 30)}"`;
   const pixel = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
-  const colour = (text) => {
+  const known = {};
+  const colour = (text) => known[text] ??= readColour(text);
+  const readColour = (text) => {
     pixel.clearRect(0, 0, 1, 1);
     pixel.fillStyle = text;
     pixel.fillRect(0, 0, 1, 1);

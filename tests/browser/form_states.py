@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 import payerkit
-from browser.jupyter_pages import OUTPUTS, THEMES, NotebookPage
+from browser.jupyter_pages import OUTPUTS, THEMES, NotebookPage, Theme
 from cases import DATA
 from payerkit.models.fields import fields_of
 from published import TYPED_PAYER
@@ -109,19 +109,17 @@ class State:
 
 def find_problems(
     page: NotebookPage, pictures: Path | None = None
-) -> dict[str, list[str]]:
+) -> dict[str, list[Theme]]:
     """Return what is wrong with what a page shows, each with the themes in which it is;
     the present theme is the first.
 
-    Pictures in light and dark go to files that begin with the path `pictures`.
+    Themes differ in colours alone, which are measured in each; axe-core looks at the
+    first. Pictures in light and dark go to files that begin with the path `pictures`.
     """
-    found: dict[str, list[str]] = {}
+    found = {problem: [page.shown_theme] for problem in page.violations()}
     for theme in sorted(THEMES, key=lambda theme: theme != page.shown_theme):
         page.theme(theme)
-        for problem in (
-            *page.page.evaluate(LOOK, f"{OUTPUTS} {FORM}"),
-            *page.violations(),
-        ):
+        for problem in page.page.evaluate(LOOK, f"{OUTPUTS} {FORM}"):
             found.setdefault(problem, []).append(theme)
         if pictures and theme != "contrast":
             page.page.screenshot(path=f"{pictures}-{theme}.png")

@@ -58,52 +58,6 @@ def test_a_cell_leads_past_no_look(notebook: NotebookPage) -> None:
     expect(notebook.control("Store the account")).to_have_count(0)
 
 
-@pytest.fixture
-def without_subshells(
-    lab: Jupyter, browser: Browser, request: pytest.FixtureRequest
-) -> Iterator[NotebookPage]:
-    """Open a page whose forms are handled in the kernel's main thread, the only one
-    that an interrupt reaches, and that a busy cell holds up.
-    """
-    settings = "@jupyterlab/apputils-extension/kernels-settings.jupyterlab-settings"
-    file = lab.private / "config" / "lab" / "user-settings" / settings
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text('{"commsOverSubshells": "disabled"}', "utf-8")
-    write_notebook(lab.folder / "main-thread.ipynb", f"{SOURCES[request.param]}form")
-    try:
-        with lab.open(browser, "main-thread.ipynb", viewport=(1280, 1600)) as page:
-            page.run_cell(0, expect=4)
-            yield page
-    finally:
-        file.unlink()
-
-
-@pytest.mark.parametrize("without_subshells", ["hangs, then found"], indirect=True)
-def test_an_interrupt_ends_a_send_and_a_person_looks(
-    without_subshells: NotebookPage,
-) -> None:
-    """It says at once that it sends, and has no field; an interrupt leaves an unknown
-    outcome.
-    """
-    notebook, page = without_subshells, without_subshells.page
-    send(notebook)
-    expect(page.get_by_text("To stop it, interrupt the kernel.")).to_be_visible()
-    expect(notebook.control("City")).to_be_hidden()
-    page.evaluate("probe.kernel().interrupt().then(() => 0)")
-    expect(page.locator(".banner [role=status]")).to_contain_text(
-        "It is not known whether the account was stored."
-    )
-    notebook.control("Look at the accounts").click()
-    expect(page.locator(".banner [role=status]")).to_contain_text(
-        "1 new account: ••••4550 at Typed Bank"
-    )
-
-    assert ("'98127364550'", "True") == (
-        notebook.ask("form.result.id"),
-        notebook.ask("form.done"),
-    )
-
-
 @form_of("stores slowly")
 def test_run_all_behind_a_press_sends_nothing_more(notebook: NotebookPage) -> None:
     """A cell that submits the form learns that it is being sent, or was."""
@@ -116,29 +70,6 @@ def test_run_all_behind_a_press_sends_nothing_more(notebook: NotebookPage) -> No
     assert "['GET', 'POST', 'GET']" == notebook.ask(
         "[each.method for each in far_end.ledger]"
     )
-
-
-@pytest.mark.parametrize("without_subshells", ["filled bank"], indirect=True)
-def test_clicks_in_two_windows_send_once(
-    without_subshells: NotebookPage, lab: Jupyter, browser: Browser
-) -> None:
-    """Both wait in the queue of a busy kernel: the second was made before the form
-    showed what came of the first.
-    """
-    notebook = without_subshells
-    notebook.control("Store the account").click()
-    expect(notebook.control("Send")).to_be_visible()
-    notebook.save()
-    with lab.open(browser, notebook.path.name, keep=True) as second:
-        expect(second.control("Send")).to_be_visible()
-        notebook.execute("import time; time.sleep(2)")
-        for window in (notebook, second):
-            window.control("Send").click()
-        for window in (notebook, second):
-            expect(window.page.get_by_text("1 account", exact=True)).to_be_visible()
-        second.wait_idle()
-
-    assert "1" == notebook.ask("len(list_payment_details(client, 'user-123'))")
 
 
 @form_of("refused payer")
@@ -223,3 +154,70 @@ def test_keys_that_are_held_down_send_nothing(notebook: NotebookPage) -> None:
         before,
         notebook.ask("len(list_payment_details(client, 'user-123'))"),
     )
+
+
+@pytest.fixture(scope="module")
+def without_subshells(lab: Jupyter, browser: Browser) -> Iterator[NotebookPage]:
+    """Open a page whose forms are handled in the kernel's main thread, the only one
+    that an interrupt reaches, and that a busy cell holds up.
+    """
+    settings = "@jupyterlab/apputils-extension/kernels-settings.jupyterlab-settings"
+    file = lab.private / "config" / "lab" / "user-settings" / settings
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('{"commsOverSubshells": "disabled"}', "utf-8")
+    write_notebook(lab.folder / "main-thread.ipynb", "", "")
+    try:
+        with lab.open(browser, "main-thread.ipynb", viewport=(1280, 1600)) as page:
+            yield page
+    finally:
+        file.unlink()
+
+
+def test_an_interrupt_ends_a_send_and_a_person_looks(
+    without_subshells: NotebookPage,
+) -> None:
+    """It says at once that it sends, and has no field; an interrupt leaves an unknown
+    outcome.
+    """
+    notebook = without_subshells
+    page = notebook.page
+    notebook.draw(f"{SOURCES['hangs, then found']}form", expect=4)
+    send(notebook)
+    expect(page.get_by_text("To stop it, interrupt the kernel.")).to_be_visible()
+    expect(notebook.control("City")).to_be_hidden()
+    page.evaluate("probe.kernel().interrupt().then(() => 0)")
+    expect(page.locator(".banner [role=status]")).to_contain_text(
+        "It is not known whether the account was stored."
+    )
+    notebook.control("Look at the accounts").click()
+    expect(page.locator(".banner [role=status]")).to_contain_text(
+        "1 new account: ••••4550 at Typed Bank"
+    )
+
+    assert ("'98127364550'", "True") == (
+        notebook.ask("form.result.id"),
+        notebook.ask("form.done"),
+    )
+
+
+def test_clicks_in_two_windows_send_once(
+    without_subshells: NotebookPage, lab: Jupyter, browser: Browser
+) -> None:
+    """Both wait in the queue of a busy kernel: the second was made before the form
+    showed what came of the first.
+    """
+    notebook = without_subshells
+    notebook.draw(f"{SOURCES['filled bank']}form", expect=4)
+    notebook.control("Store the account").click()
+    expect(notebook.control("Send")).to_be_visible()
+    notebook.save()
+    with lab.open(browser, notebook.path.name, keep=True) as second:
+        expect(second.control("Send")).to_be_visible()
+        notebook.execute("import time; time.sleep(2)")
+        for window in (notebook, second):
+            window.control("Send").click()
+        for window in (notebook, second):
+            expect(window.page.get_by_text("1 account", exact=True)).to_be_visible()
+        second.wait_idle()
+
+    assert "1" == notebook.ask("len(list_payment_details(client, 'user-123'))")

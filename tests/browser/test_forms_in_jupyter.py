@@ -4,38 +4,11 @@ Chromium.
 
 from __future__ import annotations
 
-import json
-
 from playwright.sync_api import expect
 
 from browser.form_states import enter, fill_payer, focused, form_of
 from browser.jupyter_pages import NotebookPage
 from published import TYPED_ACCOUNT, TYPED_PAYER
-
-
-@form_of("payer")
-def test_a_person_onboards_a_payer_with_the_keyboard(notebook: NotebookPage) -> None:
-    """From the first field to the button with Tab, then Enter: the payer is there, and
-    the focus is on the banner.
-    """
-    notebook.control("Payer type").focus()
-    order = []
-    for _ in range(16):
-        name = focused(notebook)
-        order.append(name)
-        notebook.page.keyboard.type(TYPED_PAYER.get(name, ""))
-        notebook.page.keyboard.press("Tab")
-    notebook.page.keyboard.press("Enter")
-    expect(notebook.page.get_by_text("not started").first).to_be_visible()
-    notebook.wait_idle()
-
-    asked = json.loads(
-        notebook.ask("import json; print(json.dumps([*form._entries.fields]))")
-    )
-    company = {"company_name", "source_of_funds", "business_activity"}
-    assert [*(name for name in asked if name not in company), "button switch"] == order
-    assert "banner pk-success" == focused(notebook)
-    assert "'typed-001'" == notebook.ask("form.client_user_id")
 
 
 @form_of("payer")

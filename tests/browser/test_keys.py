@@ -1,19 +1,18 @@
-"""Keys on every control of the forms, in JupyterLab and in Notebook 7: none is taken
-for a command of the notebook.
+"""Keys on every control of the forms in JupyterLab: none is taken for a command of the
+notebook.
 
-Both run commands on plain keys, such as `b` (new cell below), `d d` (delete the cell)
-and Shift+Enter (run it, which draws the form anew, without what was typed).
+It runs commands on plain keys, such as `b` (new cell below), `d d` (delete the cell)
+and Shift+Enter (run it, which draws the form anew, without what was typed). So does
+Notebook 7, in which `test_widget_host.py` tries them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, ElementHandle, expect
+from playwright.sync_api import ElementHandle, expect
 
 from browser.form_states import STATES, State, form
-from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
+from browser.jupyter_pages import NotebookPage
 from cases import table
 
 LETTERS = [
@@ -49,33 +48,6 @@ FOCUS = """node => {
 def state(name: str) -> State:
     """Return the state with this name."""
     return next(each for each in STATES if each.name == name)
-
-
-@pytest.fixture(scope="module")
-def notebook_7(
-    browser: Browser, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[NotebookPage]:
-    """Open a page of Notebook 7 for all tests that rewrite its two cells."""
-    folder = tmp_path_factory.mktemp("notebook-7")
-    write_notebook(folder / "keys.ipynb", "", "")
-    with (
-        Jupyter(folder, app="notebook") as running,
-        running.open(browser, "keys.ipynb") as page,
-    ):
-        yield page
-
-
-@pytest.fixture(params=["lab", pytest.param("notebook", marks=pytest.mark.soak)])
-def page(request: pytest.FixtureRequest) -> NotebookPage:
-    """Give a page of either application; a form's link may not open more than pages of
-    this machine.
-
-    Both hear keys in the same way. CI tries the keys of a form in Notebook 7 in
-    `test_widget_host.py`.
-    """
-    fixture = {"lab": "opened_notebook", "notebook": "notebook_7"}[request.param]
-    opened: NotebookPage = request.getfixturevalue(fixture)
-    return opened
 
 
 def press_keys(page: NotebookPage, control: ElementHandle, keys: list[str]) -> str:
@@ -155,34 +127,32 @@ def test_no_letter_reaches_jupyterlab(opened_notebook: NotebookPage) -> None:
 @pytest.mark.parametrize(
     "name", ["errors", "more-fields", "review", "unknown", "done-payer", "walkthrough"]
 )
-def test_no_letter_reaches_the_notebook(page: NotebookPage, name: str) -> None:
+def test_no_letter_reaches_the_notebook(
+    opened_notebook: NotebookPage, name: str
+) -> None:
     """On whatever can have the focus, no letter or arrow changes a cell."""
-    state(name).show(page)
+    state(name).show(opened_notebook)
 
-    assert "" == letters_reach(page)
+    assert "" == letters_reach(opened_notebook)
 
 
 @table("form_controls")
 def test_no_press_reaches_the_notebook(
-    page: NotebookPage, name: str, where: str
+    opened_notebook: NotebookPage, name: str, where: str
 ) -> None:
     """Whatever Enter, Space, Escape and their like do to a control, no cell runs, and
     the form is not drawn anew.
     """
-    reached, as_drawn = [], ""
+    page = opened_notebook
+    reached = []
+    as_drawn = ""
     for key in PRESSES:
-        if (
-            not as_drawn or form(page).inner_html() != as_drawn
-        ):  # a press that changed nothing leaves the state
+        # A press that changed nothing leaves the state.
+        if not as_drawn or form(page).inner_html() != as_drawn:
             state(name).show(page)
             as_drawn = form(page).inner_html()
-        reached.append(
-            press_keys(
-                page,
-                form(page).locator(where).filter(visible=True).first.element_handle(),
-                [key],
-            )
-        )
+        control = form(page).locator(where).filter(visible=True).first
+        reached.append(press_keys(page, control.element_handle(), [key]))
         page.wait_idle()
 
     assert [] == [*filter(None, reached)]

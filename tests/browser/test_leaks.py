@@ -24,10 +24,11 @@ from browser.form_states import (
     enter,
     field,
     form,
+    form_of,
     press,
     write,
 )
-from browser.jupyter_pages import Jupyter, NotebookPage, write_notebook
+from browser.jupyter_pages import Jupyter, NotebookPage
 from browser.traces import find_text
 from cases import DATA
 from payerkit import BankDetails
@@ -253,25 +254,22 @@ def test_nothing_entered_is_saved(
     assert found
 
 
+@form_of("bank")
 def test_another_page_sees_no_number(
-    lab: Jupyter, browser: Browser, folder: Path
+    notebook: NotebookPage, lab: Jupyter, browser: Browser
 ) -> None:
     """A number that is shown in the page in which it was typed is masked in the frames
     of any other one.
     """
-    write_notebook(folder / "leaks-pages.ipynb", f"{BANK}form")
-    with lab.open(browser, "leaks-pages.ipynb", keep=True) as page:
-        page.run_cell(0, expect=4)
-        mark = page.frames.mark()
-        enter(page, "Currency", "EUR")
-        enter(page, "IBAN", IBAN)
-        page.wait_idle()
-        page.save()
-        with lab.open(browser, "leaks-pages.ipynb", keep=True) as second:
-            expect(second.control("IBAN")).to_have_attribute("placeholder", "••••6199")
-            seen = second.frames.leaks(IBAN)
-        sent = page.frames.leaks(IBAN, mark)
-    lab._end_kernel("leaks-pages.ipynb")
+    mark = notebook.frames.mark()
+    enter(notebook, "Currency", "EUR")
+    enter(notebook, "IBAN", IBAN)
+    notebook.wait_idle()
+    notebook.save()
+    with lab.open(browser, notebook.path.name, keep=True) as second:
+        expect(second.control("IBAN")).to_have_attribute("placeholder", "••••6199")
+        seen = second.frames.leaks(IBAN)
+    sent = notebook.frames.leaks(IBAN, mark)
 
     assert ([], {"sent comm_msg"}) == (seen, set(sent))
 

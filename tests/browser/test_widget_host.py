@@ -4,7 +4,6 @@ a Walkthrough, boxes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -102,11 +101,7 @@ def test_a_reopened_notebook_says_that_the_cell_has_to_run(
             each.locator("..").locator("b").text_content() for each in told.all()
         ]
         assert [] == page.violations()
-        page._command("docmanager:open", path="alive.ipynb", factory="Notebook")
-        page.page.wait_for_function(
-            "probe.panel()?.context.path === 'alive.ipynb' && probe.ready() &&"
-            " probe.idle()"
-        )
+        page.show("alive.ipynb")
         page.run_cell(0, expect=14)
         shown = page.run_cell(
             0, expect=14
@@ -193,39 +188,24 @@ NESTED = (
 KEYS = ["b", "m", "x", "d", "d", "1", "ArrowDown", "Escape", "Control+a", "Shift+Enter"]
 
 
-@pytest.fixture(scope="module")
-def notebook_7(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
-    """Run the other notebook application, in its dark theme."""
-    with Jupyter(
-        tmp_path_factory.mktemp("notebook-7"), app="notebook", theme="dark"
-    ) as running:
-        yield running
-
-
-def test_forms_work_in_notebook_7(browser: Browser, notebook_7: Jupyter) -> None:
-    """It draws the same form, sends it, and can be measured."""
-    write_notebook(notebook_7.folder / "seven.ipynb", f"{PAYER}form")
-    with notebook_7.open(browser, "seven.ipynb") as page:
+def test_forms_work_in_notebook_7(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """In its dark theme it draws the same form and sends it; and in boxes of
+    ipywidgets, keys stay on every control.
+    """
+    folder = tmp_path_factory.mktemp("notebook-7")
+    write_notebook(folder / "seven.ipynb", f"{PAYER}form", *NESTED)
+    with (
+        Jupyter(folder, app="notebook", theme="dark") as server,
+        server.open(browser, "seven.ipynb") as page,
+    ):
         shown = page.run_cell(0, expect=15)
         fill_payer(page)
         page.control("Register the payer").click()
         expect(page.page.get_by_text("not started").first).to_be_visible()
-
-        assert 1 < shown.ms
-        assert "widgets" in page.save()["metadata"]
-        assert "JupyterLab Dark" == page.page.evaluate(
-            "document.body.dataset.jpThemeName"
-        )
-
-
-@pytest.mark.parametrize("app", ["lab", "notebook_7"])
-def test_no_key_of_a_nested_form_reaches_the_notebook(
-    browser: Browser, app: str, request: pytest.FixtureRequest
-) -> None:
-    """In boxes of ipywidgets, in both applications, keys stay on every control."""
-    server: Jupyter = request.getfixturevalue(app)
-    write_notebook(server.folder / "nested.ipynb", SANDBOX, *NESTED)
-    with server.open(browser, "nested.ipynb") as page:
+        saved = page.save()
+        page.rewrite(SANDBOX)
         page.run_cell(0)
         for cell, fields in enumerate((4, 14, 8), start=1):
             page.run_cell(cell, expect=fields)
@@ -237,10 +217,13 @@ def test_no_key_of_a_nested_form_reaches_the_notebook(
             for key in KEYS:
                 page.page.keyboard.press(key)
             if page.cells() != before:
-                taken[control.evaluate("each => each.outerHTML")] = (
-                    before,
-                    page.cells(),
-                )
+                name = control.evaluate("each => each.outerHTML")
+                taken[name] = (before, page.cells())
 
+        assert 1 < shown.ms
+        assert "widgets" in saved["metadata"]
+        assert "JupyterLab Dark" == page.page.evaluate(
+            "document.body.dataset.jpThemeName"
+        )
         assert {} == taken
         assert len(controls) >= 28
