@@ -39,9 +39,9 @@ from onboarding_model import (
 )
 from onboarding_tables import payer_row
 from payerkit import InvalidInput
-from payerkit.client.pace import STOP_AFTER
 from payerkit.runs import Report, verify_onboarding
 from payerkit.runs.limiter import StopSignal
+from payerkit.runs.options import STOP_AFTER
 
 Row = dict[str, str]
 IBAN = "DE89370400440532013000"

@@ -31,12 +31,6 @@ from onboarding_tables import make_task, onboard, run_arguments
 from payerkit import InvalidInput, Payer, PayerkitError, Refused, UnknownOutcome
 from payerkit.client import Client, SandboxClient
 from payerkit.client.call import RequestBody
-from payerkit.client.pace import (
-    LONGEST_WAIT,
-    MAX_FOREIGN,
-    MAX_RATE_LIMITED,
-    RUN_RETRIES,
-)
 from payerkit.errors import (
     InterruptedRun,
     NotFound,
@@ -47,7 +41,15 @@ from payerkit.errors import (
 )
 from payerkit.models.formats import Hidden
 from payerkit.runs import Report, RunOptions
-from payerkit.runs.limiter import RateLimiter, StopSignal, run_workers
+from payerkit.runs.limiter import (
+    LONGEST_WAIT,
+    MAX_FOREIGN,
+    MAX_RATE_LIMITED,
+    RUN_RETRIES,
+    RateLimiter,
+    StopSignal,
+    run_workers,
+)
 from payerkit.runs.progress import Progress
 from payerkit.runs.tasks import Table
 from published import ANSWERS, BANK_DETAILS, PAYER, as_columns

@@ -18,17 +18,12 @@ from far_end import Behaviour, FarEnd, hang, reply, reset
 from payerkit import InvalidInput, PayerkitError
 from payerkit.client import Client, Timeout
 from payerkit.client.call import RequestBody
-from payerkit.client.pace import (
-    BLOCKED,
-    DEFAULT_RATE,
-    FIRST_PAUSES,
-    LONGEST_WAIT,
-    MAX_RATE_LIMITED,
-    Pace,
-)
+from payerkit.client.pace import BLOCKED, DEFAULT_RATE, FIRST_PAUSES, Pace
 from payerkit.errors import NotFound, NotSent, RateLimited, ServiceError
 from payerkit.reasons import Outcome
 from payerkit.runs.limiter import (
+    LONGEST_WAIT,
+    MAX_RATE_LIMITED,
     RateLimiter,
     RunStopped,
     StopSignal,

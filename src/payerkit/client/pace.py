@@ -17,9 +17,9 @@ A failed call is repeated only if its error proves that repeating is harmless:
                             idempotent (it sets a constant)
     any other error         the same call would fail again: never repeated
 
-`Client` follows `Retries()` for single calls. A run over many rows follows
-`RUN_RETRIES`, repeats payers, and looks for accounts whose outcome is unknown
-(`payerkit.runs.sending`).
+`Client` follows `Retries()` for single calls. A run over many rows tries more often
+(`payerkit.runs.limiter`), repeats payers, and looks for accounts whose outcome is
+unknown (`payerkit.runs.sending`).
 """
 
 from __future__ import annotations
@@ -57,31 +57,6 @@ blocks for five minutes.
 
 Rate = float | Literal["default"] | None
 """Calls per second, at most; None for no limit."""
-
-
-MAX_RATE_LIMITED = 8
-"""429 in a row that do not say how long to wait, two pauses of five minutes among them;
-then the run ends.
-"""
-
-LONGEST_WAIT = 3600.0
-"""Seconds; if the service requests a longer wait, the run ends."""
-
-MAX_FAILING = 10
-"""Calls in a row that never left this machine, or got no usable answer of the service;
-then the run ends.
-"""
-
-MAX_FORBIDDEN = 3
-"""Responses 403 before anything is accepted; then it is the key, and the run ends."""
-
-MAX_FOREIGN = 5
-"""Refusals in a row that are not the API's; then the run ends."""
-
-STOP_AFTER = 20
-"""Rows with the same refusal; then the run ends, unless the caller wants it to go
-on.
-"""
 
 
 def is_non_negative(value: object) -> bool:
@@ -175,10 +150,6 @@ class Retries:
         if error.retry_after is not None:
             return error.retry_after
         return random.uniform(0, min(MAX_BACKOFF, BACKOFF * 2.0 ** min(attempt, 60)))  # noqa: S311 - spreads load, keeps no secret
-
-
-RUN_RETRIES = Retries(attempts=6)
-"""Tries of one call in a run; a `Retry-After` holds back all calls of the client."""
 
 
 class Pace:

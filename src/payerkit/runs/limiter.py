@@ -13,9 +13,8 @@ from functools import partial
 from http import HTTPStatus
 from typing import TypeVar
 
-from payerkit.client import pace as limits
 from payerkit.client.client import Client
-from payerkit.client.pace import RUN_RETRIES, Pace
+from payerkit.client.pace import Pace, Retries
 from payerkit.errors import (
     NotFound,
     NotSent,
@@ -33,6 +32,27 @@ from payerkit.runs.progress import Progress
 
 T = TypeVar("T")
 
+RUN_RETRIES = Retries(attempts=6)
+"""Tries of one call in a run; a `Retry-After` holds back all calls of the client."""
+
+MAX_RATE_LIMITED = 8
+"""429 in a row that do not say how long to wait, two pauses of five minutes among them;
+then the run ends.
+"""
+
+LONGEST_WAIT = 3600.0
+"""Seconds; if the service requests a longer wait, the run ends."""
+
+MAX_FAILING = 10
+"""Calls in a row that never left this machine, or got no usable answer of the service;
+then the run ends.
+"""
+
+MAX_FORBIDDEN = 3
+"""Responses 403 before anything is accepted; then it is the key, and the run ends."""
+
+MAX_FOREIGN = 5
+"""Refusals in a row that are not the API's; then the run ends."""
 
 _FAILING = "failing"
 _FORBIDDEN = "forbidden"
@@ -150,7 +170,7 @@ class RateLimiter:
         turn.
         """
         if isinstance(error, RateLimited) and error.retry_after is None:
-            return 0.0 if attempt < limits.MAX_RATE_LIMITED else None
+            return 0.0 if attempt < MAX_RATE_LIMITED else None
         if not RUN_RETRIES.allow(error, attempt, idempotent=idempotent):
             return None
         if error.retry_after is not None:
@@ -174,7 +194,7 @@ class RateLimiter:
         run is stopped meanwhile.
         """
         try:
-            departed = self._pace.wait_turn(self.pause, longest=limits.LONGEST_WAIT)
+            departed = self._pace.wait_turn(self.pause, longest=LONGEST_WAIT)
         except RateLimited as error:  # by another call of the client, before the run
             self.stop.set(outcome_of(error))
         if self.stop:
@@ -192,26 +212,24 @@ class RateLimiter:
         """Count an error, and stop the run if going on is useless."""
         cause = outcome_of(error)
         if isinstance(error, NotSent | ServiceError | UnknownOutcome):
-            self._stop_after(_FAILING, limits.MAX_FAILING, "failing", cause)
+            self._stop_after(_FAILING, MAX_FAILING, "failing", cause)
         elif is_foreign(error):
             if kind:
-                self._stop_after(kind, limits.MAX_FOREIGN, "not_the_api", cause)
+                self._stop_after(kind, MAX_FOREIGN, "not_the_api", cause)
         elif isinstance(error, Refused):
             self._record_response(kind)
         if isinstance(error, WrongKey) and not is_foreign(error):
             # It is the key at the first 401, or after some 403 before any call was
             # accepted.
-            is_key = (
-                self._count(_FORBIDDEN) >= limits.MAX_FORBIDDEN and not self._accepted
-            )
+            is_key = self._count(_FORBIDDEN) >= MAX_FORBIDDEN and not self._accepted
             if is_key or error.status_code != HTTPStatus.FORBIDDEN:
                 self.stop.set(
                     Outcome("key_refused", {"cause": cause, "advice": error.advice})
                 )
-        elif (error.retry_after or 0.0) > limits.LONGEST_WAIT:
+        elif (error.retry_after or 0.0) > LONGEST_WAIT:
             self.stop.set(Outcome("asked_to_wait", {"cause": cause}))
-        elif self._pace.refusals >= limits.MAX_RATE_LIMITED:
-            self.stop.set(Outcome("too_frequent", {"times": limits.MAX_RATE_LIMITED}))
+        elif self._pace.refusals >= MAX_RATE_LIMITED:
+            self.stop.set(Outcome("too_frequent", {"times": MAX_RATE_LIMITED}))
 
     def _stop_after(self, what: str, times: int, code: str, cause: Outcome) -> None:
         """Count an error, and stop the run if it came so many times in a row."""

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, get_args
 
-from payerkit.client.pace import STOP_AFTER
 from payerkit.errors import InvalidInput, kind_of
 
 Accounts = Literal["now", "when_compliant"]
@@ -24,6 +23,11 @@ Retry = Literal["refused", "unknown"]
 """States of tasks that are tried again since a person wants it."""
 
 MAX_WORKERS = 32
+
+STOP_AFTER = 20
+"""Rows with the same refusal; then the run ends, unless the caller wants it to go
+on.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
