@@ -34,7 +34,9 @@ def run(options: Namespace) -> int:
 
 def _card(options: Namespace) -> PaymentCard:
     payment = read_payment(options.file, network=options.network)
-    policy = PaymentPolicy.read(options.policy) if options.policy else None
+    policy = None
+    if options.policy:
+        policy = PaymentPolicy.read(options.policy)
     given = {}
     order = {}
     for name in fields_of(PaymentOrder):
@@ -53,10 +55,11 @@ def _card(options: Namespace) -> PaymentCard:
     given_here = {
         name: getattr(options, name) for name in ("rate", "network", "node", "wallet")
     }
-    checked = full_check(
-        payment, order=order if given else None, policy=policy, **given_here
-    )
-    source: str | None = payment.order_source
-    if given:
-        source = "given" if source is None or given == order else "mixed"
+    if not given:
+        checked = full_check(payment, policy=policy, **given_here)
+        return PaymentCard.of(checked, payment.order_source)
+    checked = full_check(payment, order=order, policy=policy, **given_here)
+    source = "mixed"
+    if payment.order_source is None or given == order:
+        source = "given"
     return PaymentCard.of(checked, source)

@@ -95,7 +95,9 @@ def _exit_code(is_written: bool, is_done: bool) -> int:  # noqa: FBT001
     """
     if not is_written:
         return 1
-    return 0 if is_done else 3
+    if is_done:
+        return 0
+    return 3
 
 
 _OPTION = re.compile(r"\S+ \((--[a-z][a-z-]*(?: [\w.=-]+)?)\)")
@@ -184,7 +186,7 @@ def _write_corrections(save: Callable[[Path], int], options: Namespace) -> Path 
         )
         return None
     try:
-        return target if save(target) else None
+        rows = save(target)
     except OSError as error:
         print(
             f"{visible(str(target))} could not be written"
@@ -192,6 +194,9 @@ def _write_corrections(save: Callable[[Path], int], options: Namespace) -> Path 
             file=sys.stderr,
         )
         return None
+    if not rows:
+        return None
+    return target
 
 
 def _corrections_file(file: Path) -> Path:
@@ -204,7 +209,10 @@ def _corrections_file(file: Path) -> Path:
     stem, mark, number = file.stem.rpartition("-corrections")
     if not mark:
         return file.with_name(f"{file.stem}-corrections{suffix}")
-    following = int(number.removeprefix("-") or 1) + 1 if number[1:].isdecimal() else 2
+    following = 2
+    digits = number.removeprefix("-")
+    if digits.isdecimal():
+        following = int(digits) + 1
     return file.with_name(f"{stem}-corrections-{following}{suffix}")
 
 
@@ -324,7 +332,8 @@ def _verify(rows: pd.DataFrame, options: Namespace, target: Path) -> int:
         journal = options.journal
         if journal is None:
             beside = journal_of_file(options.file, client)
-            journal = beside if beside.is_file() else None
+            if beside.is_file():
+                journal = beside
         accounts = verify_onboarding(client, rows, journal)
     counts = accounts["state"].value_counts()
     states = ", ".join(

@@ -15,12 +15,12 @@ SECRET = "PAYERKIT_EVENTS_SECRET"  # noqa: S105 - the name of a variable
 
 def run(options: Namespace) -> int:
     """Print each leg; return 0 if the money has arrived, else 3."""
-    events = (
-        read_events(options.events, secret=os.environ.get(SECRET) or None)
-        if options.events
-        else None
-    )
-    policy = PaymentPolicy.read(options.policy) if options.policy else None
+    events = None
+    if options.events:
+        events = read_events(options.events, secret=os.environ.get(SECRET) or None)
+    policy = None
+    if options.policy:
+        policy = PaymentPolicy.read(options.policy)
     with connect(options.profile) as client:
         found = trace(
             client,
@@ -30,4 +30,6 @@ def run(options: Namespace) -> int:
             policy=policy,
         )
     print(found)
-    return 0 if found.current.progress == "done" else 3
+    if found.current.progress == "done":
+        return 0
+    return 3
