@@ -36,6 +36,14 @@ def client() -> Iterator[SandboxClient]:
         yield sandbox
 
 
+@pytest.fixture(scope="module")
+def unchanged() -> Iterator[SandboxClient]:
+    """Yield one for all tests whose controls are refused."""
+    with payerkit.sandbox(seed=1, clock="manual") as sandbox:
+        payerkit.create_payer(sandbox, PAYER)
+        yield sandbox
+
+
 def test_rates_are_published_and_can_be_set(client: SandboxClient) -> None:
     """A payment is converted at the rate that the sandbox publishes."""
     before = client.sandbox.rate("EUR")
@@ -69,11 +77,11 @@ def test_rates_are_published_and_can_be_set(client: SandboxClient) -> None:
     ],
 )
 def test_rates_that_would_break_payments_are_refused(
-    client: SandboxClient, usd: str
+    unchanged: SandboxClient, usd: str
 ) -> None:
     """A rate is a positive decimal of limited length."""
     with pytest.raises(Refused, match="positive decimal"):
-        client.sandbox.set_rate("EUR", usd)
+        unchanged.sandbox.set_rate("EUR", usd)
 
 
 def test_the_wallet_decides_the_metadata_of_a_payment(client: SandboxClient) -> None:
@@ -165,11 +173,13 @@ def test_the_clock_goes_by_the_sum_of_all_units(client: SandboxClient) -> None:
 @pytest.mark.parametrize(
     "times", [{}, {"minutes": -1}, {"days": float("inf")}, {"days": float("nan")}]
 )
-def test_a_clock_is_not_set_back(client: SandboxClient, times: dict[str, Any]) -> None:
+def test_a_clock_is_not_set_back(
+    unchanged: SandboxClient, times: dict[str, Any]
+) -> None:
     """What is no time forward is refused, and the clock stands."""
     with pytest.raises(Refused, match="seconds: should be"):
-        client.sandbox.advance(**times)
-    assert datetime(2026, 1, 1, tzinfo=UTC) == client.sandbox.now()
+        unchanged.sandbox.advance(**times)
+    assert datetime(2026, 1, 1, tzinfo=UTC) == unchanged.sandbox.now()
 
 
 def test_a_client_sleeps_on_a_manual_clock(client: SandboxClient) -> None:
@@ -239,7 +249,7 @@ REFUSALS: list[tuple[Callable[[SandboxControls], object], type[Exception], str]]
 
 @pytest.mark.parametrize(("call", "error", "words"), REFUSALS)
 def test_what_a_control_cannot_do_is_refused(
-    client: SandboxClient,
+    unchanged: SandboxClient,
     call: Callable[[SandboxControls], object],
     error: type[Exception],
     words: str,
@@ -248,7 +258,7 @@ def test_what_a_control_cannot_do_is_refused(
     cannot be sent.
     """
     with pytest.raises(error, match=words):
-        call(client.sandbox)
+        call(unchanged.sandbox)
 
 
 def test_a_sandbox_elsewhere_can_be_controlled(client: SandboxClient) -> None:
