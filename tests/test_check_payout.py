@@ -37,7 +37,6 @@ from payerkit import (
     check_payments,
 )
 from payerkit._tsv import rows
-from payerkit.checks.requirements import least_amount
 from payerkit.client import Client
 from payerkit.errors import NotFound, NotSent, ServiceError
 from payerkit.findings import Finding, PaymentFindings
@@ -239,14 +238,6 @@ def test_the_operator_may_have_an_address_for_each_quote(tmp_path: Path) -> None
     assert ["operator", "operator"] == [
         each.role for each in PaymentPolicy.read(policy).addresses or ()
     ]
-
-
-@table("least_amounts")
-def test_the_least_amounts(
-    currency: str | None, rails: str | None, least: str | None
-) -> None:
-    """They depend on the currency, and in two currencies on the rails."""
-    assert (None if least is None else Decimal(least)) == least_amount(currency, rails)
 
 
 def test_the_table_of_least_amounts_is_whole() -> None:

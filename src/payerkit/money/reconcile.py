@@ -222,14 +222,13 @@ def _of_period(
     """Return the rows of payments in a period, by their times; those without a time
     come last, since they may be of it.
     """
-
-    def is_inside(time: pd.Timestamp | None) -> bool:
-        if time is None:
-            return True
-        day = time.date()
-        return (first is None or first <= day) and (last is None or day <= last)
-
-    inside = [row for row in rows if is_inside(row["paid_at_utc"])]
+    first = first or date.min
+    last = last or date.max
+    inside = [
+        row
+        for row in rows
+        if row["paid_at_utc"] is None or first <= row["paid_at_utc"].date() <= last
+    ]
     return sorted(inside, key=lambda row: row["paid_at_utc"] or pd.Timestamp.max)
 
 
