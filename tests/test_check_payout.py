@@ -42,7 +42,6 @@ from payerkit.errors import NotFound, NotSent, ServiceError
 from payerkit.findings import Finding, PaymentFindings
 from payerkit.models import Payment, Payout
 from payerkit.models.payments import KnowsPaid
-from payerkit.money.payout_requests import payout_warnings
 from payerkit.payments import AddressBook, KnownAddress
 
 KEY = "key-of-a-test-of-payouts"
@@ -246,20 +245,6 @@ def test_the_table_of_least_amounts_is_whole() -> None:
 
     assert 23 == len({(row["currency"], row["rails"]) for row in table}) == len(table)
     assert all(Decimal(row["least"]) > 0 and row["currency"].isupper() for row in table)
-
-
-@pytest.mark.parametrize(("amount", "count"), [("0.99", 1), ("1", 0), ("1.00", 0)])
-def test_too_small_an_amount_is_told_before_the_payment_is_requested(
-    amount: str, count: int
-) -> None:
-    """With the least amount, and what to do."""
-    warnings = [*payout_warnings(OF_ACCOUNT, ORDER.replace(amount=amount))]
-
-    assert count == len(warnings)
-    assert all("at least 1 USD" in str(each) for each in warnings)
-    assert [] == [
-        *payout_warnings(OF_ACCOUNT, None)
-    ]  # a request of another program has no amount here
 
 
 def test_an_account_id_that_is_listed_twice_is_told(tmp_path: Path) -> None:

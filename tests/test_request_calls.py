@@ -45,9 +45,9 @@ def request_payment(
         return payerkit.request_payment(client, request, **ids), service.ledger
 
 
-def created() -> PaymentRequest:
-    """Return a request as `create_request` returns it."""
-    order = PayoutOrder(**PAYOUT, reference="invoice-001")
+def created(**changes: str) -> PaymentRequest:
+    """Return a request as `create_request` returns it. changes: of its order."""
+    order = PayoutOrder(**PAYOUT | changes, reference="invoice-001")
     return PaymentRequest.read(CREATED, order=order)
 
 
@@ -227,22 +227,28 @@ def test_an_id_is_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("accounts", "words"),
+    ("accounts", "amount", "words"),
     [
+        ([ACCOUNT], "0.99", "at least 1 USD to such an account"),
         (
             [ACCOUNT | {"status": "failed"}],
+            "1",
             "The account ••••3489 at Chase .* did not pass its checks",
         ),
         (
             [ACCOUNT, ACCOUNT | {"accountNumber": "253009231111"}],
+            "1",
             "more than once, also for the account ••••1111",
         ),
     ],
 )
-def test_an_account_that_is_no_good_is_told(accounts: list[Any], words: str) -> None:
-    """At the caller's line, and what to do."""
+def test_what_may_not_be_paid_out_is_told(
+    accounts: list[Any], amount: str, words: str
+) -> None:
+    """At the caller's line, and what to do, before the payment is requested."""
+    request = created(amount=amount)
     with pytest.warns(PayoutWarning, match=words) as caught:
-        request_payment({"paymentDetails": accounts}, TO_PAY, request=created())
+        request_payment({"paymentDetails": accounts}, TO_PAY, request=request)
 
     assert [__file__] == [warning.filename for warning in caught]
 
