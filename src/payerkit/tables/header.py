@@ -530,7 +530,7 @@ class Header:
     """
 
     row: int
-    names: tuple[str, ...]
+    names: Sequence[str]
     unnamed: Mapping[int, int]
 
 
@@ -573,7 +573,7 @@ def _header(sheet: Sheet, row: int, names: Sequence[str]) -> Header:
         rows = below.index[below.iloc[:, place].notna()].tolist()
         if rows:
             unnamed[place] = rows[0]
-    return Header(row, tuple(names), unnamed)
+    return Header(row, names, unnamed)
 
 
 def _cleaned(texts: Iterable[object]) -> list[str]:

@@ -125,6 +125,7 @@ class ColumnMapping(Mapping[str, str | None]):
 
     Attributes:
         all_columns: All columns of the file in its order, blank ones included.
+        columns: Those with a header or with cells.
         problems: What is wrong with the choices: a column that is not there, no field,
             or a second column for a field.
 
@@ -148,12 +149,9 @@ class ColumnMapping(Mapping[str, str | None]):
             headers, chosen or {}, unnamed or {}
         )
         _look_at_values(self.all_columns, values or {})
-        self._open = [each for each in self.all_columns if each.is_open]
-
-    @property
-    def columns(self) -> tuple[FileColumn, ...]:
-        """All columns of the file with a header or with cells, in its order."""
-        return tuple(each for each in self.all_columns if each.how != "blank")
+        self.columns = tuple(each for each in self.all_columns if each.how != "blank")
+        self._open = [each for each in self.columns if each.is_open]
+        self._decided = [each for each in self.columns if not each.is_open]
 
     @property
     def fields(self) -> dict[int, str]:
@@ -260,21 +258,19 @@ class ColumnMapping(Mapping[str, str | None]):
         )
 
     def __getitem__(self, key: str) -> str | None:
-        meant = [each for each in meant_by(key, self.columns) if not each.is_open]
+        meant = meant_by(key, self._decided)
         if len(meant) != 1:
             raise KeyError(key)
         return meant[0].column
 
     def __iter__(self) -> Iterator[str]:
-        return (each.key for each in self.columns if not each.is_open)
+        return (each.key for each in self._decided)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._decided)
 
     def __repr__(self) -> str:
-        decided = {
-            each.shown_key: each.column for each in self.columns if not each.is_open
-        }
+        decided = {each.shown_key: each.column for each in self._decided}
         return f"{type(self).__name__}({decided})"
 
 

@@ -31,6 +31,7 @@ from payerkit.tables.corrections import OwnFile, own_file, own_header
 from payerkit.tables.damage import cell_findings, file_finding, find_text_damage
 from payerkit.tables.header import (
     OUR_NAMES,
+    Header,
     IsKnown,
     field_of,
     find_header,
@@ -342,7 +343,7 @@ def _read(
         file=raw.file,
         path=raw.path,
         sheet=raw.sheet.name,
-        header_row=raw.header_row,
+        header_row=raw.header.row,
         columns=tuple(
             each
             for each in mapping.all_columns
@@ -424,7 +425,7 @@ def _map_columns(raw: RawTable, chosen: Mapped) -> ColumnMapping:
     The columns of a corrections file are what they were at first. payerkit's own are
     blank.
     """
-    names = raw.names
+    names = raw.header.names
     if raw.own:
         theirs = {names[place] for place in raw.own.columns}
         added = {key: column for key, column in chosen.items() if key not in theirs}
@@ -432,15 +433,15 @@ def _map_columns(raw: RawTable, chosen: Mapped) -> ColumnMapping:
             f"({column_letters(place)})": column
             for place, column in raw.own.columns.items()
         }
-        names = tuple(
+        names = [
             "" if place in raw.own.ours else name for place, name in enumerate(names)
-        )
+        ]
     first = raw.rows.head(FIRST_ROWS)
     values = {
         place: [None if is_blank(cell) else str(cell) for cell in first[place].tolist()]
         for place in range(len(names))
     }
-    return ColumnMapping(names, chosen, unnamed=raw.unnamed, values=values)
+    return ColumnMapping(names, chosen, unnamed=raw.header.unnamed, values=values)
 
 
 def _examples(column: str | None, cells: pd.Series[Any]) -> tuple[str, ...]:
@@ -528,14 +529,15 @@ def _find_damage(
     """Return the damage of a table's cells, and by place and column the only text that
     a damaged one can mean.
     """
-    sheet = raw.sheet
-    places = {row: place for place, row in enumerate(raw.rows.index)}
-    if not raw.file:
-        sheet = Sheet(raw.rows.reset_index(drop=True))
-        places = {place: place for place in range(len(raw.rows))}
+    first_row = 0
+    rows: Iterable[int] = range(len(raw.rows))
+    if raw.file:
+        first_row = raw.header.row + 1
+        rows = raw.rows.index
+    places = {row: place for place, row in enumerate(rows)}
     found = [
         (places[row], fields[column], finding)
-        for row, column, finding in cell_findings(sheet, raw.first_row, fields)
+        for row, column, finding in cell_findings(raw.sheet, first_row, fields)
         if row in places
     ]
     seen = {each[:2] for each in found}
@@ -557,28 +559,19 @@ def _find_damage(
 class RawTable:
     """A table before its columns are named.
 
-    names: of all columns, in order, "" for none. rows: those below the header, all
-    columns by number. sheet: the cells as they were read, with notes. header_row:
-    number of the header's last row, 0 for a DataFrame. unnamed: for each column without
-    a name that has cells, by its number, the first row with one. file: its name, "" for
-    a DataFrame. own: what the file says about itself, if payerkit wrote it. notes: the
+    header: in row 0 for a DataFrame. rows: those below the header, all columns by
+    number. sheet: the cells as they were read, with notes. file: its name, "" for a
+    DataFrame. own: what the file says about itself, if payerkit wrote it. notes: the
     kind of each row below the table that is left out, by its number.
     """
 
-    names: tuple[str, ...]
+    header: Header
     rows: pd.DataFrame = field(repr=False)
     sheet: Sheet = field(repr=False)
-    header_row: int = 0
-    unnamed: Mapping[int, int] = field(default_factory=dict)
     file: str = ""
     path: Path | None = None
     own: OwnFile | None = None
     notes: Mapping[int, str] = field(default_factory=dict)
-
-    @property
-    def first_row(self) -> int:
-        """The number of the first row below the header, 0 in a DataFrame."""
-        return self.header_row + 1 if self.file else 0
 
 
 def open_table(
@@ -600,7 +593,8 @@ def open_table(
         raise InvalidInput("header_row: expected the number of a row of the file.")
     if isinstance(source, pd.DataFrame):
         rows = source.set_axis(range(source.shape[1]), axis=1)
-        return RawTable(tuple(map(str, source.columns)), rows, Sheet(rows))
+        header = Header(0, [str(name) for name in source.columns], {})
+        return RawTable(header, rows, Sheet(rows.reset_index(drop=True)))
     read = _read_source(source, sheet, header_row, encoding)
     path = Path(source) if isinstance(source, str | Path) else None
     file = Path(str(getattr(source, "name", path or ""))).name or "the file"
@@ -611,16 +605,7 @@ def open_table(
     _check_direction(read, header.names, is_known)
     rows = read.cells.loc[read.cells.index > header.row].dropna(how="all")
     notes = dict(_notes_below(rows))
-    return RawTable(
-        header.names,
-        rows.drop([*notes]),
-        read,
-        header.row,
-        header.unnamed,
-        file,
-        path,
-        notes=notes,
-    )
+    return RawTable(header, rows.drop([*notes]), read, file, path, notes=notes)
 
 
 def _open_own(sheet: Sheet, header_row: int, file: str, path: Path | None) -> RawTable:
@@ -631,7 +616,7 @@ def _open_own(sheet: Sheet, header_row: int, file: str, path: Path | None) -> Ra
     theirs = [place for place in cells if place not in own.ours]
     rows = cells.loc[cells.index > header_row].dropna(how="all", subset=theirs)
     restored = Sheet(cells, sheet.notes, name=sheet.name)
-    return RawTable(tuple(names), rows, restored, header_row, {}, file, path, own)
+    return RawTable(Header(header_row, names, {}), rows, restored, file, path, own)
 
 
 _TOTAL = re.compile(

@@ -253,19 +253,16 @@ Excel shows 15 digits).
 """
 
 
-def value_text(
-    value: Any, number_format: Callable[[], Callable[[int], str] | None] = lambda: None
-) -> CellText:
-    """Return a value of a cell as text, and its kind. number_format: finds how the
-    format shows a number.
-    """
+def value_text(cell: Any) -> CellText:
+    """Return the value of a cell of openpyxl as text, and its kind."""
+    value = cell.value
     if isinstance(value, str):
         return value, None
     if isinstance(value, bool):
         return str(value).upper(), "boolean"
     if isinstance(value, dt.date | dt.time | dt.timedelta):
         return _date_text(value)
-    return _number_text(repr(value), number_format())
+    return _number_text(repr(value), shown_by(cell.number_format))
 
 
 def _number_text(stored: str, shown: Callable[[int], str] | None) -> CellText:

@@ -32,7 +32,6 @@ from payerkit.tables.sheet import (
     NoteKind,
     Sheet,
     make_sheet,
-    shown_by,
     too_many_cells,
     value_text,
 )
@@ -361,4 +360,4 @@ def _value(cell: Any) -> CellText:
 
         # With the characters that XML cannot hold.
         return str(unescape(cell.value)), None
-    return value_text(cell.value, lambda: shown_by(cell.number_format))
+    return value_text(cell)
