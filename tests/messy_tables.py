@@ -16,7 +16,7 @@ import pandas as pd
 from openpyxl.utils import get_column_letter
 
 from cases import table_rows
-from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
+from published import typed_row
 
 Row = dict[str, Any]
 
@@ -25,17 +25,10 @@ def row(place: int, **changes: Any) -> Row:
     """Return a payer with a dollar account, who shares nothing with others."""
     own = {
         "client_user_id": f"0{place}",
-        "email": f"p{place}@example.com",
-        "ssn": f"219-09-{1000 + place}",
+        "account_number": f"0812736455{place}",
+        "swift_bic": None,
     }
-    return (
-        TYPED_PAYER
-        | as_columns(TYPED_ACCOUNT)
-        | own
-        | {"account_number": f"0812736455{place}"}
-        | {"swift_bic": None}
-        | changes
-    )
+    return typed_row(place) | own | changes
 
 
 COLUMNS = list(row(0))

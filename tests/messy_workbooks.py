@@ -14,6 +14,8 @@ from zipfile import ZipFile
 import openpyxl
 
 from cases import DATA
+from payerkit.tables.sheet import Sheet
+from payerkit.tables.workbooks import read_sheets
 
 Rows = Sequence[Sequence[Any]]
 
@@ -33,6 +35,13 @@ def write_xlsx(
         sheet[place].number_format = code
     book.save(path)
     return book
+
+
+def read_sheet(path: Path, name: str | None = "Payers") -> Sheet:
+    """Return a sheet of a workbook; the first that is visible and has rows if it is not
+    named.
+    """
+    return read_sheets(path.read_bytes(), name)[0][0]
 
 
 def replace_in_part(

@@ -17,7 +17,7 @@ import payerkit
 from onboarding_tables import run_arguments
 from payerkit import InvalidInput
 from payerkit.client import Client
-from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns
+from published import TYPED_ACCOUNT, as_columns, typed_row
 
 KINDS = ("xlsx", "csv")
 HEADERS = {
@@ -35,22 +35,6 @@ def client() -> Iterator[Client]:
     """Return a client of a sandbox of its own."""
     with payerkit.sandbox(seed=17, clock="manual") as client:
         yield client
-
-
-def row(place: int, **changes: Any) -> dict[str, Any]:
-    """Return a payer with an account, who shares nothing with others."""
-    own = {
-        "client_user_id": f"user-{place}",
-        "email": f"p{place}@example.com",
-        "ssn": f"219-09-{1000 + place}",
-    }
-    return (
-        TYPED_PAYER
-        | as_columns(TYPED_ACCOUNT)
-        | own
-        | {"account_number": f"9812736455{place}"}
-        | changes
-    )
 
 
 def write_messy(path: Path, *rows: Mapping[str, Any]) -> None:
@@ -105,10 +89,10 @@ def test_the_circle_closes(kind: str, client: Client, tmp_path: Path) -> None:
     error.
     """
     rows = (
-        row(0),
-        row(1, email="bad"),
-        row(2, account_number=981273645500000000),
-        row(3, country="Germany"),
+        typed_row(0),
+        typed_row(1, email="bad"),
+        typed_row(2, account_number=981273645500000000),
+        typed_row(3, country="Germany"),
     )
     write_messy(tmp_path / "messy.xlsx", *rows)
     options = run_arguments(journal=tmp_path / "run.journal")
@@ -142,9 +126,11 @@ def test_what_the_service_refused_comes_back(
     kind: str, client: Client, tmp_path: Path
 ) -> None:
     """The corrections file of a report has the rows that the run did not send, and they
-    are sent once corrected.
+    are sent once corrected. A row that is done needs nothing, warned of or not.
     """
-    write_messy(tmp_path / "messy.xlsx", row(0), row(1, email="bad"))
+    write_messy(
+        tmp_path / "messy.xlsx", typed_row(0, country="UK"), typed_row(1, email="bad")
+    )
     options = run_arguments(journal=tmp_path / "run.journal")
     table = payerkit.read_payers(tmp_path / "messy.xlsx")
     report = payerkit.onboard(client, table, **options)
@@ -171,7 +157,7 @@ def test_a_placeholder_that_is_meant_is_kept_in_its_row(
     row, also in the next corrections file; its other cells are still checked.
     """
     words = {"last_name": "null", "address_line2": "N/A"}
-    write_messy(tmp_path / "messy.xlsx", row(1, **words), row(2, **words))
+    write_messy(tmp_path / "messy.xlsx", typed_row(1, **words), typed_row(2, **words))
     first, second = tmp_path / f"first.{kind}", tmp_path / f"second.{kind}"
     plan = payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "messy.xlsx"))
     plan.save_corrections(first)
@@ -194,7 +180,7 @@ def test_a_kept_word_stays_in_its_row_of_a_table_of_accounts(
     """
     accounts = [
         {
-            name: row(place)[name]
+            name: typed_row(place)[name]
             for name in ("client_user_id", *as_columns(TYPED_ACCOUNT))
         }
         | {"bank_name": "null", "account_name": "N/A"}
@@ -240,7 +226,9 @@ def test_normalise_rewrites_no_damaged_cell_of_a_corrections_file(
     """
     path = tmp_path / f"to-correct.{kind}"
     before = payerkit.plan_onboarding(
-        payerkit.read_payers(pd.DataFrame([row(0, phone=2125557391)]), normalise=True)
+        payerkit.read_payers(
+            pd.DataFrame([typed_row(0, phone=2125557391)]), normalise=True
+        )
     )
     before.save_corrections(path)
     after = payerkit.plan_onboarding(payerkit.read_payers(path, normalise=True))
@@ -258,7 +246,7 @@ def test_a_date_of_a_corrections_file_is_asked_about_until_somebody_says_its_ord
     """date_order says what the cell means, so it is a correction."""
     write_messy(
         tmp_path / "messy.xlsx",
-        row(0, date_of_birth="03/04/1979", bank_date_of_birth="1979-04-03"),
+        typed_row(0, date_of_birth="03/04/1979", bank_date_of_birth="1979-04-03"),
     )
     plan = payerkit.plan_onboarding(payerkit.read_payers(tmp_path / "messy.xlsx"))
     plan.save_corrections(tmp_path / "to-correct.xlsx")
@@ -280,7 +268,7 @@ NOTE = 'Kundin seit 2019;\n"Müller", bitte anrufen'
 def written(folder: Path, kind: str) -> tuple[pd.DataFrame, Path]:
     """Return a table as it was read, and the corrections file of all of its rows."""
     rows = [
-        row(
+        typed_row(
             number,
             client_user_id=f"0000{number}",
             account_number=f"0081273645{number}",
@@ -538,7 +526,7 @@ def test_files_that_do_not_know_themselves_are_refused(
 
 def test_an_id_that_was_wrong_may_be_corrected(tmp_path: Path) -> None:
     """A row is known by its own mark, not by its id."""
-    write_messy(tmp_path / "messy.xlsx", row(1, client_user_id="N/A"))
+    write_messy(tmp_path / "messy.xlsx", typed_row(1, client_user_id="N/A"))
     table = payerkit.read_payers(tmp_path / "messy.xlsx")
     payerkit.plan_onboarding(table).save_corrections(tmp_path / "to-correct.csv")
     correct(tmp_path / "to-correct.csv", "Kundennummer", {"N/A": "user-1"})
@@ -560,7 +548,9 @@ def test_a_template_that_a_person_filled_in_is_sent(tmp_path: Path) -> None:
             each for each in sheet.iter_rows() if "client_user_id" in str(each[0].value)
         )
     ]
-    sheet.append([(row(0) | {"bank_postal_code": "12207"}).get(name) for name in names])
+    sheet.append(
+        [(typed_row(0) | {"bank_postal_code": "12207"}).get(name) for name in names]
+    )
     book.save(path)
     table = payerkit.read_payers(path)
     planned = payerkit.plan_onboarding(table)

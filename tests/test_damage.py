@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 
 from cases import table
-from messy_workbooks import write_xlsx
+from messy_workbooks import read_sheet, write_xlsx
 from payerkit.tables.damage import cell_findings
 from payerkit.tables.sheet import CellNote, NoteKind, Sheet
-from payerkit.tables.workbooks import read_sheets
 from published import TYPED_ACCOUNT, TYPED_PAYER
 
 
@@ -120,7 +119,7 @@ def test_published_examples_are_not_damaged(
 ) -> None:
     """The published examples, written by a program as text, have no finding."""
     write_xlsx(tmp_path / "table.xlsx", [list(record), list(record.values())])
-    sheet = read_sheets((tmp_path / "table.xlsx").read_bytes())[0][0]
+    sheet = read_sheet(tmp_path / "table.xlsx")
 
     assert [] == cell_findings(sheet, 2, dict(enumerate(record)))
 
@@ -132,12 +131,9 @@ def test_an_ordinary_workbook_with_numbers_is_not_damaged(tmp_path: Path) -> Non
     row: list[Any] = [17, 12125551234, 1234, dt.date(1985, 12, 31), True]
     names = ["client_user_id", "phone", "postcode", "date_of_birth", "holder_is_payer"]
     write_xlsx(tmp_path / "table.xlsx", [names, row], {"C2": "00000"})
+    sheet = read_sheet(tmp_path / "table.xlsx")
 
-    assert [] == cell_findings(
-        read_sheets((tmp_path / "table.xlsx").read_bytes())[0][0],
-        2,
-        dict(enumerate(names)),
-    )
+    assert [] == cell_findings(sheet, 2, dict(enumerate(names)))
 
 
 @pytest.mark.parametrize(
@@ -172,14 +168,12 @@ def test_dates_that_were_read_in_another_order(
     write_xlsx(
         tmp_path / "table.xlsx", [["date_of_birth"], *([cell] for cell in cells)]
     )
-    found = cell_findings(
-        read_sheets((tmp_path / "table.xlsx").read_bytes())[0][0],
-        2,
-        {0: "date_of_birth"},
-    )
+    sheet = read_sheet(tmp_path / "table.xlsx")
 
     assert expected == [
-        row for row, _, finding in found if finding.code == "day_swapped"
+        row
+        for row, _, finding in cell_findings(sheet, 2, {0: "date_of_birth"})
+        if finding.code == "day_swapped"
     ]
 
 

@@ -46,6 +46,8 @@ def test_a_file_that_would_be_misread_is_refused(
 
     assert caught.value.message.removeprefix("source: ").startswith(words)
     assert "zanzibar" not in str(caught.value)
+    # The frames of csv's own error would hold the whole file.
+    assert caught.value.__context__ is None
 
 
 @table("text_encodings")

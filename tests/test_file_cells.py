@@ -18,19 +18,9 @@ from payerkit.runs.tasks import Table
 from payerkit.tables import SourceTable
 from payerkit.tables.damage import file_finding
 from payerkit.tables.normalise import CellFinding, Origin
-from published import TYPED_ACCOUNT, TYPED_PAYER, as_columns, own
+from published import TYPED_PAYER, typed_row
 
-ACCOUNT = as_columns(TYPED_ACCOUNT)
-ROWS = [
-    TYPED_PAYER
-    | ACCOUNT
-    | own(n)
-    | {
-        "client_user_id": f"user-{n}",
-        "account_number": f"9812736455{n}",
-    }
-    for n in range(3)
-]
+ROWS = [typed_row(place) for place in range(3)]
 
 
 def read(*found: tuple[int, str], severity: Severity = "error") -> SourceTable:

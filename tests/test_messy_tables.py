@@ -5,9 +5,7 @@ silently.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import openpyxl
 import pandas as pd
@@ -50,42 +48,6 @@ def test_normalise_leaves_what_is_meant(tmp_path: Path) -> None:
         if (row(place, **each["cells"]), "to_send")
         != (cells | {"swift_bic": None}, state)
     ]
-
-
-TWO = {"email": "p0@example.com"}
-OTHER_ROWS = [
-    ("one person under two ids", TWO, "email_shared"),
-    ("one SSN under two ids", {"ssn": row(0)["ssn"]}, "ssn_shared"),
-    (
-        "one account for two payers",
-        {"account_number": row(0)["account_number"]},
-        "account_shared",
-    ),
-    ("ids that differ in blanks", {"client_user_id": " 0 0"}, "id_respelled"),
-]
-
-
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [each[1:] for each in OTHER_ROWS],
-    ids=[each[0] for each in OTHER_ROWS],
-)
-def test_rows_are_held_against_each_other(
-    changes: Mapping[str, Any], code: str, tmp_path: Path
-) -> None:
-    """Each is told with the other one."""
-    write_csv(tmp_path / "table.csv", texts({}, changes))
-    found = payerkit.plan_onboarding(
-        payerkit.read_payers(tmp_path / "table.csv")
-    ).findings
-    told = found[found["code"] == code]
-
-    expected = {2: "row 3", 3: "row 2"}
-    assert list(expected) == list(told["row"])
-    assert all(
-        expected[number] in message
-        for number, message in zip(told["row"], told["message"], strict=True)
-    )
 
 
 def test_several_sheets_are_asked_about_and_a_hidden_one_is_never_taken(
@@ -143,33 +105,6 @@ def test_a_file_with_a_title_blank_rows_and_a_header_in_two_rows_is_read(
         list(table.index),
         table["client_user_id"].tolist(),
     )
-
-
-def test_a_column_without_a_name_is_asked_about(tmp_path: Path) -> None:
-    """Nobody knows what is in it."""
-    header, *rows = texts()
-    write_csv(
-        tmp_path / "table.csv", [[*header, ""], *([*cells, "x"] for cells in rows)]
-    )
-
-    with pytest.raises(payerkit.InvalidInput, match="a column without a name"):
-        payerkit.read_payers(tmp_path / "table.csv")
-
-
-def test_an_unclosed_quote_sends_nothing(tmp_path: Path) -> None:
-    """One payer would get the account of another."""
-    header, first, second = (
-        ",".join(map(str, cells))
-        for cells in texts({"swift_bic": ""}, {"swift_bic": ""})
-    )
-    broken = first.replace("77 Typed", '"77 Typed', 1)
-    (tmp_path / "table.csv").write_text(f"{header}\n{broken}\n{second}\n", "utf-8")
-
-    with pytest.raises(payerkit.InvalidInput, match="row 2") as caught:
-        payerkit.read_payers(tmp_path / "table.csv")
-    assert (
-        caught.value.__context__ is None
-    )  # the frames of csv's own error hold the whole file
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,7 @@ def test_the_rows_are_named() -> None:
             [(3, "near_duplicate", "row 2")],
         ),  # an account, written differently
         (
-            [row(0), row(0, **{ID: "USER-0 "})],
+            [row(0), row(0, **{ID: "USER -0 "})],
             [(2, "id_respelled", "row 3"), (3, "id_respelled", "row 2")],
         ),
     ],

@@ -38,11 +38,45 @@ REPLACING: dict[str, Save] = {
 PRIVATE = {"plan"}
 """What also takes an existing file away from others: it holds personal data."""
 
+
+def save_template(path: Path) -> object:
+    """Write a template."""
+    return template("usd-local", path=path)
+
+
+def save_corrections(path: Path) -> object:
+    """Write the rows of a plan with something to correct."""
+    rows = pd.DataFrame([PAYER | {"email": "john.doe"}])
+    return plan_onboarding(rows).save_corrections(path)
+
+
 NEW: dict[str, tuple[str, Save]] = {
-    "template": ("new.csv", lambda path: template("usd-local", path=path)),
-    "template for Excel": ("new.xlsx", lambda path: template("usd-local", path=path)),
+    "template": ("new.csv", save_template),
+    "template for Excel": ("new.xlsx", save_template),
+    "corrections": ("new.csv", save_corrections),
+    "corrections for Excel": ("new.xlsx", save_corrections),
 }
 """What is only written where there is no file, with the name of such a file."""
+
+
+@pytest.mark.parametrize("save_new", [save_template, save_corrections])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("taken.csv", "exists already"),  # it may be filled in
+        ("a.ods", r"expected a .* file, got a\.ods"),
+        ("missing/a.csv", "there is no folder .*missing"),
+    ],
+)
+def test_a_new_file_replaces_nothing(
+    name: str, words: str, save_new: Save, tmp_path: Path
+) -> None:
+    """Nothing is written where a file is, where no folder is, or of another kind."""
+    (tmp_path / "taken.csv").write_text("mine")
+    with pytest.raises(InvalidInput, match=words):
+        save_new(tmp_path / name)
+
+    assert ["mine"] == [file.read_text() for file in tmp_path.iterdir()]
 
 
 def mode_of(path: Path) -> int:
@@ -188,13 +222,7 @@ def test_a_name_of_excel_makes_a_workbook(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "write",
-    [
-        lambda path: template("usd-local", path=path),
-        lambda path: plan_onboarding(pd.DataFrame([PAYER])).save(path),
-        lambda path: plan_onboarding(
-            pd.DataFrame([PAYER | {"email": "john.doe"}])
-        ).save_corrections(path),
-    ],
+    [REPLACING["plan"], save_template, save_corrections],
 )
 def test_a_workbook_needs_openpyxl(
     write: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

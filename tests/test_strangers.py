@@ -18,6 +18,7 @@ from openpyxl.styles import Font
 
 import payerkit
 from cases import DATA, table
+from messy_workbooks import replace_in_part
 from payerkit import InvalidInput, read_bank_details, read_payers
 from payerkit.cli import main as cli
 from payerkit.client import Client
@@ -58,18 +59,6 @@ def workbook_of(
     for row in rows:
         sheet.append(row)
     return workbook, sheet, path / "table.xlsx"
-
-
-def change_part(file: Path, part: str, before: bytes, after: bytes) -> None:
-    """Replace a text in a part of a workbook."""
-    with zipfile.ZipFile(file) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    assert before in parts[part]
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in parts.items():
-            archive.writestr(
-                name, content.replace(before, after) if name == part else content
-            )
 
 
 # Texts
@@ -205,12 +194,7 @@ def test_rows_that_are_struck_out_or_have_no_height_block(tmp_path: Path) -> Non
     for cell in (*sheet[3], sheet["B5"]):
         cell.font = Font(strike=True)
     workbook.save(file)
-    change_part(
-        file,
-        "xl/worksheets/sheet1.xml",
-        b'<row r="7"',
-        b'<row r="7" ht="0" customHeight="1"',
-    )
+    replace_in_part(file, {'<row r="7"': '<row r="7" ht="0" customHeight="1"'})
     found = read_payers(file).origin.findings
 
     assert [(3, "struck_row"), (7, "hidden_row")] == [

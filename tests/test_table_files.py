@@ -4,7 +4,7 @@ exactly what was meant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,8 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import payerkit
-from payerkit.models.fields import fields_of
-from payerkit.models.requests import BankDetails, Payer
 from payerkit.runs.tasks import Table
 from payerkit.tables.header import BANK_COLUMNS
 from payerkit.wire import wire_name
@@ -82,43 +80,12 @@ TABLES = st.integers(1, 3).flatmap(
 )
 
 
-def _titles() -> dict[str, str]:
-    """Return the title of each field in the forms, as a column of a table of payers and
-    accounts.
-    """
-    titles = {name: field.title for name, field in fields_of(Payer).items()}
-    return titles | {
-        name: field.title
-        for name, field in fields_of(BankDetails).items()
-        if name not in titles
-    }
-
-
-def _unambiguous(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that are taken without a mapping, and the column of the
-    others.
-    """
-    repeated = [
-        header
-        for header in headers.values()
-        if list(headers.values()).count(header) > 1
-    ]
-    mapping = (
-        payerkit.tables.ColumnMapping(list(headers.values())) if not repeated else {}
-    )
-    return {
-        name: header if header not in repeated and mapping.get(header) == name else name
-        for name, header in headers.items()
-    }
-
-
 COLUMNS = tuple(TYPED_PAYER | as_columns(TYPED_ACCOUNT))
 HEADERS: dict[str, dict[str, str]] = {
     "fields": {name: name for name in COLUMNS},
     "wire names": {
         name: name if name in BANK_COLUMNS else wire_name(name) for name in COLUMNS
     },
-    "titles": _unambiguous({name: _titles().get(name, name) for name in COLUMNS}),
 }
 
 
@@ -207,10 +174,3 @@ def test_each_kind_of_file_sends_what_was_meant(
 ) -> None:
     """Many more rows, by kind of file."""
     check(records, kind, form)
-
-
-def test_titles_are_tried_where_they_are_certain() -> None:
-    """Most of them are; else the property would try our own names twice."""
-    assert len(COLUMNS) // 2 < sum(
-        name != header for name, header in HEADERS["titles"].items()
-    )

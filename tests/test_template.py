@@ -174,14 +174,6 @@ def test_an_unknown_route_is_told(route: str, words: str) -> None:
     assert words in str(caught.value)
 
 
-def test_a_folder_that_is_missing_is_told(tmp_path: Path) -> None:
-    """Before anything is written, by its name."""
-    with pytest.raises(InvalidInput, match=r"path: there is no folder .*missing"):
-        payerkit.tables.template(
-            "eur-local", path=tmp_path / "missing" / "accounts.csv"
-        )
-
-
 @pytest.mark.parametrize("name", ["accounts.csv", "accounts.xlsx", "ACCOUNTS.XLSX"])
 def test_a_file_is_read_as_it_is_printed(name: str, tmp_path: Path) -> None:
     """CSV and Excel hold what the text says, and stay text: zeros, dates and letters of
@@ -192,19 +184,6 @@ def test_a_file_is_read_as_it_is_printed(name: str, tmp_path: Path) -> None:
     )
 
     pd.testing.assert_frame_equal(read(text), payerkit.read_payers(tmp_path / name))
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("a.ods", "a .csv or .xlsx file, got a.ods"), ("a.csv", "exists already")],
-)
-def test_a_file_is_not_overwritten(name: str, words: str, tmp_path: Path) -> None:
-    """It may be filled in already."""
-    (tmp_path / "a.csv").write_text("filled in")
-    with pytest.raises(InvalidInput, match=words):
-        payerkit.tables.template(path=str(tmp_path / name))
-
-    assert ["filled in"] == [file.read_text() for file in tmp_path.iterdir()]
 
 
 def test_the_examples_are_sent(shared: Client, tmp_path: Path) -> None:

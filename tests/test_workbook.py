@@ -16,41 +16,25 @@ from openpyxl.workbook import Workbook
 
 import payerkit
 from cases import table, table_rows
+from messy_tables import cells_of
 from messy_workbooks import (
     add_shared_texts,
+    read_sheet,
     replace_in_part,
     write_cell,
     write_parts,
     write_xlsx,
 )
 from payerkit import InvalidInput
-from payerkit.tables.sheet import CellNote, Sheet, shown_by
+from payerkit.tables.sheet import CellNote, shown_by
 from payerkit.tables.workbooks import read_sheets
-
-Notes = list[tuple[int, int, str]]
-
-
-def read_sheet(path: Path, name: str | None = "Payers") -> Sheet:
-    """Return a sheet of a workbook; the first that is visible and has rows if it is not
-    named.
-    """
-    return read_sheets(path.read_bytes(), name)[0][0]
-
-
-def texts_of(sheet: Sheet) -> dict[int, list[str | None]]:
-    """Return the texts of a sheet by row."""
-    cells = sheet.cells.astype(object).where(sheet.cells.notna(), None)
-    return {
-        int(label): list(row)
-        for label, row in zip(cells.index, cells.to_numpy(), strict=True)
-    }
 
 
 def read_cell(path: Path) -> tuple[str | None, str | None]:
     """Return the text of the cell A1, and the kind of its note."""
     sheet = read_sheet(path)
     notes = [note.kind for note in sheet.notes if (note.row, note.column) == (1, 0)]
-    return texts_of(sheet).get(1, [None])[0], next(iter(notes), None)
+    return cells_of(sheet.cells).get(1, [None])[0], next(iter(notes), None)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +86,9 @@ def test_shared_texts_are_read(tmp_path: Path) -> None:
     )
     add_shared_texts(tmp_path / "table.xlsx", "007", "one_x000D_two")
 
-    assert {1: ["one\rtwo", "007"]} == texts_of(read_sheet(tmp_path / "table.xlsx"))
+    assert {1: ["one\rtwo", "007"]} == cells_of(
+        read_sheet(tmp_path / "table.xlsx").cells
+    )
 
 
 def test_days_of_the_1904_calendar_are_right(tmp_path: Path) -> None:
@@ -123,8 +109,8 @@ def test_rows_and_columns_keep_their_numbers(tmp_path: Path) -> None:
     """
     write_xlsx(tmp_path / "table.xlsx", [[], [None, "a"], [], [None, None, None, "b"]])
 
-    assert {2: [None, "a", None, None], 4: [None, None, None, "b"]} == texts_of(
-        read_sheet(tmp_path / "table.xlsx")
+    assert {2: [None, "a", None, None], 4: [None, None, None, "b"]} == cells_of(
+        read_sheet(tmp_path / "table.xlsx").cells
     )
 
 
@@ -193,8 +179,8 @@ def test_what_a_sheet_says_of_its_size_may_be_wrong(
     write_xlsx(tmp_path / "table.xlsx", [["a", "b"], [], ["c", "d"]])
     replace_in_part(tmp_path / "table.xlsx", {"<dimension[^>]*>": dimension})
 
-    assert {1: ["a", "b"], 3: ["c", "d"]} == texts_of(
-        read_sheet(tmp_path / "table.xlsx", None)
+    assert {1: ["a", "b"], 3: ["c", "d"]} == cells_of(
+        read_sheet(tmp_path / "table.xlsx", None).cells
     )
 
 
@@ -202,7 +188,7 @@ def test_an_empty_sheet_is_read(tmp_path: Path) -> None:
     """A sheet without cells is an empty table, and no error here."""
     Workbook().save(tmp_path / "table.xlsx")
 
-    assert {} == texts_of(read_sheet(tmp_path / "table.xlsx", "Sheet"))
+    assert {} == cells_of(read_sheet(tmp_path / "table.xlsx", "Sheet").cells)
 
 
 def test_many_rows_stay_in_order(tmp_path: Path) -> None:
@@ -321,7 +307,7 @@ def test_a_fill_without_a_pattern_is_no_reason_to_refuse(
     write_xlsx(path, [["id"], [7]], {"A2": "000"})
     replace_in_part(path, {"<fill><patternFill /></fill>": fill}, "xl/styles.xml")
 
-    assert {1: ["id"], 2: ["007"]} == texts_of(read_sheet(path))
+    assert {1: ["id"], 2: ["007"]} == cells_of(read_sheet(path).cells)
 
 
 def test_an_unknown_sheet_is_refused(tmp_path: Path) -> None:
