@@ -24,6 +24,4 @@ def open_worlds(
 
 def open_world(db: str | Path | Database, settings: Settings | None = None) -> World:
     """Return the default world of a database; `world.database.close()` closes it."""
-    world = open_worlds(db, settings).of_key(f"{DEFAULT_WORLD} {API_KEY}")
-    assert world is not None
-    return world
+    return open_worlds(db, settings).by_key[f"{DEFAULT_WORLD} {API_KEY}"]

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from cases import table
 from payerkit_sandbox.accounts import add_account, listed_account
-from payerkit_sandbox.clock import advance
+from payerkit_sandbox.clock import advance_clock
 from payerkit_sandbox.database import open_database
 from payerkit_sandbox.failures import SetupError
 from payerkit_sandbox.models import AccountRow, WorldRow
@@ -96,7 +96,7 @@ def now(world: World) -> float:
 def go_on(world: World, seconds: float) -> None:
     """Advance a world's clock."""
     with world.begin(write=True) as session:
-        advance(session, seconds)
+        advance_clock({"seconds": seconds}, session)
 
 
 def test_services_on_one_database_share_its_clock(database: str | Path) -> None:

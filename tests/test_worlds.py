@@ -137,15 +137,13 @@ def test_seeded_worlds_have_ids_of_their_own(tmp_path: Path) -> None:
     database.
     """
     opened = open_worlds(tmp_path / "x.db", Settings(seed=1), "default", "other")
-    worlds = [opened.of_key(f"{name} {API_KEY}") for name in ("default", "other")]
+    worlds = [opened.by_key[f"{name} {API_KEY}"] for name in ("default", "other")]
     worlds.append(open_world(tmp_path / "y.db", Settings(seed=1)))
     ids = []
     for world in worlds:
-        assert world
         with world.begin(write=True) as session:
             ids.append(save_payer(session, PAYER).user_id)
     for world in worlds[1:]:
-        assert world
         world.database.close()
 
     assert (2, ids[0]) == (len(set(ids[:2])), ids[2])

@@ -195,7 +195,7 @@ class Guard:
         """Pass a valid request on, and respond to any other."""
         headers = Headers(scope=scope)
         key = headers.get("x-api-key") or headers.get("x-client-id", "")
-        world = self._worlds.of_key(key)
+        world = self._worlds.by_key.get(key)
         state: dict[str, Any] = {"worlds": self._worlds, "world": world}
         state |= {"receive": receive, "send": send}
         scope = {**scope, "state": state}

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from payerkit_sandbox.failures import HttpError
 from payerkit_sandbox.settings import ClockKind
-from payerkit_sandbox.worlds import SessionDep, WorldSession
+from payerkit_sandbox.worlds import SessionDep
 
 LATEST = 253_402_300_799.0
 """The last second of the year 9999: no clock can be advanced beyond it."""
@@ -50,12 +50,7 @@ def advance_clock(body: AdvanceRequest, session: SessionDep) -> Clock:
     """Advance the clock, so that what waits is decided. A wall clock then runs ahead by
     so much.
     """
-    advance(session, body["seconds"])
-    return get_clock(session)
-
-
-def advance(session: WorldSession, seconds: float) -> None:
-    """Advance the clock of a world. Raises HttpError for a time beyond year 9999."""
+    seconds = body["seconds"]
     if session.now + seconds > LATEST:
         raise HttpError.of_field(
             "seconds", "must not lead beyond the year 9999", "clock_range"
@@ -63,3 +58,4 @@ def advance(session: WorldSession, seconds: float) -> None:
     session.row.advanced += seconds
     session.now += seconds
     session.settle()
+    return get_clock(session)

@@ -127,8 +127,10 @@ def _open_link(
     query = select(PayerRow).filter_by(**{f"{step}_page": page})
     with Session(worlds.database.engine) as session:
         found = session.scalars(query).one_or_none()
-    world = found and worlds.of_id(found.world_id)
-    if not world:
+    world = None
+    if found is not None:
+        world = worlds.by_id.get(found.world_id)
+    if world is None:
         yield None
         return
     with world.begin(write=write) as session:

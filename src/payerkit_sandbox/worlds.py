@@ -171,10 +171,12 @@ class World:
 
 
 class Worlds:
-    """The worlds of a database, by the API key that opens each.
+    """The worlds of a database: by the API key that opens each, and by the id of the
+    row.
 
     keys: the API keys by the names of their worlds; by default, the one in the
-    database. Raises SetupError if the database was made with another clock.
+    database. A world whose key is not among them is not opened. Raises SetupError if
+    the database was made with another clock.
     """
 
     def __init__(
@@ -200,8 +202,8 @@ class Worlds:
             session.add_all(rows)
             session.flush()
             worlds = [self._world(row.id, row.name) for row in rows]
-        self._by_id = {world.id: world for world in worlds}
-        self._by_key = dict(zip(self.keys.values(), worlds, strict=True))
+        self.by_id = {world.id: world for world in worlds}
+        self.by_key = dict(zip(self.keys.values(), worlds, strict=True))
 
     def _world(self, world_id: int, name: str) -> World:
         seed = self.settings.seed
@@ -217,14 +219,6 @@ class Worlds:
             FaultInjector(self.settings.faults, identifiers.token_bytes(32, "faults")),
             CallLimits(self.settings),
         )
-
-    def of_key(self, api_key: str) -> World | None:
-        """Return the world that an API key opens, or None."""
-        return self._by_key.get(api_key)
-
-    def of_id(self, world_id: int) -> World | None:
-        """Return the world of a row, or None if no key opens it any more."""
-        return self._by_id.get(world_id)
 
 
 # Limits on how often the API may be called, as on the live service
