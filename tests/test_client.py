@@ -379,21 +379,6 @@ def drips(length: int) -> dict[str, Behaviour]:
     }
 
 
-@default_only
-@pytest.mark.parametrize("name", ["create_payer", "get_payer_status"])
-@pytest.mark.parametrize("part", ["body", "body of no length", "chunks"])
-def test_the_deadline_ends_a_response_that_drips(
-    name: str, part: str, connected: Connect
-) -> None:
-    """A body of byte after byte keeps no read waiting for long, and the call ends at
-    its deadline all the same.
-    """
-    with within(3), FarEnd([drips(500)[part]]) as far:
-        error = outcome(far.url, CALLS[name], connected, timeout=SHORT)
-
-    assert error.__class__ in {UnknownOutcome, ServiceError, UnreadableAnswer}
-
-
 @pytest.mark.parametrize("name", ["create_payer", "get_payer_status"])
 @pytest.mark.parametrize("part", drips(20))
 def test_a_response_that_trickles_past_the_deadline_says_so(
@@ -408,17 +393,29 @@ def test_a_response_that_trickles_past_the_deadline_says_so(
     assert "TimeoutError: no complete response before the deadline" in str(error)
 
 
+LATE = {"hang": hang, "empty": raw(message(200, b""))} | drips(500)
+
+
 @pytest.mark.parametrize("name", ["create_payer", "get_payer_status"])
 @pytest.mark.parametrize(
-    "behaviour", [hang, raw(message(200, b""))], ids=["hang", "empty"]
+    ("connected", "way"),
+    [
+        ("requests", "hang"),
+        ("session", "hang"),
+        ("requests", "empty"),
+        ("session", "empty"),
+        # The README says that a session of the user's is weaker there.
+        ("requests", "body"),
+        ("requests", "body of no length"),
+        ("requests", "chunks"),
+    ],
+    indirect=["connected"],
 )
-def test_no_call_outlives_its_deadline(
-    name: str, behaviour: Behaviour, connected: Connect
-) -> None:
-    """A far end that is silent, or has nothing to say, does not keep a call beyond its
-    deadline.
+def test_no_call_outlives_its_deadline(name: str, way: str, connected: Connect) -> None:
+    """A far end that is silent, has nothing to say, or sends a body byte after byte,
+    does not keep a call beyond its deadline.
     """
-    with within(3), FarEnd([behaviour]) as far:
+    with within(3), FarEnd([LATE[way]]) as far:
         error = outcome(far.url, CALLS[name], connected, timeout=SHORT)
 
     assert error.__class__ in {UnknownOutcome, ServiceError, UnreadableAnswer}
