@@ -70,16 +70,6 @@ CALLS = {
 """The calls, by names for tests."""
 
 
-def listed_request(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the request of a body, as listed after it was created."""
-    ids = {
-        "requestId": "01ab",
-        "paymentReference": "0x123456789abcdef0",
-        "createdAt": "2026-11-02T10:30:00Z",
-    }
-    return {**body, **ids, "hasBeenPaid": False, "status": "pending"}
-
-
 def answering(*bodies: object, status: int = 200) -> FarEnd:
     """Return a service that responds with these bodies, one after the other, and then
     with the last.

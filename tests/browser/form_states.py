@@ -199,8 +199,6 @@ DO: dict[str, Callable[..., Any]] = {
     "write": write,
     "choose": choose,
     "see": see,
-    "key": lambda page, key: page.page.keyboard.press(key),
-    "tick": lambda page, label: field(page, label).check(),
     "end_kernel": end_kernel,
 }
 """What a person can do, by the verbs of `data/form_states.tsv`."""

@@ -14,12 +14,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
+import nbformat
 import requests
 from playwright.sync_api import Browser, Locator, Page
 
@@ -68,45 +68,13 @@ ITS_OWN = (
 PROBE = Path(__file__).with_suffix(".js").read_text("utf-8")
 
 
-@dataclass(frozen=True)
-class Shown:
-    """How long a cell's controls took to be visible, and what went over the channels
-    until the kernel was idle.
-    """
-
-    ms: float
-    frames: int
-    bytes: int
-    comm_bytes: int
-
-
 def write_notebook(path: Path, *sources: str) -> None:
     """Write a notebook of code cells that have not run."""
-    blank: dict[str, object] = {
-        "cell_type": "code",
-        "metadata": {},
-        "outputs": [],
-        "execution_count": None,
-    }
-    cells = [
-        {**blank, "id": f"cell-{i}", "source": source}
-        for i, source in enumerate(sources)
-    ]
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
     # Without a kernelspec JupyterLab asks for one in a dialog.
-    metadata = {
-        "kernelspec": {
-            "name": "python3",
-            "display_name": "Python 3 (ipykernel)",
-            "language": "python",
-        }
-    }
-    notebook = {
-        "nbformat": 4,
-        "nbformat_minor": 5,
-        "metadata": metadata,
-        "cells": cells,
-    }
-    path.write_text(json.dumps(notebook), "utf-8")
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
+    metadata = {"kernelspec": kernel | {"language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), path)
 
 
 class NotebookPage:
@@ -175,25 +143,24 @@ class NotebookPage:
         """
         self.page.evaluate("sources => probe.rewrite(sources)", list(sources))
 
-    def draw(self, source: str, *, expect: int = 0) -> Shown:
+    def draw(self, source: str, *, expect: int = 0) -> None:
         """Write this code into the first cell and run it; what an earlier test showed
         in the second goes.
         """
         self.rewrite(source, "1 + 1")
         if self.output(1) not in {"", "2"}:
             self.run_cell(1)
-        return self.run_cell(0, expect=expect)
+        self.run_cell(0, expect=expect)
 
     def run_all(self) -> None:
         """Run every cell and wait for the kernel."""
         self._command("notebook:run-all-cells")
         self.wait_idle()
 
-    def run_cell(self, index: int, *, expect: int = 0, limit: float = 30) -> Shown:
-        """Run one cell; time it until so many new controls are visible in its
-        output.
+    def run_cell(self, index: int, *, expect: int = 0, limit: float = 30) -> float:
+        """Run one cell; return the milliseconds until so many new controls were visible
+        in its output.
         """
-        mark = self.frames.mark()
         seen, ms = self.page.evaluate(
             "call => probe.show(call)", [index, expect, limit * 1000]
         )
@@ -203,11 +170,7 @@ class NotebookPage:
                 f" {self.output(index)}"
             )
         self.wait_idle()
-        frames = self.frames.since(mark)
-        comm_bytes = sum(
-            frame.bytes for frame in frames if frame.msg_type.startswith("comm_")
-        )
-        return Shown(ms, len(frames), sum(frame.bytes for frame in frames), comm_bytes)
+        return float(ms)
 
     def execute(self, code: str) -> None:
         """Send code to the kernel without a cell, and do not wait for it."""

@@ -7,8 +7,6 @@ import re
 import zlib
 from base64 import b64decode
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,31 +15,12 @@ from playwright.sync_api import Page, WebSocket
 Direction = Literal["sent", "received"]
 
 
-@dataclass(frozen=True)
-class Frame:
-    """One message on a kernel's channels; `bytes` is its size on the wire."""
-
-    direction: Direction
-    channel: str
-    msg_type: str
-    bytes: int
-    content: dict[str, Any]
-
-
-def read_frame(direction: Direction, payload: bytes) -> Frame:
-    """Decode a frame of protocol v1."""
+def message_type(payload: bytes) -> str:
+    """Return the type of the message in a frame of protocol v1."""
     numbers = memoryview(payload)[: len(payload) // 8 * 8].cast("Q")
     offsets = numbers[1 : 1 + numbers[0]].tolist()
-    name, head, _parent, _metadata, body = (
-        payload[start:end] for start, end in list(pairwise(offsets))[:5]
-    )
-    return Frame(
-        direction,
-        name.decode(),
-        json.loads(head)["msg_type"],
-        len(payload),
-        json.loads(body),
-    )
+    head = json.loads(payload[offsets[1] : offsets[2]])
+    return str(head["msg_type"])
 
 
 class Frames:
@@ -60,12 +39,8 @@ class Frames:
             )
 
     def mark(self) -> int:
-        """Return the place that `since` counts from."""
+        """Return how many messages there were."""
         return len(self._seen)
-
-    def since(self, mark: int) -> list[Frame]:
-        """Return the frames that came after a mark."""
-        return [read_frame(*seen) for seen in self._seen[mark:]]
 
     def leaks(self, text: str, since: int = 0) -> list[str]:
         """Return direction and type of each frame that holds a text, whatever part of
@@ -75,7 +50,7 @@ class Frames:
         for direction, payload in self._seen[since:]:
             content = unpacked(payload)
             if any(spelling in content for spelling in spellings(text)):
-                found.append(f"{direction} {read_frame(direction, payload).msg_type}")
+                found.append(f"{direction} {message_type(payload)}")
         return found
 
 
