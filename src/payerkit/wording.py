@@ -6,12 +6,19 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 def count_of(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is 1."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def attention(fields: Collection[object]) -> str:
+    """Return the sentence that says how many fields are wrong."""
+    if len(fields) == 1:
+        return "1 field needs attention."
+    return f"{len(fields)} fields need attention."
 
 
 def in_words(name: str) -> str:

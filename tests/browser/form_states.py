@@ -211,7 +211,13 @@ PAYOUT = (
 )
 REFUSAL = {
     "message": "Validation failed",
-    "errors": [{"field": "accountNumber", "message": "The account is closed."}],
+    "errors": [
+        {
+            "field": "accountNumber",
+            "message": "The account is closed.",
+            "code": "required",  # which does not hide the words
+        }
+    ],
 }
 SERVICES = {
     "hangs": "service(hang)",

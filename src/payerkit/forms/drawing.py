@@ -15,6 +15,7 @@ from payerkit._tsv import rows
 from payerkit.checks.codes import codes, name_of
 from payerkit.checks.places import countries, states
 from payerkit.checks.readings import read_note, use_label
+from payerkit.errors import FieldProblem
 from payerkit.findings import Finding
 from payerkit.models.base import RequestModel
 from payerkit.models.fields import RequestField, Section, fields_of
@@ -165,18 +166,26 @@ def _use(entries: Entries, name: str) -> str:
     return visible(use_label(entries.model, name, meant))
 
 
-def message(finding: Finding, entries: Entries, *, is_short: bool = False) -> str:
-    """Return the message of a finding, and what to do in a form. is_short: without
-    that.
-    """
-    if finding.code in {"required", "empty"} and finding.field in entries.fields:
-        return _missing(finding.field, entries)
-    if is_short:
-        return finding.message
+def message(finding: Finding, entries: Entries) -> str:
+    """Return the message of a finding about a field, and what to do in a form."""
+    if _is_missing(finding, entries):
+        return _enter_it(finding.field, entries)
     return f"{finding.message} {finding.hint_form or finding.hint}".rstrip()
 
 
-def _missing(name: str, entries: Entries) -> str:
+def summary(problem: FieldProblem, entries: Entries) -> str:
+    """Return a problem of a field as an error summary has it, without what to do."""
+    if _is_missing(problem, entries):
+        return _enter_it(problem.field, entries)
+    return f"{entries.label(problem.field)}: {problem.message}"
+
+
+def _is_missing(problem: FieldProblem, entries: Entries) -> bool:
+    """Return True if a field has no value; a service may say so of one that has."""
+    return problem.code in {"required", "empty"} and problem.field not in entries
+
+
+def _enter_it(name: str, entries: Entries) -> str:
     """Return what to do about a missing value, such as "Enter the e-mail address.";
     abbreviations stay in upper case.
     """

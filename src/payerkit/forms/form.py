@@ -17,7 +17,7 @@ double click sends once, and so do two windows.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
@@ -30,6 +30,7 @@ from payerkit import html
 from payerkit.client.call import Call
 from payerkit.client.client import Client, check_client
 from payerkit.errors import (
+    FieldProblem,
     InterruptedCall,
     InvalidInput,
     PayerkitError,
@@ -50,15 +51,15 @@ from payerkit.forms.drawing import (
     Note,
     answers,
     drawn_sections,
-    message,
     notes_of,
     suggestions,
+    summary,
 )
 from payerkit.forms.entries import Entries
 from payerkit.models.base import RequestModel
 from payerkit.models.fields import fields_of, names_of
 from payerkit.payments.card import IMITATION
-from payerkit.wording import count_of, did_you_mean
+from payerkit.wording import attention, count_of, did_you_mean
 
 T = TypeVar("T")
 
@@ -546,25 +547,19 @@ class Form(anywidget.AnyWidget):
         be corrected.
         """
         self.set_trait("error", error)
-        lines = []
-        is_marked = False
+        lines: tuple[Line, ...] = ()
         if isinstance(error, PayerkitError):
             self._entries.add_service_messages(error.fields)
-            for problem in error.fields:
-                if problem.field in self._entries.fields:
-                    is_marked = True
-                    label = self._entries.label(problem.field)
-                    lines.append(Line(f"{label}: {problem.message}", problem.field))
-                else:
-                    lines.append(Line(str(problem)))
+            lines = self._lines(error.fields)
         pause = self._client.pace.pause_left()
-        banner = failure_banner(error, tuple(lines), pause)
+        banner = failure_banner(error, lines, pause)
         if self._is_done and not isinstance(error, PayerkitError):
             sent = Line("It was sent: form.result is the response.")
             banner = replace(banner, lines=(sent, *banner.lines))
         if self._is_unknown:  # A refused retry proves nothing about the request before.
             still = Line(_STILL_UNKNOWN)
             banner = replace(banner, lines=(*banner.lines, still))
+        is_marked = any(line.field for line in lines)
         phase = "open" if is_marked else self._state.phase
         self._state = replace(
             self._state, phase=phase, banner=banner, lists_errors=False
@@ -572,24 +567,23 @@ class Form(anywidget.AnyWidget):
 
     def _error_banner(self, errors: Findings) -> Banner:
         """Return a banner whose lines lead to the fields with errors."""
-        count = len({finding.field for finding in errors})
-        title = f"{count} fields need attention."
-        if count == 1:
-            title = "1 field needs attention."
+        title = attention({finding.field for finding in errors})
         if any(finding.code.endswith("_lookalike") for finding in errors):
             title = IMITATION
+        return Banner("error", f"{title} Nothing was sent.", self._lines(errors))
+
+    def _lines(self, problems: Iterable[FieldProblem]) -> tuple[Line, ...]:
+        """Return a line about each problem; it leads to its field, if the form has
+        it.
+        """
         lines = []
-        for finding in errors:
-            text = message(finding, self._entries, is_short=True)
-            is_missing = finding.code in {"required", "empty"}
-            if finding.field not in self._entries.fields:
-                lines.append(Line(text))
-            elif is_missing:
-                lines.append(Line(text, finding.field))
+        for problem in problems:
+            if problem.field in self._entries.fields:
+                text = summary(problem, self._entries)
+                lines.append(Line(text, problem.field))
             else:
-                label = self._entries.label(finding.field)
-                lines.append(Line(f"{label}: {text}", finding.field))
-        return Banner("error", f"{title} Nothing was sent.", tuple(lines))
+                lines.append(Line(str(problem)))
+        return tuple(lines)
 
     # The course of the form
 

@@ -32,6 +32,7 @@ from payerkit.models.fields import RequestField, fields_of, finding_of, names_of
 from payerkit.models.names import by_field_name
 from payerkit.redaction import MASK, holds_email, mask_as
 from payerkit.wire import wire_name
+from payerkit.wording import attention
 
 
 def _wire_name_first(name: str) -> AliasChoices:
@@ -215,11 +216,8 @@ class RequestModel(ApiModel):
             fields = tuple(
                 detail["ctx"]["finding"] for detail in error.errors(include_input=False)
             )
-        count = f"{len(fields)} fields need"
-        if len(fields) == 1:
-            count = "1 field needs"
         raise InvalidInput(
-            f"{cls.__name__}: {count} attention. Nothing was sent.", fields=fields
+            f"{cls.__name__}: {attention(fields)} Nothing was sent.", fields=fields
         )
 
     @without_internal_frames
