@@ -4,7 +4,6 @@ look-alikes, tokens that are new.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -44,7 +43,6 @@ ORDER = {
     "invoice_currency": "USD",
     "payment_currency": "fUSDC-sepolia",
 }
-EXPECTED = OrderTerms(PAYEE, "10", "USD", "fUSDC-sepolia")
 WIRE = {
     "payee": PAYEE,
     "amount": "10",
@@ -52,8 +50,7 @@ WIRE = {
     "paymentCurrency": "fUSDC-sepolia",
 }
 
-NO_PAYEE_GIVEN = {name: value for name, value in ORDER.items() if name != "payee"}
-NO_PAYEE = OrderTerms(None, "10", "USD", "fUSDC-sepolia")
+NO_PAYEE = {name: value for name, value in ORDER.items() if name != "payee"}
 
 
 def pays(recipient: str, *, fee: int = 0) -> tuple[str, str, int]:
@@ -115,28 +112,6 @@ def test_frames_name_who_is_paid() -> None:
     assert decode_transactions(read)["recipient_name"].isna().all()
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        NO_PAYEE_GIVEN,
-        ORDER | {"payee": None},
-        pd.Series({**ORDER, "payee": float("nan")}),
-        pd.Series(NO_PAYEE_GIVEN),
-        PaymentOrder(**ORDER).model_copy(update={"payee": None}),
-    ],
-    ids=["a dict", "None", "an empty cell", "a row", "an object"],
-)
-def test_an_order_without_a_payee_is_never_ok(given: Any) -> None:
-    """That the address book knows the recipient does not say that it is this one's."""
-    policy = PaymentPolicy(peg_tolerance="1", addresses=BOOK.addresses)
-    findings = check_payment(payment(pays(PAYEE), asked=None), given, policy=policy)
-
-    assert ("look", {"payee_unnamed"}) == (
-        findings.verdict,
-        codes(findings, "warning"),
-    )
-
-
 @pytest.mark.parametrize("look", [check_payment, decode_transactions])
 def test_anything_but_a_policy_is_refused(look: Any) -> None:
     """A path is not read: that is what PaymentPolicy.read is for."""
@@ -150,39 +125,47 @@ def test_anything_but_a_policy_is_refused(look: Any) -> None:
         look(payment(pays(PAYEE), asked=None), policy="policy.toml")
 
 
-ORDERS = [
-    ("an object", PaymentOrder(**ORDER), EXPECTED),
-    ("a dict", ORDER, EXPECTED),
-    ("a dict by the API's names", WIRE, EXPECTED),
-    ("a row", pd.Series(ORDER), EXPECTED),
-    ("a row of text", pd.Series(WIRE, dtype="string"), EXPECTED),
-    ("a row with more columns", pd.Series({**ORDER, "our_number": 17}), EXPECTED),
-    ("an int", ORDER | {"amount": 10}, EXPECTED),
-    ("an int of numpy", pd.Series({**ORDER, "amount": pd.Series([10])[0]}), EXPECTED),
-    ("a Decimal with an exponent", ORDER | {"amount": Decimal("1E+1")}, EXPECTED),
-    ("no payee", NO_PAYEE_GIVEN, NO_PAYEE),
-    ("None as payee", ORDER | {"payee": None}, NO_PAYEE),
-    ("an empty cell as payee", pd.Series({**ORDER, "payee": pd.NA}), NO_PAYEE),
-    (
-        "a reference",
-        ORDER | {"paymentReference": "0x12"},
-        replace(EXPECTED, payment_reference="0x12"),
-    ),
-    (
-        "a reference in a row",
+FORMS: dict[str, tuple[Any, set[str]]] = {
+    "an object": (PaymentOrder(**ORDER), set()),
+    "a dict": (ORDER, set()),
+    "a dict by the API's names": (WIRE, set()),
+    "a row": (pd.Series(ORDER), set()),
+    "a row of text": (pd.Series(WIRE, dtype="string"), set()),
+    "a row with more columns": (pd.Series({**ORDER, "our_number": 17}), set()),
+    "an int": (ORDER | {"amount": 10}, set()),
+    "an int of numpy": (pd.Series({**ORDER, "amount": pd.Series([10])[0]}), set()),
+    "a Decimal with an exponent": (ORDER | {"amount": Decimal("1E+1")}, set()),
+    "an empty reference": (ORDER | {"payment_reference": None}, set()),
+    "a reference": (ORDER | {"paymentReference": "0x12"}, {"reference_differs"}),
+    "a reference in a row": (
         pd.Series({**ORDER, "payment_reference": "0x12"}),
-        replace(EXPECTED, payment_reference="0x12"),
+        {"reference_differs"},
     ),
-    ("an empty reference", ORDER | {"payment_reference": None}, EXPECTED),
-]
+    "no payee": (NO_PAYEE, {"payee_unnamed"}),
+    "None as payee": (ORDER | {"payee": None}, {"payee_unnamed"}),
+    "no payee in a row": (pd.Series(NO_PAYEE), {"payee_unnamed"}),
+    "an empty cell": (pd.Series({**ORDER, "payee": pd.NA}), {"payee_unnamed"}),
+    "another empty cell": (
+        pd.Series({**ORDER, "payee": float("nan")}),
+        {"payee_unnamed"},
+    ),
+    "an object without a payee": (
+        PaymentOrder(**ORDER).model_copy(update={"payee": None}),
+        {"payee_unnamed"},
+    ),
+}
+"""Forms of an order, with what is found: only the payee may be missing. That the
+address book knows the recipient does not say that it is this one's.
+"""
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"), [row[1:] for row in ORDERS], ids=[row[0] for row in ORDERS]
-)
-def test_an_order_is_read_in_any_form(given: Any, expected: OrderTerms) -> None:
-    """An order may be an object, a dict or a row; only the payee may be missing."""
-    assert expected == read_order(given)
+@pytest.mark.parametrize(("given", "found"), FORMS.values(), ids=[*FORMS])
+def test_an_order_is_read_in_any_form(given: Any, found: set[str]) -> None:
+    """An order may be an object, a dict or a row."""
+    policy = PaymentPolicy(peg_tolerance="1", addresses=BOOK.addresses)
+    findings = check_payment(payment(pays(PAYEE), asked=None), given, policy=policy)
+
+    assert found == codes(findings, "error") | codes(findings, "warning")
 
 
 def test_an_order_of_money_has_ids_and_may_lack_the_rest() -> None:
@@ -327,15 +310,6 @@ def test_a_contract_of_everybody_is_no_payee(address: str) -> None:
     assert ("stop", {"recipient_contract"}) == (found.verdict, codes(found, "error"))
     assert "payee_contract" in {each.code for each in check_payment_order(asked).errors}
     assert address == with_checksum(address)
-
-
-def test_a_token_that_no_table_has_is_no_payee_of_itself() -> None:
-    """Tokens that are sent to their own contract are lost."""
-    call = data("c219a14d", STRANGER, STRANGER, 10**7, REFERENCE, 0, DEAD)
-    asked = USDC.replace(payee=STRANGER)
-    found = check_payment(payment((FEE_PROXY, call, 0), asked=asked))
-
-    assert "recipient_contract" in codes(found, "error")
 
 
 @pytest.mark.parametrize("token_id", sorted(token_behaviours()))
