@@ -38,7 +38,7 @@ from payerkit.payments.onchain.amounts import simplest_percentage
 from payerkit.payments.onchain.currencies import find_deployment, token_list
 
 
-@table("amounts fees approvals payees", read)
+@table("amounts fees fee_legs approvals payees", read)
 def test_payments_are_judged(
     paid: Payment,
     options: dict[str, Any],

@@ -26,7 +26,7 @@ from published import PAYER
 from test_check_payout import judged_payout
 from test_check_response import HONEST, judged
 
-OPTIONS = "amounts", "fees", "approvals", "payees", "findings_of_payments"
+OPTIONS = "amounts fees fee_legs approvals payees findings_of_payments"
 """Tables of payments, and what they are compared with."""
 
 ALONE = "good_payments", "payments_to_look_at", "payments_to_stop"
@@ -50,7 +50,7 @@ payments, a service, an account or a node. Where they are tried."""
 
 def examples() -> Iterator[Finding]:
     """Yield the findings about all payments of the tables."""
-    for name in OPTIONS:
+    for name in OPTIONS.split():
         for row in table_rows(name, read):
             yield from check_payment(row["paid"], **row["options"])
     for row in table_rows("agreed_payments", read):
