@@ -163,8 +163,9 @@ def other_values(honest: Honest) -> Iterator[Change]:
             yield number, "value", other
             yield number, "value", str(other)
             yield number, "value", hex(other)
-        for other in (-1, None, "", "x", [], {}, True, 0.5, "1e3"):
-            yield number, "value", other
+        forms: list[Any] = [-1, None, "", "x", [], {}, True, 0.5, "1e3"]
+        for form in forms:
+            yield number, "value", form
 
 
 def passed(honest: Honest, changes: Iterable[Change]) -> list[Change]:
