@@ -25,31 +25,11 @@ INTEGRITY = (
 COPYRIGHT = "Copyright (c) 2018 requestnetwork"
 FILE = Path(__file__).parent / "data" / "bytecode.json"
 
-CONTRACTS = [
-    *(
-        "AggregatorMock",
-        "BadERC20",
-        "BatchConversionPayments",
-        "BatchPayments",
-        "ChainlinkConversionPath",
-    ),
-    *(
-        "ERC20EscrowToPay",
-        "ERC20FeeProxy",
-        "ERC20Proxy",
-        "ERC20SwapToConversion",
-        "ERC20SwapToPay",
-    ),
-    *(
-        "ERC20TransferableReceivable",
-        "Erc20ConversionProxy",
-        "EthConversionProxy",
-        "EthereumFeeProxy",
-    ),
-    *("EthereumProxy", "FakeSwapRouter", "SingleRequestProxyFactory", "TestERC20"),
-]
-"""The payment contracts, two tokens, and what they need to work: rates and a place to
-swap.
+CONTRACTS = """
+AggregatorMock BadERC20 BatchConversionPayments BatchPayments ChainlinkConversionPath
+ERC20EscrowToPay ERC20FeeProxy ERC20Proxy ERC20SwapToConversion ERC20SwapToPay
+ERC20TransferableReceivable Erc20ConversionProxy EthConversionProxy EthereumFeeProxy
+EthereumProxy FakeSwapRouter SingleRequestProxyFactory TestERC20
 """
 
 
@@ -84,14 +64,14 @@ def read_bytecode(package: Path) -> dict[str, str]:
             )
             code = (
                 file
-                and name in CONTRACTS
+                and name in CONTRACTS.split()
                 and re.search(rb'const _bytecode = "0x([0-9a-f]+)"', file.read())
             )
             if code:
                 found[name] = base64.b64encode(
                     zlib.compress(bytes.fromhex(code[1].decode()), 9)
                 ).decode()
-    return {name: found[name] for name in CONTRACTS}
+    return {name: found[name] for name in CONTRACTS.split()}
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from cases import table_rows
 from example_addresses import (
     DEAD,
     FEE_PROXY,
@@ -19,7 +20,7 @@ from example_addresses import (
     REFERENCE,
     TOKEN,
 )
-from example_payments import USDC, codes, data, order, payment
+from example_payments import USDC, codes, data, order, payment, read
 from payerkit import (
     InvalidInput,
     PaymentOrder,
@@ -179,84 +180,51 @@ def test_an_order_of_money_has_ids_and_may_lack_the_rest() -> None:
         read_order(given)
 
 
-NO_ORDERS = [
-    (
-        "a misspelled payee",
-        {**ORDER, "paye": PAYEE},
-        r"paye: Not a field of PaymentOrder. Did you mean payee\?",
-    ),
-    (
-        "a row whose payee is misspelled",
+NO_ORDERS: dict[str, tuple[Any, str]] = {
+    "a row whose payee is misspelled": (
         pd.Series({**ORDER, "payee_": PAYEE}).drop("payee"),
         "payee_: Not a field",
     ),
-    (
-        "what would not be compared",
-        {**ORDER, "feePercentage": "1"},
-        "feePercentage: Not a field",
-    ),
-    ("a field given twice", {**ORDER, "invoiceCurrency": "USD"}, "Given twice"),
-    (
-        "two columns of one name",
+    "two columns of one name": (
         pd.DataFrame([[OTHER, *ORDER.values()]], columns=["payee", *ORDER]).iloc[0],
         "payee: Given twice",
     ),
-    (
-        "two references",
-        {**ORDER, "paymentReference": "0x1", "payment_reference": "0x1"},
-        "_reference: Given twice",
-    ),
-    ("no amount", {"payee": PAYEE}, "order: amount is missing"),
-    (
-        "an amount that Python cannot write",
-        {**ORDER, "amount": 10**5000},
+    "an amount that Python cannot write": (
+        ORDER | {"amount": 10**5000},
         "order: amount: expected a number of fewer",
     ),
-    (
-        "an amount that takes minutes to write",
-        {**ORDER, "amount": Decimal("1e999999999")},
+    "an amount that takes minutes to write": (
+        ORDER | {"amount": Decimal("1e999999999")},
         "order: amount: expected",
     ),
-    (
-        "an empty currency",
+    "an empty currency": (
         pd.Series({**ORDER, "payment_currency": None}),
         "order: payment_currency is missing",
     ),
-    (
-        "a float",
-        {**ORDER, "amount": 10.0},
-        "order: amount: give text, an int or a Decimal; got a float",
+    "a table": (
+        pd.DataFrame([ORDER]),
+        "order: a DataFrame may have several orders",
     ),
-    (
-        "a bool",
-        {**ORDER, "amount": True},
-        "order: amount: give text, an int or a Decimal; got a bool",
-    ),
-    ("a table", pd.DataFrame([ORDER]), "order: a DataFrame may have several orders"),
-    (
-        "a text",
+    "a text": (
         "fUSDC-sepolia",
         "order: give a PaymentOrder, or a dict or Series with its fields; got a str",
     ),
-    ("a number", 5, "order: give a PaymentOrder"),
-    (
-        "a number as payee",
-        {**ORDER, "payee": 10**5000},
+    "a number": (5, "order: give a PaymentOrder"),
+    "a number as payee": (
+        ORDER | {"payee": 10**5000},
         "order: payee: expected text, got an int",
     ),
-    (
-        "a number as reference",
-        {**ORDER, "payment_reference": 5},
-        "order: payment_reference: expected text, got an int",
-    ),
-    ("other names", {"a": 1}, "None of the names is a field of PaymentOrder"),
-]
+}
+NO_ORDERS |= {
+    row["why"]: (row["given"], row["message"])
+    for row in table_rows("orders_that_cannot_be_compared", read)
+}
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [row[1:] for row in NO_ORDERS],
-    ids=[row[0] for row in NO_ORDERS],
+    NO_ORDERS.values(),
+    ids=[*NO_ORDERS],
 )
 def test_what_cannot_be_compared_is_refused(given: Any, message: str) -> None:
     """An order that is read in part would be compared in part, and look as if it

@@ -275,20 +275,8 @@ def change_member(chance: random.Random, answer: Answer) -> None:
     """Change, leave out or add a member anywhere in the response."""
     holders = [answer, *answer["transactions"], *filter(None, [answer.get("metadata")])]
     holder = chance.choice(holders)
-    name = chance.choice(
-        [
-            *holder,
-            "note",
-            "network",
-            "chainId",
-            "requestId",
-            "amount",
-            "payee",
-            "to",
-            "data",
-            "value",
-        ]
-    )
+    others = "note network chainId requestId amount payee to data value"
+    name = chance.choice([*holder, *others.split()])
     texts = ["", "10", "0x0", "sepolia", OTHER, PAYEE, f"0x{REFERENCE.hex()}"]
     value: Any = chance.choice([None, 0, 1, True, [], {}, *texts])
     if chance.random() < 0.3:

@@ -11,6 +11,7 @@ from cases import table
 from payerkit.payments.onchain.addresses import shape
 from payerkit.payments.onchain.currencies import (
     Currency,
+    Deployment,
     currency_aliases,
     current_versions,
     deployments,
@@ -35,14 +36,19 @@ def test_list_is_complete() -> None:
 
 @table("currencies_found")
 def test_currencies_are_found(
-    currency_id: str, kind: Any, network: str, symbol: str, decimals: str, address: str
+    asked: str,
+    currency_id: str,
+    kind: Any,
+    network: str,
+    symbol: str,
+    decimals: str,
+    address: str,
 ) -> None:
     """A currency is found by its id in any case, with its own decimals and address."""
     expected = Currency(currency_id, kind, network, symbol, int(decimals), address)
 
     assert [expected] * 3 == [
-        find_currency(each)
-        for each in (currency_id, currency_id.lower(), currency_id.upper())
+        find_currency(each) for each in (asked, asked.lower(), asked.upper())
     ]
 
 
@@ -54,35 +60,6 @@ def test_what_is_not_in_the_list_is_not_found(currency_id: str) -> None:
     assert find_currency(currency_id) is None
 
 
-ALIASES = [
-    (
-        "USDC-sepolia",
-        "fUSDC-sepolia",
-        "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
-    ),  # the published off-ramp example
-    ("USDC-optimism", "USDCn-optimism", "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"),
-    ("USDC-base-base", "USDC-base", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
-    (
-        "USDT0-arbitrum-one",
-        "USDT-arbitrum-one",
-        "0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9",
-    ),
-]
-
-
-@pytest.mark.parametrize(("alias", "listed", "address"), ALIASES)
-def test_an_id_of_newer_documents_names_the_token_at_its_address(
-    alias: str, listed: str, address: str
-) -> None:
-    """An alias is the listed token at the address that the source of the alias states,
-    in any case.
-    """
-    for spelling in (alias, alias.lower(), alias.upper()):
-        found = find_currency(spelling)
-        assert found is not None
-        assert (listed, address) == (found.id, found.address)
-
-
 def test_no_two_ids_look_alike() -> None:
     """So a new id that looks like a listed one can be refused: no honest one does."""
     ids = [*(each.id for each in token_list().values()), *currency_aliases()]
@@ -90,54 +67,17 @@ def test_no_two_ids_look_alike() -> None:
     assert len(ids) == len({shape(each) for each in ids})
 
 
-DEPLOYMENTS = [
-    ("ERC20FeeProxy", "mainnet", "0.2.0", "0x370DE27fdb7D1Ff1e1BaA7D11c5820a324Cf623C"),
-    ("ERC20FeeProxy", "sepolia", "0.2.0", "0x399F5EE127ce7432E4921a61b8CF52b0af52cbfE"),
-    ("ERC20FeeProxy", "celo", "0.2.0", "0x2171a0dc12a9E5b1659feF2BB20E54c84Fa7dB0C"),
-    (
-        "EthereumFeeProxy",
-        "matic",
-        "0.2.0",
-        "0xfCFBcfc4f5A421089e3Df45455F7f4985FE2D6a8",
-    ),  # and not 0.1.0
-    (
-        "EthereumFeeProxy",
-        "sepolia",
-        "0.2.0",
-        "0xe11BF2fDA23bF0A98365e1A4c04A87C9339e8687",
-    ),
-    (
-        "EthereumFeeProxy",
-        "arbitrum-rinkeby",
-        "0.1.0",
-        None,
-    ),  # only the older one is there
-]
-
-
-@pytest.mark.parametrize(("contract", "network", "version", "address"), DEPLOYMENTS)
+@table("deployments_found")
 def test_contracts_are_found_by_place(
-    contract: str, network: str, version: str, address: str | None
+    contract: str, network: str, version: str, address: str
 ) -> None:
-    """The current version of a contract is used where it is, else the older one."""
+    """The current version of a contract is used where it is, else the older one; a
+    network without the contract has none.
+    """
     found = find_deployment(contract, network)
+    expected = Deployment(contract, version, network, address) if version else None
 
-    assert found is not None
-    assert (contract, network, version) == (
-        found.contract,
-        found.network,
-        found.version,
-    )
-    assert address in (None, found.address)
-
-
-@pytest.mark.parametrize(
-    ("contract", "network"),
-    [("ERC20FeeProxy", "base-sepolia"), ("EthereumFeeProxy", "tron")],
-)
-def test_where_no_contract_is_none_is_found(contract: str, network: str) -> None:
-    """A network without the contract has no deployment."""
-    assert find_deployment(contract, network) is None
+    assert expected == found
 
 
 def test_addresses_are_checksummed() -> None:

@@ -16,8 +16,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cases import table, table_rows
-from example_addresses import FEE_PROXY, MAX, OTHER, PAYEE, REFERENCE, TOKEN, ZERO
-from example_payments import GOOD, data, read
+from example_addresses import FEE_PROXY, MAX, OTHER, PAYEE, TOKEN, ZERO
+from example_payments import GOOD, read
 from payerkit import PaymentPolicy, check_payment
 from payerkit.models import Payment
 from payerkit.payments.onchain.currencies import (
@@ -283,34 +283,7 @@ def test_no_other_network_is_ok(name: str) -> None:
         assert "ok" != honest.verdict(network=network)
 
 
-THEFT = data("c219a14d", TOKEN, OTHER, 10**7, REFERENCE, 0, OTHER)
-ENDLESS = data("095ea7b3", OTHER, MAX)
-MESSAGE = {
-    "domain": {"chainId": 11155111},
-    "types": {"Permit": []},
-    "primaryType": "Permit",
-    "message": {"to": OTHER},
-}
-SIGNED: list[Any] = [
-    {"to": FEE_PROXY, "data": THEFT, "value": 0},
-    {"to": TOKEN, "data": ENDLESS},
-    {
-        "to": FEE_PROXY.lower(),
-        "data": THEFT,
-        "value": "0",
-        "chainId": 11155111,
-        "gas": "0x1",
-    },
-    {"to": OTHER, "value": "1"},
-    {"to": OTHER, "data": "0x"},
-    {"to": TOKEN, "input": ENDLESS},
-    {"to": TOKEN, "calldata": ENDLESS},
-    {"from": PAYEE, "data": "0x6080604052"},
-    MESSAGE,
-    {**MESSAGE, "chainId": 11155111},
-    {"domain": {}, "types": {}, "value": {}},
-]
-"""What a wallet could sign."""
+SIGNED: list[Any] = [row["signed"] for row in table_rows("things_to_sign", read)]
 
 NAMES = st.sampled_from(
     [
