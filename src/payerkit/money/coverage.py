@@ -52,7 +52,7 @@ class Coverage:
 def cover(
     order: ExpectedOrder,
     payments: Sequence[Movement],
-    refunds: Sequence[Movement] = (),
+    refunds: Sequence[Movement],
 ) -> Coverage:
     """Return how far some payments, in their order and without duplicates, cover an
     order.
