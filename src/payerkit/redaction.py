@@ -105,7 +105,8 @@ def redact(text: str, private: Iterable[str]) -> str:
         for form in dict.fromkeys(
             (value, once, quote(once, safe=""), quote_plus(value), escape(value))
         ):
-            text = re.sub(_pattern(form), MASK, text, flags=re.IGNORECASE)
+            if _may_hold(text, form):
+                text = re.sub(_pattern(form), MASK, text, flags=re.IGNORECASE)
     text = visible(_OF_OTHER_CALLS.sub(MASK, text))
     return _shortened(text)
 
@@ -130,6 +131,19 @@ that follows is masked, too.
 """
 
 
+def _bare(text: str) -> str:
+    """Return a text without separators."""
+    return re.sub(f"[{_SEPARATORS}]", "", text)
+
+
+def _may_hold(text: str, value: str) -> bool:
+    """Return False if a text does not have a value in it, whatever separators are in
+    either. Most do not, and the pattern of a value takes long to compile.
+    """
+    first = re.escape(_bare(value).removeprefix("+")[:_PREFIX])
+    return re.search(first, _bare(text), re.IGNORECASE) is not None
+
+
 def _pattern(value: str) -> str:
     """Return the regular expression that finds a value in a text."""
     if not value:
@@ -139,7 +153,7 @@ def _pattern(value: str) -> str:
         # of a message.
         return rf"(?<!\w){re.escape(value)}(?!\w)"
     # A phone number may stand there without its plus.
-    bare = re.sub(f"[{_SEPARATORS}]", "", value).removeprefix("+")
+    bare = _bare(value).removeprefix("+")
     if not bare:
         return re.escape(value)
     letters = [re.escape(letter) for letter in bare[:_PREFIX]]
