@@ -188,15 +188,8 @@ def test_options_are_run_options(shared: Client, path: Path) -> None:
         payerkit.onboard(shared, payers(1), journal=path, options={"limit": 3})  # type: ignore[arg-type]
 
 
-def test_the_journal_of_a_file_is_beside_it(shared: Client, tmp_path: Path) -> None:
-    """As on the command line; rows that are from no file need one by name."""
-    pd.DataFrame([PAYER | {"clientUserId": "beside"}]).to_csv(
-        tmp_path / "payers.csv", index=False
-    )
-    rows = payerkit.read_payers(tmp_path / "payers.csv")
-    payerkit.onboard(shared, rows, options=RunOptions(progress=False))
-
-    assert (tmp_path / "payers.csv.journal").is_file()
+def test_rows_from_no_file_need_a_journal(shared: Client) -> None:
+    """There is no file that it could be beside."""
     with pytest.raises(InvalidInput, match="journal: give a file"):
         payerkit.onboard(shared, payers(1))
 
