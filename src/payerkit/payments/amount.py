@@ -18,6 +18,7 @@ from payerkit.payments.onchain.amounts import (
     format_effect_amount,
     format_number,
     format_percentage,
+    percentage,
     positive_number,
     share_of,
     to_units,
@@ -153,9 +154,7 @@ class _Exchange:
 
     def difference(self, rate: Decimal) -> Decimal:
         """Return by how many percent the amount differs from what a rate asks for."""
-        return EXACT.divide(
-            EXACT.multiply(Decimal(100), self.off_by(rate)), self.due(rate)
-        )
+        return percentage(self.off_by(rate), self.due(rate))
 
     def off_by(self, rate: Decimal) -> Decimal:
         """Return by how many base units the amount differs from that: less than one is
@@ -210,12 +209,11 @@ def _compare_by_rate(
     if difference <= NEAR_RATE and exchange.off_by(rate) < 1:
         return payment_finding("amount_matches", payment)
     due = exchange.due(rate)
-    share = format_percentage(Context(prec=2).plus(difference))
     direction = "too much" if exchange.paid > due else "too little"
     words = {
         "paid": exchange.words["paid"],
         "expected": format_amount(int(due.to_integral_value(ROUND_UP)), exchange.token),
-        "difference": f"{share} {direction}",
+        "difference": f"{_in_two_digits(difference)} {direction}",
     }
     if tolerance is not None and difference <= tolerance:
         return payment_finding(
@@ -223,7 +221,7 @@ def _compare_by_rate(
         )
     if difference > NEAR_RATE:
         return payment_finding("amount_differs.rate", payment, **words)
-    lines = setting_line("rate_tolerance", needed_percentage(difference))
+    lines = _tolerance_line(difference)
     return payment_finding("amount_off_rate", payment, **words, policy_lines=lines)
 
 
@@ -293,7 +291,7 @@ def check_rates(against: Against) -> Iterator[Finding]:
             yield payment_finding(
                 "rate_off_peg",
                 rate=f"{format_number(rate)} {invoice.id} per {token.symbol}",
-                difference=format_percentage(Context(prec=2).plus(difference)),
+                difference=_in_two_digits(difference),
                 peg=peg,
             )
 
@@ -310,40 +308,15 @@ def _in_money(exchange: _Exchange) -> str:
     return f"{whole}.{rest:0<2} {peg_of(exchange.token)} {direction} than ordered"
 
 
-@dataclass(frozen=True, slots=True)
-class Maximum:
-    """The most that a converted payment may spend, and what it costs by a known rate,
-    in base units of the token that it takes; None for what is not known.
-    """
+def _most_spent(effects: Effects, payment: Effect) -> int | None:
+    """Return the most that a converted payment may spend, in base units of the token
+    that it takes; None if that is not known.
 
-    most: int | None
-    cost: Decimal | None
-
-    @property
-    def more(self) -> Decimal | None:
-        """By how many percent the maximum exceeds the cost."""
-        if self.most is None or not self.cost:
-            return None
-        excess = EXACT.subtract(Decimal(self.most), self.cost)
-        return EXACT.divide(EXACT.multiply(Decimal(100), excess), self.cost)
-
-    @property
-    def is_rounded(self) -> bool:
-        """Whether the maximum is less than a base unit above the cost."""
-        if self.most is None or self.cost is None:
-            return False
-        return EXACT.subtract(Decimal(self.most), self.cost) < 1
-
-
-def _maximum(effects: Effects, against: Against, payment: Effect) -> Maximum:
-    """Return the maximum of a payment. The native value of a transaction is that of all
-    its native payments.
+    The native value of a transaction is that of all its native payments.
     """
     if payment.is_native:
-        most = effects.transactions[payment.step].value
-        return Maximum(most, effects.native_costs[payment.step])
-    cost = against.cost_of(payment, effects.order_of(payment))
-    return Maximum(payment.max_to_spend, cost)
+        return effects.transactions[payment.step].value
+    return payment.max_to_spend
 
 
 def check_maximum(effects: Effects, against: Against, payment: Effect) -> Finding:
@@ -354,40 +327,37 @@ def check_maximum(effects: Effects, against: Against, payment: Effect) -> Findin
     the payment costs only makes it fail, and the next whole base unit is no more than
     there has to be.
     """
-    maximum = _maximum(effects, against, payment)
-    more = maximum.more
-    lines = _rate_lines(effects, against, payment)
+    most = _most_spent(effects, payment)
+    cost = effects.native_costs[payment.step]
+    if not payment.is_native:
+        cost = against.cost_of(payment, effects.order_of(payment))
     words = {
         "maximum": maximum_text(effects, against, payment),
         "age": "" if payment.max_rate_age else " The contract takes a rate of any age.",
     }
-    if more is None and lines:
-        return payment_finding(
-            "max_to_spend.no_rate", payment, **words, policy_lines=lines
-        )
-    if more is None or more < -MOST_PERCENT:
-        return payment_finding("max_to_spend", payment, **words)
-    if more > MOST_PERCENT:
-        key = "max_to_spend" if maximum.is_rounded else "max_to_spend.far"
+    if most is None or not cost:
+        lines = _rate_lines(effects, against, payment)
+        key = "max_to_spend.no_rate" if lines else "max_to_spend"
+        return payment_finding(key, payment, **words, policy_lines=lines)
+    excess = EXACT.subtract(Decimal(most), cost)
+    difference = percentage(EXACT.abs(excess), cost)
+    if difference > MOST_PERCENT:
+        key = "max_to_spend" if excess < 1 else "max_to_spend.far"
         return payment_finding(key, payment, **words)
-    difference = EXACT.abs(more)
-    share = format_percentage(Context(prec=2).plus(difference))
-    side = "less" if more < 0 else "more"
-    words["difference"] = f"{share} {side}"
+    side = "less" if excess < 0 else "more"
+    words["difference"] = f"{_in_two_digits(difference)} {side}"
     agreed = _agreed_percentage(against, payment)
     if agreed is not None and difference <= agreed:
         return payment_finding("max_to_spend.agreed", payment, **words)
-    tolerance = setting_line("rate_tolerance", needed_percentage(difference))
-    return payment_finding(
-        "max_to_spend.rate", payment, **words, policy_lines=tolerance
-    )
+    lines = _tolerance_line(difference)
+    return payment_finding("max_to_spend.rate", payment, **words, policy_lines=lines)
 
 
 def maximum_text(effects: Effects, against: Against, payment: Effect) -> str:
     """Return what a converted payment may take from the wallet: in the token that it
     takes, and in the decimals of that.
     """
-    most = _maximum(effects, against, payment).most
+    most = _most_spent(effects, payment)
     token = against.token(payment.token)
     if most is not None and most != UNLIMITED:
         return f"up to {format_amount(most, token)}"
@@ -473,8 +443,14 @@ def check_value(against: Against, transaction: DecodedTransaction) -> Iterator[F
         yield payment_finding("value_absent", transaction)
 
 
-def needed_percentage(difference: Decimal) -> Decimal:
-    """Return the percentage that a policy has to name to accept a difference: two
-    digits, and at least 1.
+def _tolerance_line(difference: Decimal) -> str:
+    """Return the line of a policy that accepts a difference in percent from what a rate
+    asks for: two digits, and at least 1.
     """
-    return max(Context(prec=2, rounding=ROUND_UP).plus(difference), Decimal(1))
+    needed = max(Context(prec=2, rounding=ROUND_UP).plus(difference), Decimal(1))
+    return setting_line("rate_tolerance", needed)
+
+
+def _in_two_digits(difference: Decimal) -> str:
+    """Return a percentage as far as people remember it."""
+    return format_percentage(Context(prec=2).plus(difference))

@@ -104,7 +104,7 @@ def simplest_percentage(part: int, whole: int) -> Decimal | None:
     """
     if whole == 0:
         return None
-    exact = EXACT.divide(Decimal(100 * part), Decimal(whole))
+    exact = percentage(Decimal(part), Decimal(whole))
     for digits in range(1, 7):
         number = Context(prec=digits, rounding=ROUND_HALF_UP).plus(exact)
         difference = EXACT.abs(EXACT.subtract(number, exact))
@@ -112,6 +112,11 @@ def simplest_percentage(part: int, whole: int) -> Decimal | None:
         if is_near and EXACT.multiply(difference, Decimal(whole)) < 100:
             return number
     return Context(prec=6, rounding=ROUND_UP).plus(exact)
+
+
+def percentage(part: Decimal, whole: Decimal) -> Decimal:
+    """Return a part of a whole in percent, exactly."""
+    return EXACT.divide(EXACT.multiply(Decimal(100), part), whole)
 
 
 def share_of(amount: int, percentage: Decimal | None) -> int:
