@@ -61,7 +61,7 @@ def check_terms(against: Against) -> Iterator[Finding]:
         "address_checksum": "payee_checksum",
     }
     for payee in dict.fromkeys(order.payee for order in orders):
-        problem = None if payee is None else address_problem(payee)
+        problem = address_problem(payee)
         if payee is not None and problem:
             yield payment_finding(keys[problem], payee=shown(payee))
 
@@ -218,7 +218,7 @@ def burned_at(address: str) -> str:
     """Return the name of an address whose key nobody has, such as "a burn address"; ""
     for any other text.
     """
-    known = _reserved().get(address.lower())
+    known = _told_in("reserved_addresses").get(address.lower())
     if known:
         return known
     is_address = address_problem(address) != "address_malformed"
@@ -238,7 +238,7 @@ def known_contract_at(address: str, policy: PaymentPolicy = NO_POLICY) -> str:
             return f"the token {token.id}"
     for deployed in deployments_at(address):
         return f"the payment contract {deployed.contract} on {deployed.network}"
-    return _well_known_contracts().get(address.lower(), "")
+    return _told_in("well_known_contracts").get(address.lower(), "")
 
 
 def payee_problem(payee: str, policy: PaymentPolicy = NO_POLICY) -> Finding | None:
@@ -255,19 +255,9 @@ def payee_problem(payee: str, policy: PaymentPolicy = NO_POLICY) -> Finding | No
 
 
 @cache
-def _reserved() -> Mapping[str, str]:
-    return {
-        row["address"].lower(): row["what"]
-        for row in rows(__package__, "reserved_addresses")
-    }
-
-
-@cache
-def _well_known_contracts() -> Mapping[str, str]:
-    return {
-        row["address"].lower(): row["what"]
-        for row in rows(__package__, "well_known_contracts")
-    }
+def _told_in(table: str) -> Mapping[str, str]:
+    """Return what a table tells of addresses, which are in lower case."""
+    return {row["address"].lower(): row["what"] for row in rows(__package__, table)}
 
 
 _BEHAVIOURS = {"takes": "token_takes", "rebases": "token_rebases"}
