@@ -148,14 +148,15 @@ class ListedPayment:
     def row(self) -> dict[str, Any]:
         """Return the row of the frame."""
         found = PaymentFindings(self.findings)
-        row: dict[str, Any] = dict.fromkeys(_COLUMNS)
         words = [
             f"{each.severity} {each} [{each.code}]"
             for each in (*found.errors, *found.warnings)
         ]
-        row["verdict"] = found.verdict
-        row["findings"] = "; ".join(words)
-        row["payments"] = 0
+        row: dict[str, Any] = {
+            "verdict": found.verdict,
+            "findings": "; ".join(words),
+            "payments": 0,
+        }
         if self.checked is None:
             return row
         effects, response = self.checked.effects, self.checked.effects.payment
@@ -389,10 +390,9 @@ def _find_parts(
             places[ordered].append(place)
     for part, of_part in places.items():
         for count in range(2, len(of_part) + 1):
-            whole = part._replace(amount=EXACT.multiply(part.amount, Decimal(count)))
-            whole = whole._replace(amount=whole.amount.normalize(EXACT))
+            amount = EXACT.multiply(part.amount, Decimal(count)).normalize(EXACT)
             others = listed([labels[each] for each in of_part[:_MOST_NAMED]])
-            for place in places.get(whole, []):
+            for place in places.get(part._replace(amount=amount), []):
                 yield place, payment_finding("perhaps_paid.parts", others=others)
 
 

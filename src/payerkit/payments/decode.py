@@ -121,10 +121,7 @@ def _transaction_rows(
         "note": note,
     }
     effects = [_effect_columns(against, effect, note) for effect in transaction.effects]
-    return [
-        dict.fromkeys(TRANSACTION_COLUMNS) | shared | columns
-        for columns in effects or [{}]
-    ]
+    return [shared | columns for columns in effects or [{}]]
 
 
 def _effect_columns(against: Against, effect: Effect, note: str) -> dict[str, Any]:
@@ -241,4 +238,4 @@ def _calldata_rows(call: DecodedCall) -> list[dict[str, Any]]:
     if call.function is None:  # what it does depends on its value
         effects = []
     cells = [_effect_cells(effect) for effect in effects]
-    return [dict.fromkeys(CALLDATA_COLUMNS) | shared | each for each in cells or [{}]]
+    return [shared | each for each in cells or [{}]]
