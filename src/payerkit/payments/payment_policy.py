@@ -120,9 +120,7 @@ corrected, not agreed to.
 """
 
 
-def _percentage(value: object, info: ValidationInfo) -> Decimal | None:
-    if value is None:
-        return None
+def _percentage(value: object, info: ValidationInfo) -> Decimal:
     number = read_percentage(value)
     if number is None or number > MOST_PERCENT:
         raise InvalidInput(
@@ -144,8 +142,11 @@ def _limit(value: object, info: ValidationInfo) -> Decimal | None:
     return number
 
 
-Percentage = Annotated[Decimal | None, BeforeValidator(_percentage)]
+Percentage = Annotated[Decimal, BeforeValidator(_percentage)]
 """A percentage from 0 to 20, given as a Decimal, an int or text."""
+
+Limit = Annotated[Decimal | None, BeforeValidator(_limit)]
+"""The highest amount that was agreed, in whole units; None for any."""
 
 
 class AgreedFee(PolicyModel):
@@ -171,8 +172,8 @@ class AgreedFee(PolicyModel):
     """
 
     address: Address
-    max_percent: Annotated[Decimal, BeforeValidator(_percentage)]
-    max_amount: Annotated[Decimal | None, BeforeValidator(_limit)] = None
+    max_percent: Percentage
+    max_amount: Limit = None
     name: str = ""
 
 
@@ -197,7 +198,7 @@ class AcceptedAllowance(PolicyModel):
 
     token: str
     spender: Address
-    most: Annotated[Decimal | None, BeforeValidator(_limit)]
+    most: Limit
 
     @field_serializer("most")
     def _in_a_file(self, most: Decimal | None) -> Decimal | str:
@@ -383,9 +384,9 @@ class PaymentPolicy(PolicyModel):
         default_factory=dict
     )
     tokens: tuple[FurtherToken, ...] = ()
-    rate_tolerance: Percentage = None
-    peg_tolerance: Percentage = None
-    batch_fee: Percentage = None
+    rate_tolerance: Percentage | None = None
+    peg_tolerance: Percentage | None = None
+    batch_fee: Percentage | None = None
     known_members: Annotated[tuple[str, ...], PlainValidator(_known_members)] = ()
     rate_source: RateSource | None = None
     source: str = ""
@@ -495,20 +496,17 @@ class PaymentPolicy(PolicyModel):
         except tomllib.TOMLDecodeError:
             raise InvalidInput("These are no lines of a policy.") from None
         added = PaymentPolicy(**content)
-        recipients = {fee.address for fee in added.fees}
-        fees = [fee for fee in self.fees if fee.address not in recipients]
-        spenders = {(each.token, each.spender) for each in added.allowances}
-        allowances = [
-            each
-            for each in self.allowances
-            if (each.token, each.spender) not in spenders
-        ]
+        fees = {fee.address: fee for fee in (*self.fees, *added.fees)}
+        allowances = {
+            (each.token, each.spender): each
+            for each in (*self.allowances, *added.allowances)
+        }
         book = self.addresses
         if added.addresses is not None:
             book = AddressBook([*self.book, *added.addresses])
         changed = {
-            "fees": (*fees, *added.fees),
-            "allowances": (*allowances, *added.allowances),
+            "fees": [*fees.values()],
+            "allowances": [*allowances.values()],
             "addresses": book,
             "rates": {**self.rates, **added.rates},
             "tokens": (*self.tokens, *added.tokens),
