@@ -54,8 +54,9 @@ class Against:
     differ. given_network: as given to this check or with the payment. network: that the
     transactions are for, if it is known. policy: what the user agreed to. now: the time
     of the check, with its time zone. paid: what the service says about whether it is
-    paid; None if it was not asked. node, wallet: what executes the payment, and for
-    whom; None if nothing was given.
+    paid; None if it was not asked. node: what executes the payment; None if nothing
+    was given. wallet: that signs, as given to this check. signer: the same, else the
+    one that the payout names.
     """
 
     original_orders: tuple[OrderTerms, ...]
@@ -70,6 +71,7 @@ class Against:
     paid: PaidStatus | None
     node: str | Node | None
     wallet: str | None
+    signer: str | None
 
     @property
     def known_members(self) -> set[str]:
@@ -169,6 +171,10 @@ def read_against(payment: Payment, **given: Unpack[ComparedWith]) -> Against:
         orders = (replace(original[0], amount=f"{rest:f}"),)
     given_network = given.get("network") or payment.network
     network = _find_network(payment, given_network, original, policy)
+    wallet = given.get("wallet")
+    signer = wallet
+    if signer is None and payment.payout is not None:
+        signer = payment.payout.wallet
     given_rate = given.get("rate")
     rate = None if given_rate is None else read_rate(given_rate)
     return Against(
@@ -183,7 +189,8 @@ def read_against(payment: Payment, **given: Unpack[ComparedWith]) -> Against:
         now=now or datetime.now(UTC),
         paid=paid,
         node=given.get("node"),
-        wallet=given.get("wallet"),
+        wallet=wallet,
+        signer=signer,
     )
 
 

@@ -236,7 +236,7 @@ def _check_transaction(
     yield from _check_contract(effects, against, transaction)
     yield from check_value(against, transaction)
     if effects.payment.whole.is_complete:  # else `response_too_large` says that
-        yield from check_extras(effects, against, transaction)
+        yield from check_extras(against, transaction)
     if transaction.call.arguments is not None and not transaction.effects:
         yield payment_finding("empty_batch", transaction)
     for effect in transaction.effects:

@@ -79,19 +79,15 @@ def check_execution(
 
     Raises InvalidInput for an address that is not one of a node, or a wallet.
     """
-    wallet = against.wallet
-    payout = effects.payment.payout
-    if wallet is None and payout is not None:
-        wallet = payout.wallet
-    elif wallet is not None and address_problem(wallet):
+    if against.wallet is not None and address_problem(against.wallet):
         raise InvalidInput(
             "wallet: give the address of the wallet that signs, 0x and 40 hex digits."
         )
     asked = Node(node) if isinstance(node, str) else node
-    if not wallet:
+    if not against.signer:
         yield payment_finding("not_executed", node=asked.name)
         return
-    wallet = wallet.lower()
+    wallet = against.signer.lower()
     dues = _find_dues(effects, against)
     tokens = {NATIVE, *(token for token, _ in dues)}
     tokens |= {_token_of(effect, against) for effect in effects.paying}

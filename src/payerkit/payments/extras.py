@@ -16,7 +16,6 @@ from payerkit.models.whole_response import (
     role_of,
 )
 from payerkit.payments.against import Against
-from payerkit.payments.effects import Effects
 from payerkit.payments.onchain.addresses import address_problem, is_same, with_checksum
 from payerkit.payments.onchain.amounts import wei_of
 from payerkit.payments.payment_policy import known_members_line
@@ -54,7 +53,7 @@ _WORDS = {
 
 
 def check_extras(
-    effects: Effects, against: Against, transaction: DecodedTransaction
+    against: Against, transaction: DecodedTransaction
 ) -> Iterator[Finding]:
     """Yield the findings about members of a transaction that are not in the
     specification, but that a wallet may use.
@@ -69,7 +68,7 @@ def check_extras(
             if value != transaction.data:
                 yield payment_finding("input_differs", transaction, field=name)
         elif plain == "from" and _is_address(value):
-            yield _check_sender(effects, against, transaction, value)
+            yield _check_sender(against, transaction, value)
         elif plain in _GAS | _PRICES and wei_of(value) is not None:
             yield _check_gas(transaction, name, plain, value)
         elif _is_harmless(name, plain, value):
@@ -88,13 +87,10 @@ def _is_address(value: Any) -> bool:
 
 
 def _check_sender(
-    effects: Effects, against: Against, transaction: DecodedTransaction, sender: str
+    against: Against, transaction: DecodedTransaction, sender: str
 ) -> Finding:
     """Compare who is to send a transaction with the wallet that signs."""
-    payout = effects.payment.payout
-    wallet = against.wallet
-    if wallet is None and payout is not None:
-        wallet = payout.wallet
+    wallet = against.signer
     if wallet is None:
         key = "sender_unchecked"
     elif is_same(wallet, sender):
