@@ -28,10 +28,8 @@ from payerkit.payments.onchain.currencies import (
 from payerkit.payments.payee import payee_problem
 from payerkit.payments.payment_policy import PaymentPolicy, given_policy
 from payerkit.payments.pegs import peg_of
+from payerkit.payments.terms import MOST_DIGITS
 from payerkit.wording import listed
-
-_MOST_DIGITS = 100
-"""No amount has so many digits, and writing them out takes time."""
 
 _MOST_PROPOSALS = 4
 """Ids that a hint names, for a symbol that several networks have."""
@@ -99,7 +97,7 @@ def _as_text(value: Any) -> str:
     sent.
     """
     if isinstance(value, Decimal):
-        is_sendable = value.is_finite() and abs(value.adjusted()) < _MOST_DIGITS
+        is_sendable = value.is_finite() and abs(value.adjusted()) < MOST_DIGITS
         return f"{value:f}" if is_sendable else ""
     if isinstance(value, str):
         return value.strip()
@@ -142,30 +140,31 @@ def _check(
         yield order_finding("real_money", note=note)
 
 
-_HEX_DIGITS = re.compile("(?:0[xX])?([0-9a-fA-F]+)").fullmatch
-_NAME = re.compile(r"[^\s@:/]+(?:\.[^\W\d_]{2,})+").fullmatch
+_HEX_DIGITS = re.compile("(?:0[xX])?([0-9a-fA-F]+)")
+_NAME = re.compile(r"[^\s@:/]+(?:\.[^\W\d_]{2,})+")
 
 
 def _check_payee(
     payee: str, network: Network | None, policy: PaymentPolicy, *, is_elsewhere: bool
 ) -> Iterator[Finding]:
     if address_problem(payee) == "address_malformed":
-        if not is_elsewhere or _HEX_DIGITS(payee) or payee.lower().endswith(".eth"):
+        is_hex = _HEX_DIGITS.fullmatch(payee)
+        if not is_elsewhere or is_hex or payee.lower().endswith(".eth"):
             yield _malformed(payee)
+        return
+    problem = payee_problem(payee, policy)
+    if problem is None:
+        yield from _compare_with_book(payee, network, policy)
     else:
-        problem = payee_problem(payee, policy)
-        if problem is None:
-            yield from _compare_with_book(payee, network, policy)
-        else:
-            yield problem
+        yield problem
 
 
 def _malformed(payee: str) -> Finding:
     """Return the finding about a payee that is no address, by what it probably is."""
-    digits = _HEX_DIGITS(payee)
+    digits = _HEX_DIGITS.fullmatch(payee)
     if digits and len(digits[1]) == 64:
         return order_finding("payee_form.key")
-    return order_finding("payee_name" if _NAME(payee) else "payee_form")
+    return order_finding("payee_name" if _NAME.fullmatch(payee) else "payee_form")
 
 
 def _compare_with_book(
@@ -205,7 +204,7 @@ def _check_amount(amount: str, invoice: Currency | None) -> Iterator[Finding]:
         invoice is not None
         and invoice.kind == "fiat"
         and invoice.decimals < 3
-        and _IN_THOUSANDS(amount)
+        and _IN_THOUSANDS.fullmatch(amount)
     ):
         yield order_finding(
             "amount_decimals.thousands",
@@ -214,7 +213,7 @@ def _check_amount(amount: str, invoice: Currency | None) -> Iterator[Finding]:
         )
 
 
-_IN_THOUSANDS = re.compile("[1-9][0-9]{0,2}[.][0-9]{3}").fullmatch
+_IN_THOUSANDS = re.compile("[1-9][0-9]{0,2}[.][0-9]{3}")
 
 
 def _check_payment_currency(

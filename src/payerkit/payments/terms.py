@@ -32,7 +32,7 @@ NEEDED = ("amount", "invoice_currency", "payment_currency")
 account, so that it names no payee.
 """
 
-_MOST_DIGITS = 100
+MOST_DIGITS = 100
 """Digits that an amount does not have; writing out more only takes time."""
 
 
@@ -254,8 +254,8 @@ def _read_amount(amount: Any, where: str) -> str:
             " Read tables as text."
         )
     number = amount if isinstance(amount, Decimal) else Decimal(int(amount))
-    if abs(number.adjusted()) >= _MOST_DIGITS:
+    if abs(number.adjusted()) >= MOST_DIGITS:
         raise InvalidInput(
-            f"{where}: amount: expected a number of fewer than {_MOST_DIGITS} digits."
+            f"{where}: amount: expected a number of fewer than {MOST_DIGITS} digits."
         )
     return f"{number:f}"

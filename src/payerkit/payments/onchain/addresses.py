@@ -25,14 +25,14 @@ def keccak(data: bytes) -> bytes:
     return bytes(digest(data))
 
 
-_ADDRESS = re.compile("0x[0-9a-fA-F]{40}").fullmatch
+_ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
 
 
 def address_problem(address: object) -> str:
     """Return the code of the problem of an address: "address_malformed" or
     "address_checksum"; "" if it is valid.
     """
-    if not isinstance(address, str) or _ADDRESS(address) is None:
+    if not isinstance(address, str) or _ADDRESS.fullmatch(address) is None:
         return "address_malformed"
     digits = address[2:]
     if digits in {digits.lower(), digits.upper()} or address == with_checksum(address):
@@ -46,7 +46,7 @@ def with_checksum(address: Any) -> Any:
     """
     if not isinstance(address, str):
         return address
-    if not _ADDRESS(address):
+    if not _ADDRESS.fullmatch(address):
         return visible(address)
     digits = address[2:].lower()
     letters = []
