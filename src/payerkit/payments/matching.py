@@ -111,21 +111,17 @@ def _match_one_to_one(
     for step in _STEPS:
         taken = set(found.values())
         # The last steps ignore the payee that an order names.
-        may_match = [
-            n
-            for n, each in enumerate(orders)
-            if each.payee is None or step[0] != "currency"
+        open_orders = [
+            number
+            for number, order in enumerate(orders)
+            if number not in taken and (order.payee is None or step[0] != "currency")
         ]
-        open_orders = _by_value(
-            orders, step, (number for number in may_match if number not in taken)
-        )
-        open_payments = _by_value(
-            payments,
-            step,
-            (number for number in range(len(payments)) if number not in found),
-        )
-        for value, numbers in open_payments.items():
-            found |= zip(numbers, open_orders.get(value, ()), strict=False)
+        open_payments = [
+            number for number in range(len(payments)) if number not in found
+        ]
+        orders_by_value = _by_value(orders, step, open_orders)
+        for value, numbers in _by_value(payments, step, open_payments).items():
+            found |= zip(numbers, orders_by_value.get(value, ()), strict=False)
     return found
 
 
