@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from payerkit.models.payments import Payment
 from payerkit.models.whole_response import CALLDATA_NAMES
 from payerkit.payments.onchain.amounts import wei_of
 from payerkit.payments.onchain.calldata import (
+    At,
     DecodedCall,
     Effect,
     effects_of,
@@ -19,32 +20,37 @@ from payerkit.payments.onchain.calldata import (
 )
 
 
+@dataclass(frozen=True, eq=False)
 class DecodedTransaction:
     """A transaction with its decoded call.
 
-    index: counted from 0. at: its index, and None as the place in a batch. to, data: as
-    in the response. value: in wei; None if it cannot be read. extra_fields: fields that
-    are not in the specification. origin: the member of the response that holds it, such
-    as "batchPaymentTransaction" or "metadata.fallback"; "" for `transactions`.
+    index: counted from 0. origin: the member of the response that holds it, such as
+    "batchPaymentTransaction" or "metadata.fallback"; "" for `transactions`. to, data,
+    given_value: as in the response. extra_fields: fields that are not in the
+    specification.
     """
 
-    def __init__(
-        self,
-        index: int,
-        origin: str,
-        to: str | None,
-        data: str | None,
-        given: Any,
-        extra_fields: Mapping[str, Any],
-    ) -> None:
-        self.index = index
-        self.at = (index, None)
-        self.origin = origin
-        self.to = to
-        self.data = data
-        self.extra_fields = extra_fields
-        self.is_value_given = given not in (None, "")
-        self.value = wei_of(given) if self.is_value_given else 0
+    index: int
+    origin: str
+    to: str | None
+    data: str | None
+    given_value: Any
+    extra_fields: Mapping[str, Any]
+
+    @property
+    def at(self) -> At:
+        """Its index, and None as the place in a batch."""
+        return self.index, None
+
+    @property
+    def is_value_given(self) -> bool:
+        """Whether the response has a native value for it."""
+        return self.given_value not in (None, "")
+
+    @cached_property
+    def value(self) -> int | None:
+        """The native value in wei; None if it cannot be read."""
+        return wei_of(self.given_value) if self.is_value_given else 0
 
     @cached_property
     def call(self) -> DecodedCall:
