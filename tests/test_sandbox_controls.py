@@ -114,24 +114,6 @@ def test_the_wallet_decides_the_metadata_of_a_payment(client: SandboxClient) -> 
     } == client.sandbox.wallet("fUSDC-sepolia")
 
 
-def test_states_can_be_set(client: SandboxClient) -> None:
-    """Every state can be set by name."""
-    detail = payerkit.create_payment_detail(client, "user-123", BANK_DETAILS)
-    client.sandbox.complete_kyc("user-123")
-    client.sandbox.complete_agreement("user-123")
-    client.sandbox.decide(str(detail.id), status="failed")
-    status = payerkit.get_payer_status(client, "user-123")
-
-    assert ("approved", "signed", True) == (
-        status.kyc_status,
-        status.agreement_status,
-        status.is_compliant,
-    )
-    assert ["failed"] == payerkit.list_payment_details(client, "user-123")[
-        "status"
-    ].to_list()
-
-
 def test_balance_and_allowance_can_be_set_at_the_same_time(
     client: SandboxClient,
 ) -> None:

@@ -350,16 +350,6 @@ def test_conversion_never_underpays(
     assert exact <= convert(units, invoice, payment, rates) < exact + 1
 
 
-def test_the_same_order_gets_another_reference(world: World) -> None:
-    """Two payments of one order have different references, with a seed as well."""
-    body = order("1", "FAU-sepolia")
-    references = {
-        pay(world, body, Settings(seed=1))["paymentReference"] for _ in range(3)
-    }
-
-    assert len(references) == 3
-
-
 @pytest.mark.parametrize(
     ("value", "hexed"),
     [(0, "0x00"), (15, "0x0f"), (256, "0x0100"), (10**15, "0x038d7ea4c68000")],
