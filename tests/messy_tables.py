@@ -57,6 +57,18 @@ def cells_of(frame: pd.DataFrame) -> dict[int, list[str | None]]:
     }
 
 
+def written(path: Path) -> list[list[str]]:
+    """Return the cells of a corrections file as text."""
+    if path.suffix == ".xlsx":
+        sheet = openpyxl.load_workbook(path).worksheets[0]
+        return [
+            [str(cell or "") for cell in cells]
+            for cells in sheet.iter_rows(values_only=True)
+        ]
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.reader(file))
+
+
 def write_csv(
     path: Path,
     table: Sequence[Sequence[Any]],

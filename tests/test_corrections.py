@@ -4,7 +4,6 @@ and read again.
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 import payerkit
 from cases import said, table
+from messy_tables import written
 from payerkit import InvalidInput
 from payerkit.client import Client
 from payerkit.reasons import Outcome
@@ -76,24 +76,11 @@ def source(*rows: dict[str, Any], **known: Any) -> SourceTable:
     return SourceTable.of(table, Origin(**(facts | known)))
 
 
-def written(path: Path) -> list[list[str | None]]:
-    """Return the cells of a corrections file, with None for a blank one."""
-    if path.suffix == ".csv":
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return [[cell or None for cell in cells] for cells in csv.reader(file)]
-    return [
-        list(cells)
-        for cells in (
-            openpyxl.load_workbook(path).worksheets[0].iter_rows(values_only=True)
-        )
-    ]
-
-
 def again(path: Path) -> tuple[OwnFile, pd.DataFrame, pd.DataFrame]:
     """Return what a corrections file says about itself, its header and its rows,
     restored, as they are read.
     """
-    cells = written(path)
+    cells = [[cell or None for cell in texts] for texts in written(path)]
     frame = pd.DataFrame(
         cells, index=pd.RangeIndex(1, 1 + len(cells), name="row"), dtype="object"
     )
@@ -110,7 +97,13 @@ def problems(path: Path) -> dict[str, str]:
     """
     header, *rows = written(path)
     place = header.index("problems")
-    return {str(cells[place + 1]): str(cells[place] or "") for cells in rows}
+    return {cells[place + 1]: cells[place] for cells in rows}
+
+
+def texts_of(own: OwnFile, rows: pd.DataFrame, name: str) -> list[str]:
+    """Return the texts of our column in a corrections file."""
+    (place,) = [number for number, column in own.columns.items() if column == name]
+    return rows[place].tolist()
 
 
 def save(table: pd.DataFrame, path: Path) -> int:
@@ -136,7 +129,7 @@ def test_rows_that_need_something_are_written(kind: str, tmp_path: Path) -> None
     assert [
         "remarks",
         *(HEADERS.get(str(name), str(name)) for name in table.columns),
-    ] == [(name or "").removeprefix("'") for name in header[:-3]]
+    ] == [name.removeprefix("'") for name in header[:-3]]
     assert {
         "4": "error Mail: Not an e-mail address. Write it as name@example.com.",
         "5": "warning country: Not an ISO 3166-1 code. Write GB.",
@@ -309,9 +302,8 @@ def test_texts_come_back_unchanged(kind: str, text: str, tmp_path: Path) -> None
         path := tmp_path / f"a.{kind}",
     )
     own, _, rows = again(path)
-    places = {name: place for place, name in own.columns.items()}
 
-    assert [text] == rows[places["bank_name"]].tolist()
+    assert [text] == texts_of(own, rows, "bank_name")
 
 
 def test_no_cell_of_a_text_file_is_a_formula(tmp_path: Path) -> None:
@@ -321,10 +313,7 @@ def test_no_cell_of_a_text_file_is_a_formula(tmp_path: Path) -> None:
     )
 
     assert [] == [
-        cell
-        for cells in written(path)
-        for cell in cells
-        if (cell or "").startswith("=")
+        cell for cells in written(path) for cell in cells if cell.startswith("=")
     ]
 
 
@@ -547,11 +536,9 @@ def test_cells_that_are_no_text_stay_errors(
     save(pd.DataFrame([typed_row(1) | {column: cell}]), path := tmp_path / "a.csv")
     own, _, rows = again(path)
     found = own.identify(rows)[1]
-    places = {name: place for place, name in own.columns.items()}
 
-    assert [(column, text, code)] == [
-        (name, rows[places[name]].iloc[at], each.code) for at, name, each in found
-    ]
+    assert [(0, column, code)] == [(at, name, each.code) for at, name, each in found]
+    assert [text] == texts_of(own, rows, column)
 
 
 def test_rows_that_were_numbered_anew_have_our_columns(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import payerkit
+from messy_tables import written
 from onboarding_tables import run_arguments
 from payerkit import InvalidInput
 from payerkit.client import Client
@@ -203,7 +204,7 @@ def test_a_kept_word_stays_in_its_row_of_a_table_of_accounts(
 
 def kept_in(path: Path) -> set[str]:
     """Return the ids of the rows of a corrections file in which a word is kept."""
-    names, *lines = cells_of(path)
+    names, *lines = written(path)
     problems = names.index("problems")
     return {
         line[names.index("Kundennummer")]
@@ -265,7 +266,7 @@ def test_a_date_of_a_corrections_file_is_asked_about_until_somebody_says_its_ord
 NOTE = 'Kundin seit 2019;\n"Müller", bitte anrufen'
 
 
-def written(folder: Path, kind: str) -> tuple[pd.DataFrame, Path]:
+def table_and_file(folder: Path, kind: str) -> tuple[pd.DataFrame, Path]:
     """Return a table as it was read, and the corrections file of all of its rows."""
     rows = [
         typed_row(
@@ -298,18 +299,6 @@ def written(folder: Path, kind: str) -> tuple[pd.DataFrame, Path]:
 
 
 Cells = list[list[str]]
-
-
-def cells_of(path: Path) -> Cells:
-    """Return the cells of a corrections file as text."""
-    if path.suffix == ".xlsx":
-        sheet = openpyxl.load_workbook(path).worksheets[0]
-        return [
-            [str(cell or "") for cell in cells]
-            for cells in sheet.iter_rows(values_only=True)
-        ]
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.reader(file))
 
 
 def as_csv(
@@ -471,8 +460,8 @@ REFUSED = [
 
 def changed(case: Change, folder: Path) -> tuple[pd.DataFrame, Path]:
     """Return a table as it was read, and its corrections file, changed."""
-    table, path = written(folder, case.kind)
-    return table, case.save(case.change(cells_of(path)), folder, **case.options)
+    table, path = table_and_file(folder, case.kind)
+    return table, case.save(case.change(written(path)), folder, **case.options)
 
 
 def sent(path: Path) -> tuple[int, list[dict[Hashable, Any]]]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -436,15 +435,6 @@ def test_usual_files_are_not_refused(text: str, tmp_path: Path) -> None:
     assert 1 <= len(
         read_payers(file, mapping={"note": None} if "note" in text else None)
     )
-
-
-@pytest.mark.parametrize("name", ["table.zip", "table.csv"])
-def test_a_zip_archive_is_refused_with_the_cure(name: str, tmp_path: Path) -> None:
-    """By its ending, and by its content."""
-    with zipfile.ZipFile(tmp_path / name, "w") as archive:
-        archive.writestr("table.csv", joined(","))
-    with pytest.raises(InvalidInput, match="Unpack it"):
-        read_payers(tmp_path / name)
 
 
 def test_a_file_of_datev_is_read_below_its_first_row(tmp_path: Path) -> None:
