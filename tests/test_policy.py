@@ -362,6 +362,9 @@ def test_a_policy_that_is_shown_names_nobody() -> None:
 
     assert "<PaymentPolicy: batch fee 0.3 %>" == repr(PaymentPolicy(batch_fee="0.3"))
     assert "<PaymentPolicy: none>" == repr(NO_POLICY)
+    assert "<PaymentPolicy: a source of rates>" == repr(
+        PaymentPolicy(rate_source=raising(RuntimeError()))
+    )
     assert "<PaymentPolicy: an address book with warnings>" == repr(
         PaymentPolicy(addresses={PAYEE: "A", alike: "B"})
     )
