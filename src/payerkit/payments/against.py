@@ -156,7 +156,8 @@ def read_against(payment: Payment, **given: Unpack[ComparedWith]) -> Against:
     which documents what they raise.
     """
     policy = given_policy(given.get("policy"))
-    now, client = given.get("now"), given.get("client")
+    now = given.get("now")
+    client = given.get("client")
     if now is not None and getattr(now, "tzinfo", None) is None:
         raise InvalidInput(
             "now: give a time with its time zone, such as datetime.now(UTC)."
@@ -248,7 +249,7 @@ def find_network(currency: str, policy: PaymentPolicy) -> Network | None:
 
 
 def contract_at(
-    address: str | None, network: str, preferred: Collection[str] = ()
+    address: str | None, network: str, preferred: Collection[str]
 ) -> Deployment | None:
     """Return the contract deployed at an address of a network, one with a preferred
     name first.

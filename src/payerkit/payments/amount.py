@@ -419,7 +419,8 @@ def check_value(against: Against, transaction: DecodedTransaction) -> Iterator[F
 
     It is the sum of the native payments; one that is converted may spend what is left.
     """
-    value, function = transaction.value, transaction.call.function
+    value = transaction.value
+    function = transaction.call.function
     native = [
         effect
         for effect in transaction.effects

@@ -247,7 +247,8 @@ def _check_data(effects: Effects, transaction: DecodedTransaction) -> Iterator[F
     """Yield the findings about calldata that is no call, or that has more bytes than
     its arguments explain.
     """
-    code, data = transaction.call.code, transaction.data
+    code = transaction.call.code
+    data = transaction.data
     if data and not data.startswith("0x"):
         yield payment_finding("data_prefix", transaction)
     if not code:

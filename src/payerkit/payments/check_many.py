@@ -159,7 +159,8 @@ class ListedPayment:
         }
         if self.checked is None:
             return row
-        effects, response = self.checked.effects, self.checked.effects.payment
+        effects = self.checked.effects
+        response = self.checked.effects.payment
         row["payments"] = len(effects.payments)
         for name in ("request_id", "payment_reference"):
             value = getattr(response, name)
@@ -357,7 +358,8 @@ def _ordered(checked: CheckedPayment) -> list[Ordered]:
     """Return what the orders of a payment ask for; without those whose payee or amount
     is not known.
     """
-    effects, against = checked.effects, checked.against
+    effects = checked.effects
+    against = checked.against
     payout = effects.payment.payout
     recipients = {each.recipient for each in effects.payments if each.recipient}
     found = []
@@ -423,7 +425,8 @@ def _payment_cells(checked: CheckedPayment, payment: Effect) -> dict[str, Any]:
     """Return what the only payment pays; no amounts if they are converted on
     execution.
     """
-    effects, against = checked.effects, checked.against
+    effects = checked.effects
+    against = checked.against
     token = against.token(payment.token)
     decimals = token.decimals if token and payment.unit != "request" else None
     fee = sum(

@@ -67,7 +67,7 @@ def check_extras(
         if name in CALLDATA_NAMES:
             if value != transaction.data:
                 yield payment_finding("input_differs", transaction, field=name)
-        elif plain == "from" and _is_address(value):
+        elif plain == "from" and address_problem(value) != "address_malformed":
             yield _check_sender(against, transaction, value)
         elif plain in _GAS | _PRICES and wei_of(value) is not None:
             yield _check_gas(transaction, name, plain, value)
@@ -80,10 +80,6 @@ def check_extras(
             yield payment_finding(
                 "member_unknown", transaction, field=shown(name), policy_lines=lines
             )
-
-
-def _is_address(value: Any) -> bool:
-    return isinstance(value, str) and address_problem(value) != "address_malformed"
 
 
 def _check_sender(

@@ -44,7 +44,8 @@ def check_terms(against: Against) -> Iterator[Finding]:
     """Yield the findings about the currencies and the payees that the orders name,
     whatever is paid.
     """
-    orders, policy = against.orders, against.policy
+    orders = against.orders
+    policy = against.policy
     for name in dict.fromkeys(order.invoice_currency for order in orders):
         if not is_currency_id(name):
             yield _malformed_currency("invoice_currency", name)
@@ -228,7 +229,7 @@ def burned_at(address: str) -> str:
     return f"the hash that stands for {currency.id}" if currency else ""
 
 
-def known_contract_at(address: str, policy: PaymentPolicy = NO_POLICY) -> str:
+def known_contract_at(address: str, policy: PaymentPolicy) -> str:
     """Return the name of the contract or token at an address, on any network; "" if
     none is known there.
     """

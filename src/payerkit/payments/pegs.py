@@ -30,7 +30,8 @@ def is_test_money(token: Currency, invoice: Currency) -> bool:
     """
     if "fiat" in {token.kind, invoice.kind}:
         return False
-    one, other = networks()[token.network], networks()[invoice.network]
+    one = networks()[token.network]
+    other = networks()[invoice.network]
     return one.is_test != other.is_test
 
 

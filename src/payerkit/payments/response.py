@@ -62,7 +62,8 @@ def check_response(effects: Effects, against: Against) -> Iterator[Finding]:
 
 def _check_whole(effects: Effects) -> Iterator[Finding]:
     """Yield the findings about what a response holds beside its transactions."""
-    payment, whole = effects.payment, effects.payment.whole
+    payment = effects.payment
+    whole = effects.payment.whole
     if not whole.is_complete:
         yield payment_finding("response_too_large")
     for name in payment.repeated[:MOST_NAMES]:
@@ -276,7 +277,8 @@ def _is_count(value: object) -> bool:
 def _check_expiry(against: Against, statements: Statements) -> Iterator[Finding]:
     """Yield the findings about how long a response holds, by its own word."""
     for member in statements["quote_expires_at"]:
-        path, expiry = shown(member.path), read_time(member.value)
+        path = shown(member.path)
+        expiry = read_time(member.value)
         if expiry is None:
             yield payment_finding("type_unexpected", field=path)
             continue

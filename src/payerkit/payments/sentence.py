@@ -52,7 +52,7 @@ def payment_sentence(
         return f"There are {count} transactions, more than payerkit reads."
     words = [
         _pays(effects, against, findings),
-        *_fee_words(effects, against, effects.payments),
+        *_fee_words(effects, against),
     ]
     every = chain.from_iterable(each.effects for each in effects.transactions)
     if any(effect.allowance == UNLIMITED for effect in every):
@@ -149,12 +149,11 @@ def in_units(base: int, currency: Currency | None, decimals: int | None = None) 
     return f"{format_number(amount)} {currency.ticker}"
 
 
-def _fee_words(
-    effects: Effects, against: Against, payments: Sequence[Effect]
-) -> list[str]:
+def _fee_words(effects: Effects, against: Against) -> list[str]:
     """Return the fees of all payments as a share of all amounts, or as an amount;
     nothing if they cannot be added.
     """
+    payments = effects.payments
     legs = effects.fee_legs.values()
     fees = [*(payment.fee for payment in payments), *(leg.amount for leg in legs)]
     if not payments or all(fee is None for fee in fees):

@@ -105,7 +105,8 @@ def _decode_fields(
         for other, value in fields.items()
         if other not in {"to", "value", name}
     }
-    to, data = _as_text(fields.get("to")), _as_text(fields.get(name))
+    to = _as_text(fields.get("to"))
+    data = _as_text(fields.get(name))
     return DecodedTransaction(index, origin, to, data, fields.get("value"), extra)
 
 

@@ -75,7 +75,8 @@ def _is_read(member: Member, against: Against) -> bool:
 
 def _check_said(unknown: list[Member], against: Against) -> Iterator[Finding]:
     """Yield one finding about all that unknown members say."""
-    said, names = list[str](), list[str]()
+    said = list[str]()
+    names = list[str]()
     for member in unknown:
         words = what_is_said(member, against.now)
         if words:
@@ -99,7 +100,9 @@ def _check_held(
     """
     whole = effects.payment.whole
     known = _known_hex(effects, against)
-    held, plain, names = list[str](), list[str](), list[str]()
+    held = list[str]()
+    plain = list[str]()
+    names = list[str]()
     for member in whole.members:
         if member.path in whole.typed_messages or member.holder in transactions:
             continue
@@ -141,7 +144,8 @@ def _known_hex(effects: Effects, against: Against) -> frozenset[str]:
     """Return the hex that transactions, orders, ids, the payer's wallet, fees and
     allowances have, without 0x.
     """
-    payout, policy = effects.payment.payout, against.policy
+    payout = effects.payment.payout
+    policy = against.policy
     ids = [effects.payment.request_id or ""]
     texts = [against.wallet or ""]
     if payout is not None:
