@@ -6,13 +6,15 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from example_addresses import PAYEE
 from far_end import Behaviour, FarEnd
 from payerkit import BankDetailsForm, PayerForm, PaymentForm
 from payerkit.client import Client
+from payerkit.forms.form import Form
 from published import BANK_DETAILS, PAYER
 
 ORDER = {
-    "payee": "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7",
+    "payee": PAYEE,
     "amount": "10",
     "invoice_currency": "fUSDC-sepolia",
     "payment_currency": "fUSDC-sepolia",
@@ -28,6 +30,11 @@ def filled(client: Client, kind: type[Any] = PayerForm, **values: Any) -> Any:
     if kind is BankDetailsForm:
         form.client_user_id = "user-123"
     return form
+
+
+def missing(form: Form) -> set[str]:
+    """Return the required fields that are empty."""
+    return {each.field for each in form.findings if each.code == "required"}
 
 
 Started = tuple[Any, FarEnd]

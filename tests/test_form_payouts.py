@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from example_addresses import PAYEE
 from far_end import Behaviour, close, reply
+from filled_forms import missing
 from node import find_anvil, in_front_of, running_node
 from payerkit import (
     InvalidInput,
@@ -37,7 +39,6 @@ from published import BANK_DETAILS, PAYER
 from test_executed_payments import FRESH, chain_of
 from test_form_flow import interrupted
 
-PAYEE = "0x6923831ACf5c327260D7ac7C9DfF5b1c3cB3C7D7"
 TO_CHASE = {"client_user_id": "user-123", "payment_details_id": CHASE["id"], **ORDER}
 
 
@@ -54,11 +55,6 @@ def service() -> Iterator[PayoutService]:
 def form(service: PayoutService, connected: Callable[..., Client]) -> PaymentForm:
     """Return an empty form of this service."""
     return PaymentForm(connected(service.url))
-
-
-def missing(form: PaymentForm) -> set[str]:
-    """Return the required fields that are empty."""
-    return {each.field for each in form.findings if each.code == "required"}
 
 
 def test_a_form_asks_first_what_is_paid(form: PaymentForm) -> None:

@@ -15,7 +15,7 @@ import pytest
 import payerkit
 from example_addresses import TOKEN
 from far_end import Behaviour, FarEnd, reply
-from filled_forms import ORDER, Started, filled
+from filled_forms import ORDER, Started, filled, missing
 from payerkit import (
     BankDetails,
     BankDetailsForm,
@@ -556,11 +556,6 @@ def onboarded(client: Client, client_user_id: str, **changes: Any) -> Walkthroug
     walk.payer.fill(PAYER, client_user_id=client_user_id, **changes)
     walk.payer.submit(anyway=True)
     return walk
-
-
-def missing(form: Form) -> set[str]:
-    """Return the required fields that are empty."""
-    return {each.field for each in form.findings if each.code == "required"}
 
 
 ACCOUNT = {
