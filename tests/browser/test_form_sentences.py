@@ -11,9 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from browser.form_states import BANK, PAYER, enter, fill_payer, form, press, see, unfold
+from browser.form_states import (
+    PAYER,
+    SOURCES,
+    enter,
+    fill_payer,
+    form,
+    press,
+    see,
+    unfold,
+)
 from browser.jupyter_pages import NotebookPage
-from published import TYPED_ACCOUNT
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SAID = re.compile(r"(?<!\*)\*([A-Z][^*.]+\.?)\*(?!\*)")
@@ -45,7 +53,7 @@ def use_a_payer_form(page: NotebookPage) -> str:
 
 def use_a_bank_details_form(page: NotebookPage) -> str:
     """Store an account, and return all that the form said."""
-    page.draw(f"{BANK}form.fill({TYPED_ACCOUNT!r})\nform", expect=4)
+    page.draw(f"{SOURCES['filled bank']}form", expect=4)
     seen = [form(page).inner_text()]
     press(page, "Store the account")
     see(page, "Check your answers")
