@@ -8,6 +8,7 @@ import contextlib
 import datetime as dt
 import ipaddress
 import selectors
+import signal
 import socket
 import ssl
 import struct
@@ -191,6 +192,13 @@ def hang(connection: socket.socket, _: Received) -> None:
     """Say nothing until the other side gives up."""
     with contextlib.suppress(OSError):
         connection.recv(1)
+
+
+def interrupt(connection: socket.socket, request: Received) -> None:
+    """Interrupt the main thread, as Ctrl+C does, and keep it waiting for an answer."""
+    time.sleep(0.1)  # by then it waits: a signal before that would wake nobody
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    hang(connection, request)
 
 
 def drip(data: bytes, seconds: float, *, at_once: int = 0) -> Behaviour:

@@ -424,6 +424,7 @@ def stored(client: Client, rows: list[dict[str, str]]) -> list[str]:
     return numbers
 
 
+@pytest.mark.slow
 def test_onboard_sends_a_table_with_one_command(
     manual: tuple[str, Client], service: dict[str, str], onboard: Onboard
 ) -> None:

@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import pickle
-import signal
 import socket
 import threading
 import time
@@ -38,6 +37,7 @@ from far_end import (
     cut,
     drip,
     hang,
+    interrupt,
     message,
     raw,
     reply,
@@ -682,13 +682,6 @@ def test_many_threads_share_a_client(connected: Connect) -> None:
             thread.join(timeout=20)
 
         assert ["completed"] * 40 == results
-
-
-def interrupt(connection_: socket.socket, request: Received) -> None:
-    """Interrupt the main thread, as Ctrl+C does, and keep it waiting for an answer."""
-    time.sleep(0.1)  # by then it waits: a signal before that would wake nobody
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    hang(connection_, request)
 
 
 on_posix = pytest.mark.skipif(

@@ -5,7 +5,6 @@ is sent, interrupts, defects, unknown outcomes.
 from __future__ import annotations
 
 import json
-import signal
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 import payerkit
-from far_end import Behaviour, FarEnd, Received, close, reply
+from far_end import Behaviour, FarEnd, Received, close, interrupt, reply
 from filled_forms import Started, filled
 from payerkit import (
     BankDetailsForm,
@@ -81,14 +80,6 @@ def start_sending(form: Form, gate: Gate) -> threading.Thread:
     return thread
 
 
-def interrupted(_connection: Any, _request: Received) -> None:
-    """Interrupt the kernel while a request waits for its response, and never
-    respond.
-    """
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    threading.Event().wait(5)
-
-
 DO: dict[str, Callable[[Form], object]] = {
     "fill": lambda form: form.fill(city="Albany"),
     "clear": lambda form: form.clear(),
@@ -134,7 +125,7 @@ def test_an_interrupt_before_anything_left_sends_nothing(
     """While the accounts are listed first, nothing was written: the form can be sent
     again.
     """
-    form, far_end = start(interrupted, listed(), STORED, listed(RECORD))
+    form, far_end = start(interrupt, listed(), STORED, listed(RECORD))
     with pytest.raises(KeyboardInterrupt):
         form.submit()
     early = (methods(far_end), form.result, form.done, form.busy)
@@ -150,7 +141,7 @@ def test_an_interrupt_afterwards_leaves_the_outcome_unknown(
     """Once the request left, an interrupt proves nothing: it is not sent again by
     itself.
     """
-    form, far_end = start(listed(), interrupted)
+    form, far_end = start(listed(), interrupt)
     with pytest.raises(InterruptedCall):
         form.submit()
     with pytest.raises(
@@ -163,7 +154,7 @@ def test_an_interrupt_afterwards_leaves_the_outcome_unknown(
 
 
 @pytest.mark.parametrize(
-    "behaviour", [interrupted, reply(500)], ids=["an interrupt", "a failure"]
+    "behaviour", [interrupt, reply(500)], ids=["an interrupt", "a failure"]
 )
 def test_a_list_that_does_not_come_keeps_the_account(
     start: Callable[..., Started], behaviour: Behaviour

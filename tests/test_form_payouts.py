@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from example_addresses import PAYEE
-from far_end import Behaviour, close, reply
+from far_end import Behaviour, close, interrupt, reply
 from filled_forms import missing
 from node import find_anvil, in_front_of, running_node
 from payerkit import (
@@ -37,7 +37,6 @@ from payout_service import (
 )
 from published import BANK_DETAILS, PAYER
 from test_executed_payments import FRESH, chain_of
-from test_form_flow import interrupted
 
 TO_CHASE = {"client_user_id": "user-123", "payment_details_id": CHASE["id"], **ORDER}
 
@@ -258,7 +257,7 @@ def test_an_interrupt_between_the_calls_keeps_the_request(
     """Interrupted after the request was created, nothing is unknown, and sending again
     makes no second one.
     """
-    service.instead["pay"] = interrupted
+    service.instead["pay"] = interrupt
     form.fill(TO_CHASE)
     with pytest.raises(KeyboardInterrupt):
         form.submit()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -30,7 +31,10 @@ from payerkit import (
 )
 from payerkit.checks.requirements import REQUIREMENTS, listed_rails
 from payerkit.client import Client, Retries
-from payerkit.errors import NotFound
+from payerkit.errors import FieldProblem, NotFound
+from payerkit.findings import Findings
+from payerkit.forms.drawing import summary
+from payerkit.forms.entries import Entries
 from payerkit.forms.form import Form
 from payerkit.masking import masking_of
 from payerkit.models.base import RequestModel
@@ -350,6 +354,16 @@ def test_a_refusal_marks_its_field_until_it_changes(
 
     assert [("amount", "Above the limit.")] == refused
     assert [] == [*form.findings.errors]
+
+
+def test_a_service_has_its_own_words_about_an_empty_field() -> None:
+    """Only where it has none, or a check found the field empty, it is "Enter ..."."""
+    entries = Entries(BankDetails, lambda _: Findings([]))
+    words = "Give the IBAN, or the account number."
+    said = FieldProblem("iban", "iban", words, "required")
+
+    assert f"IBAN: {words}" == summary(said, entries)
+    assert "Enter the IBAN." == summary(replace(said, message=""), entries)
 
 
 def test_a_payer_that_is_not_there_is_told(client: Client) -> None:

@@ -202,6 +202,7 @@ def test_another_journal_beside_the_file_is_told(
 # What a plan knows of it
 
 
+@pytest.mark.slow
 def test_a_plan_looks_at_the_journal(tmp_path: Path, service: ModelService) -> None:
     """At the one that is named, or the one beside the file: what it has is not counted
     as sent.
@@ -408,6 +409,7 @@ def test_resuming_sends_nothing_twice(client: SandboxClient, path: Path) -> None
         (reply(429, headers={"Retry-After": "7200"}), "asks to wait 7,200 seconds"),
     ],
 )
+@pytest.mark.slow
 def test_a_refusal_proves_nothing_about_an_earlier_attempt(
     path: Path, answer: Behaviour, stopped: str
 ) -> None:

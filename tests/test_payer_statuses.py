@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -335,6 +336,11 @@ def test_an_earlier_frame_may_come_from_a_file(read: Read, tmp_path: Path) -> No
         (
             ["user-1"],
             {"events": pd.DataFrame({"event": []})},
+            "events: expected a result of read_events",
+        ),
+        (
+            ["user-1"],
+            {"events": SimpleNamespace(columns=None)},
             "events: expected a result of read_events",
         ),
         (

@@ -296,6 +296,7 @@ def test_the_picture_of_the_index_is_drawn_so() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_wings_is_drawn_so() -> None:
     """How payerkit is built is as `python tests/remake_wings.py` draws it."""
     assert wings() == PICTURE.read_bytes()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 import payerkit
@@ -44,3 +46,14 @@ def test_unclear_keys_are_refused_by_their_variable(
     assert 1 == cli.main(["sandbox"])
     message = f"payerkit sandbox: The sandbox cannot start. {API_KEY_VARIABLE}: "
     assert capsys.readouterr().err.startswith(message)
+
+
+def test_a_missing_package_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the extra that brings it: nobody needs JupyterLab for a sandbox."""
+    monkeypatch.delitem(sys.modules, "payerkit_sandbox.server", raising=False)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+
+    assert 1 == cli.main(["sandbox", "--port", "0"])
+    assert "needs uvicorn: pip install 'payerkit[sandbox]'" in capsys.readouterr().err

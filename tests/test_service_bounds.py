@@ -177,6 +177,7 @@ def test_head_answers_where_get_does(client: SandboxClient, path: str) -> None:
     assert get.headers["Content-Length"] == head.headers["Content-Length"]
 
 
+@pytest.mark.slow
 def test_two_hundred_clients_are_served(tmp_path: Path) -> None:
     """At once: each gets what it asked for, and nothing that is written is lost."""
     with payerkit.sandbox(db=tmp_path / "x.db", decide_after=0) as opened:

@@ -348,6 +348,7 @@ def test_faults_prove_the_same_over_tls(  # the columns of two tables
         assert (kind, requests) == (type(error), len(far.ledger))
 
 
+@pytest.mark.slow
 def test_the_deadline_holds_over_tls(connected: Connect, trusted: SSLContext) -> None:
     """An answer that drips over TLS is ended at the deadline."""
     with within(10), FarEnd([drip(message(200, b" " * 500), 0.05)], tls=trusted) as far:

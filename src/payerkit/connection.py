@@ -440,6 +440,12 @@ replaces its own), and by file.
 """
 
 
+def needed_by_sandbox(error: ModuleNotFoundError) -> ImportError:
+    """Return an error that says how to install what a sandbox needs."""
+    package, _, _ = f"{error.name}".partition(".")
+    return ImportError(f"The sandbox needs {package}: pip install 'payerkit[sandbox]'.")
+
+
 def _open_service(
     *,
     db: str | Path | None,
@@ -458,10 +464,7 @@ def _open_service(
         from payerkit_sandbox.server import Service  # noqa: PLC0415
         from payerkit_sandbox.settings import Settings  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        package, _, _ = f"{error.name}".partition(".")
-        raise ImportError(
-            f"The sandbox needs {package}: pip install 'payerkit[sandbox]'."
-        ) from error
+        raise needed_by_sandbox(error) from error
     try:
         checked = Settings(**settings)
         replaced = _running.pop(port, None)

@@ -9,7 +9,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, get_args
 
-from payerkit.connection import API_KEY, BASE_URL
+from payerkit.connection import API_KEY, BASE_URL, needed_by_sandbox
 from payerkit.errors import InvalidInput
 from payerkit.wire import is_loopback
 
@@ -49,14 +49,16 @@ def _option(name: str) -> str:
 
 def run(arguments: Namespace) -> int:
     """Run the sandbox and print how to reach it."""
-    # Imported here: the sandbox is an extra.
-    from payerkit_sandbox.failures import SetupError  # noqa: PLC0415
-    from payerkit_sandbox.server import Service  # noqa: PLC0415
-    from payerkit_sandbox.settings import (  # noqa: PLC0415
-        API_KEY_VARIABLE,
-        CommandSettings,
-        read_api_keys,
-    )
+    try:  # the sandbox is an extra
+        from payerkit_sandbox.failures import SetupError  # noqa: PLC0415
+        from payerkit_sandbox.server import Service  # noqa: PLC0415
+        from payerkit_sandbox.settings import (  # noqa: PLC0415
+            API_KEY_VARIABLE,
+            CommandSettings,
+            read_api_keys,
+        )
+    except ModuleNotFoundError as error:
+        raise needed_by_sandbox(error) from error
 
     given = {
         name: value
@@ -105,12 +107,12 @@ def _in_command(message: str) -> str:
 
     lines = []
     for line in message.splitlines():
-        name, _, problem = line.partition(":")
+        name, colon, problem = line.partition(":")
         if name in CommandSettings.model_fields:
             name = _option(name)
         elif name == "api_keys":
             name = API_KEY_VARIABLE
-        lines.append(f"{name}:{problem}")
+        lines.append(f"{name}{colon}{problem}")
     return "\n".join(lines)
 
 

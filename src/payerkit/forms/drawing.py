@@ -24,6 +24,9 @@ from payerkit.wording import visible
 if TYPE_CHECKING:
     from payerkit.forms.entries import Entries
 
+OF_THE_SERVICE = "the service"
+"""The basis of a finding that repeats what the service says."""
+
 FormModel = type[RequestModel]
 """What a form makes of its values."""
 
@@ -181,7 +184,10 @@ def summary(problem: FieldProblem, entries: Entries) -> str:
 
 
 def _is_missing(problem: FieldProblem, entries: Entries) -> bool:
-    """Return True if a field has no value; a service may say so of one that has."""
+    """Return True if a field has no value, and the service has no words about that."""
+    is_ours = isinstance(problem, Finding) and problem.basis != OF_THE_SERVICE
+    if problem.message and not is_ours:
+        return False
     return problem.code in {"required", "empty"} and problem.field not in entries
 
 

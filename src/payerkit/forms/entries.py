@@ -11,7 +11,13 @@ from payerkit.cells import unwrap_secret
 from payerkit.checks.readings import reading, strip_blanks
 from payerkit.errors import FieldProblem, InvalidInput
 from payerkit.findings import Finding, Findings
-from payerkit.forms.drawing import FormModel, form_fields, local_fields, options_of
+from payerkit.forms.drawing import (
+    OF_THE_SERVICE,
+    FormModel,
+    form_fields,
+    local_fields,
+    options_of,
+)
 from payerkit.masking import mask
 from payerkit.models.formats import Hidden
 from payerkit.models.names import by_field_name
@@ -121,7 +127,7 @@ class Entries:
         for problem in problems:
             if problem.field in self.fields:
                 self.service_messages[problem.field] = Finding(
-                    **asdict(problem), severity="error", basis="the service"
+                    **asdict(problem), severity="error", basis=OF_THE_SERVICE
                 )
 
     def request(self) -> Any:

@@ -582,7 +582,7 @@ class Form(anywidget.AnyWidget):
                 text = summary(problem, self._entries)
                 lines.append(Line(text, problem.field))
             else:
-                lines.append(Line(str(problem)))
+                lines.append(Line(FieldProblem.__str__(problem)))  # without a hint
         return tuple(lines)
 
     # The course of the form

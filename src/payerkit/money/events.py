@@ -336,8 +336,8 @@ def believed_events(events: Any) -> list[dict[str, Any]]:
     """
     if events is None:
         return []
-    columns = set(getattr(events, "columns", ()))
-    if not isinstance(events, pd.DataFrame) or not EVENT_DTYPES.keys() <= columns:
+    is_frame = isinstance(events, pd.DataFrame)
+    if not is_frame or not EVENT_DTYPES.keys() <= set(events.columns):
         raise InvalidInput(
             "events: expected a result of read_events(), with all its columns."
         )

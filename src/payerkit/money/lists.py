@@ -239,14 +239,18 @@ def payments_frame(
 ) -> pd.DataFrame:
     """Return one row per payment, as `list_payments` returns them."""
     rows = [_payment_row(record) for record in records]
-    types = set().union(*rows) - PAYMENT_DTYPES.keys() - {"fees", "fees_usd"}
+    types = {"fee_protocol"}
+    for row in rows:
+        types.update(name for name in row if name.startswith("fee_"))
     for row, first in zip(rows, find_duplicates(rows), strict=True):
         row["duplicate_of"] = first
-        if not reveal:  # only now: they tell duplicates apart
+    if not reveal:  # only now: they tell duplicates apart
+        for row in rows:
             row["reference"] = mask("reference", row["reference"])
-    fee_columns = dict.fromkeys(["fee_protocol", *sorted(types), "fees_usd"], "object")
-    others = {"fees": "string", "duplicate_of": "Int64"}
-    return _frame_with_doubt(rows, PAYMENT_DTYPES | fee_columns | others, doubt)
+    others = sorted(types - {"fee_protocol"})
+    fee_columns = dict.fromkeys(["fee_protocol", *others, "fees_usd"], "object")
+    last = {"fees": "string", "duplicate_of": "Int64"}
+    return _frame_with_doubt(rows, PAYMENT_DTYPES | fee_columns | last, doubt)
 
 
 def find_duplicates(rows: Iterable[Mapping[str, Any]]) -> list[int | None]:
