@@ -200,7 +200,7 @@ def test_outputs_can_be_read_where_a_notebook_is_not_trusted(
     write_notebook(path, *shown)
     notebook = json.loads(path.read_text())
     for cell in notebook["cells"]:
-        data = {"text/html": shown[cell["source"]]._repr_html_()}
+        data = {"text/html": shown["".join(cell["source"])]._repr_html_()}
         cell["outputs"] = [
             {"output_type": "display_data", "metadata": {}, "data": data}
         ]
