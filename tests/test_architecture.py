@@ -53,7 +53,7 @@ LOADED_ON_CALL = [
     ("models", "payments"),
 ]
 """The ways up: `check_all_bank_details` reads headers as tables do if it is asked to;
-`client.SandboxClient` and `client.SandboxControls` load `client/sandbox.py`;
+`client.SandboxClient` and `client.SandboxControls` load `client/sandbox_client.py`;
 `get_payer_status` reads events if it is given some;
 `Payment.card`, `.to_safe` and `.safe_hashes` load what they return when they are
 called."""
@@ -165,7 +165,7 @@ def test_nothing_but_the_starter_imports_the_sandbox() -> None:
         if any(name.startswith("payerkit_sandbox") for name in imported(file))
     }
 
-    assert users == {"connection.py", "client/sandbox.py", "cli/sandbox.py"}
+    assert users == {"connection.py", "client/sandbox_client.py", "cli/sandbox.py"}
 
 
 def test_no_name_stands_for_two_things() -> None:

@@ -31,7 +31,7 @@ from payerkit.explanations import explain
 from payerkit.frames import columns, frame_of
 from payerkit.models import Payment, Payout
 from payerkit.models.responses import Response
-from payerkit.money.trace import Trace
+from payerkit.money.order_trace import Trace
 from payerkit.payments import (
     AddressBook,
     AgreedFee,

@@ -51,7 +51,7 @@ from .money.wait import wait_for as wait_for
 from .money.statuses import payer_statuses as payer_statuses
 from .explanations import explain as explain
 from .money.reconcile import reconcile as reconcile
-from .money.trace import trace as trace
+from .money.order_trace import trace as trace
 from .money.events import read_events as read_events
 from .forms.payer import PayerForm as PayerForm
 from .forms.bank_details import BankDetailsForm as BankDetailsForm

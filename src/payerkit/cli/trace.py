@@ -7,7 +7,7 @@ from argparse import Namespace
 
 from payerkit.connection import connect
 from payerkit.money.events import read_events
-from payerkit.money.trace import trace
+from payerkit.money.order_trace import trace
 from payerkit.payments.payment_policy import PaymentPolicy
 
 SECRET = "PAYERKIT_EVENTS_SECRET"  # noqa: S105 - the name of a variable

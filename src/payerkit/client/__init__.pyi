@@ -4,7 +4,7 @@
 from .client import Client as Client
 from .pace import Timeout as Timeout
 from .pace import Retries as Retries
-from .sandbox import SandboxClient as SandboxClient
-from .sandbox import SandboxControls as SandboxControls
+from .sandbox_client import SandboxClient as SandboxClient
+from .sandbox_client import SandboxControls as SandboxControls
 
 __all__: list[str]  # noqa: PYI035 - made from these names

@@ -2,8 +2,8 @@
 # `__init__.py`.
 # ruff: noqa: I001 - by subject, not by module
 from .checklist import payout_checklist as payout_checklist
-from .trace import Leg as Leg
-from .trace import Trace as Trace
+from .order_trace import Leg as Leg
+from .order_trace import Trace as Trace
 from .events import Event as Event
 from .events import verify_event as verify_event
 from .wait import WaitReport as WaitReport
